@@ -21,12 +21,10 @@ from hessian_papers.drawing.record import Origin
 from hessian_papers.ledger.evaluation import Measured
 from hessian_papers.ledger.statements import Study as ClaimedStudy
 from hessian_papers.networks.tools.divergence import noted
-from hessian_papers.networks.tools.result import Networks
 from hessian_papers.networks.tools.result import read as read_networks
 from hessian_papers.results import SIDES, sides_of
 from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
 from hessian_papers.work import FanOut, Live, unseen
-from hessian_spectra.files import Arrays, read_arrays
 from pipelines import inputs, recorded, schema
 from pipelines.stage import Context, Estimated, no_estimate
 
@@ -185,16 +183,19 @@ def _digests(folder: Path, sides: Iterable[str]) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def data_set(context: Context, name: str) -> Arrays:
-    """The arrays of a data set."""
+def data_set(context: Context, name: str) -> xr.Dataset:
+    """The samples of a data set."""
     if context.locked:
-        return read_arrays(context.results / "data" / f"{name}.npz")
+        return labelled.read(context.results / "data" / f"{name}.nc")
     config = schema.entry(context.config, "data", name)
     storage = schema.storage_of(context.config)
-    return schema.module_of("data", config.kind, f"data.sets.{name}").make(config, storage)
+    made: xr.Dataset = schema.module_of("data", config.kind, f"data.sets.{name}").make(
+        config, storage
+    )
+    return made
 
 
-def spread(context: Context, name: str, work: FanOut, config: Any, networks: Arrays) -> Any:
+def spread(context: Context, name: str, work: FanOut, config: Any, given: xr.Dataset) -> Any:
     """The result of a computation that fans out, through the launcher.
 
     Raises:
@@ -204,7 +205,7 @@ def spread(context: Context, name: str, work: FanOut, config: Any, networks: Arr
     # submitit takes a while to load, and few stages fan out.
     from hessian_papers import fan_out
 
-    arguments = (name, work, config, networks)
+    arguments = (name, work, config, given)
     launcher = _launcher(context, *arguments)
     try:
         live = _live(context) if work.trains else unseen
@@ -215,24 +216,26 @@ def spread(context: Context, name: str, work: FanOut, config: Any, networks: Arr
     return result
 
 
-def _launcher(context: Context, name: str, work: Any, config: Any, given: Arrays) -> "Launcher":
+def _launcher(
+    context: Context, name: str, work: FanOut, config: Any, given: xr.Dataset
+) -> "Launcher":
     """Where a computation runs, unless only an estimate of its time was asked for.
 
     Raises:
-        Estimated: it was, and the computation fans out.
+        Estimated: it was, and the computation spreads.
     """
     from hessian_papers import fan_out
 
     launcher = fan_out.Launcher(**vars(context.launcher))
     if context.estimate:
-        if not isinstance(work, FanOut):
+        if not work.spreads:
             raise no_estimate(f"the training of {name}")
         estimate = fan_out.estimate(name, work, config, given, folder=SHARDS, launcher=launcher)
         raise Estimated(str(estimate))
     return launcher
 
 
-def train(context: Context, name: str) -> Networks:
+def train(context: Context, name: str) -> xr.Dataset:
     """Train the networks of an entry of ``networks``, or those that a study trains for itself.
 
     They are kept in ``networks/<name>`` below the context's results.
@@ -256,7 +259,7 @@ def train(context: Context, name: str) -> Networks:
         )
     except fan_out.FanOutError as error:
         raise ValueError(str(error)) from None
-    if isinstance(work, FanOut):
+    if work.spreads:
         context.spent[name] += fan_out.seconds(*arguments, folder=SHARDS)
     return networks
 
@@ -270,12 +273,12 @@ def _live(context: Context) -> Live:
     return tracking.LiveRuns(**settings, directory=WANDB.absolute())
 
 
-def _training(context: Context, name: str) -> tuple[Any, Any, Arrays]:
+def _training(context: Context, name: str) -> tuple[Any, FanOut, xr.Dataset]:
     """The configuration of networks, how they are trained, and on what data."""
     if name in (OmegaConf.select(context.config, "networks") or {}):
         config = schema.entry(context.config, "networks", name)
         module = schema.module_of("networks", config.kind, f"networks.{name}")
-        data = data_set(context, config.data) if hasattr(config, "data") else {}
+        data = data_set(context, config.data) if hasattr(config, "data") else xr.Dataset()
         return config, module.train, data
     if name not in context.config.studies:
         known = [*context.config.networks, *context.config.studies]
@@ -288,7 +291,7 @@ def _training(context: Context, name: str) -> tuple[Any, Any, Arrays]:
     return study.config, study.module.train, data_set(context, study.config.data)
 
 
-def networks_of(context: Context, study: Study) -> Arrays:
+def networks_of(context: Context, study: Study) -> xr.Dataset:
     """What a study evaluates: networks of several studies, its own, or drawn from a data set.
 
     Nothing, if it has no data set either.
@@ -297,13 +300,15 @@ def networks_of(context: Context, study: Study) -> Arrays:
     name = study.config.ensemble if shared else study.name
     if not shared and not hasattr(study.module, "train"):
         named = isinstance(study.config, DataStudyConfig)
-        return data_set(context, study.config.data) if named else {}
+        return data_set(context, study.config.data) if named else xr.Dataset()
     if context.locked:
         return read_networks(context.results / "networks" / name)
     return train(context, name)
 
 
-def evaluate(context: Context, study: Study, side: str, given: Arrays | None = None) -> Any:
+def evaluate(
+    context: Context, study: Study, side: str, given: xr.Dataset | None = None
+) -> xr.Dataset:
     """One side of a study.
 
     Args:
@@ -320,14 +325,16 @@ def evaluate(context: Context, study: Study, side: str, given: Arrays | None = N
         raise ValueError(f"only: expected a study with a {side} side, got {study.name!r}")
     if context.estimate and not isinstance(work, FanOut):
         raise no_estimate(f"the {side} side of {study.name}")
-    arrays = networks_of(context, study) if given is None else given
+    start = networks_of(context, study) if given is None else given
     spreads = isinstance(work, FanOut)
-    settings = study.config, arrays
+    settings = study.config, start
     result = spread(context, study.name, work, *settings) if spreads else work(*settings)
-    return noted(result, arrays)
+    return noted(result, start)
 
 
-def all_sides(context: Context, study: Study, given: Arrays | None = None) -> dict[str, xr.Dataset]:
+def all_sides(
+    context: Context, study: Study, given: xr.Dataset | None = None
+) -> dict[str, xr.Dataset]:
     """The data sets of all sides of a study, computed on the spot.
 
     Args:

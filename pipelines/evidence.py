@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers import labelled
-from hessian_spectra.files import archive, digest, write_bytes, write_json
+from hessian_spectra.files import digest, write_bytes, write_json
 from pipelines import chain, inputs, schema
 from pipelines.recorded import EVIDENCE
 from pipelines.schema import plain
@@ -66,7 +66,7 @@ def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str
 
 def keep_networks(name: str, content: bytes) -> None:
     """Keep what was recorded of each network where it is small, and nothing of a run before."""
-    path = EVIDENCE / "networks" / f"{name}.npz"
+    path = EVIDENCE / "networks" / f"{name}.nc"
     if len(content) <= SMALL:
         write_bytes(path, content)
     else:
@@ -77,7 +77,7 @@ def evidence(context: Context) -> None:
     """Write ``reports/evidence/<study>/``: the arrays of its sides, and ``facts.json``.
 
     Of networks that several studies share, what was recorded of each of them is kept as well, once
-    for all these studies, in ``reports/evidence/networks/<name>.npz``, where it is small.
+    for all these studies, in ``reports/evidence/networks/<name>.nc``, where it is small.
     """
     if context.locked:
         raise ValueError("evidence: expected a run with a configuration of its own, got -cn locked")
@@ -90,7 +90,7 @@ def evidence(context: Context) -> None:
     facts = _facts(context, config, commit)
     # All of it was made: now it is kept.
     if "ensemble" in config:
-        networks = archive(given)
+        networks = labelled.content(given)
         facts["networks of this run"] = hashlib.sha256(networks).hexdigest()
         keep_networks(config["ensemble"], networks)
     labelled.write(EVIDENCE / name / labelled.WHOLE, labelled.joined([*sides.values()]))

@@ -5,7 +5,7 @@ from pipelines.stage import Context, main
 
 
 def train(context: Context) -> None:
-    """Write ``results/networks/<name>/``: arrays, what else is kept, and a manifest of both."""
+    """Write ``results/networks/<name>/``: a data set, what else is kept, and a manifest of both."""
     chain.train(context, context.name)
 
 

@@ -1,9 +1,9 @@
-"""The data set of a study: what its stages hand on to statements, figures, page and dashboard.
+"""Data sets: what one stage hands on to another, from samples to statements, figures and page.
 
-It is one :class:`xarray.Dataset` with named dimensions. A study declares each variable with its
-dimensions, its meaning and its unit; whoever reads selects by name. Stages that compute different
-parts of a study write a file each, which are joined when they are read: they agree on the names and
-the labels of the dimensions that they share.
+Each is one :class:`xarray.Dataset` with named dimensions. A kind of samples, of networks or of
+studies declares each variable with its dimensions, its meaning and its unit; whoever reads selects
+by name. Stages that compute different parts of a study write a file each, which are joined when
+they are read: they agree on the names and the labels of the dimensions that they share.
 """
 
 import hashlib
@@ -35,6 +35,8 @@ WHOLE = "data.nc"
 CHECKSUM = "sha256"
 # Variables of at least so many bytes are compressed: of a smaller one the index takes more.
 LARGE = 4096
+# Between the name of an item's own variable, or dimension, and the item's label.
+OF = ":"
 # Strings are compressed as letters of one byte alone.
 TEXT = {"dtype": "S1"}
 # How many trainings diverged and are left out; not there if none did.
@@ -52,7 +54,7 @@ _EMPTY: Mapping[str, Any] = {"U": "", "i": 0, "u": 0, "b": False}
 
 
 class Variable(NamedTuple):
-    """What a study says of one of its variables.
+    """What a kind of samples, networks or studies says of one of its variables.
 
     Attributes:
         dims: the names of its dimensions in order, apart by spaces; a variable with the name of its
@@ -92,7 +94,7 @@ def data_set(arrays: Mapping[str, Any], variables: Variables) -> xr.Dataset:
     """
     declared = {**COMMON, **variables}
     if unknown := sorted({*arrays} - {*declared}):
-        raise ValueError(f"variables {', '.join(unknown)}: expected those that the study declares")
+        raise ValueError(f"variables {', '.join(unknown)}: expected those that are declared")
     chosen = {name: variable for name, variable in declared.items() if name in arrays}
     return xr.Dataset({name: _entry(name, arrays[name], chosen[name]) for name in chosen})
 
@@ -108,6 +110,11 @@ def _entry(name: str, array: Any, variable: Variable) -> xr.Variable:
         )
     attributes = {"long_name": variable.meaning, "units": variable.unit}
     return xr.Variable(dims, values, {key: text for key, text in attributes.items() if text})
+
+
+def arrays_of(data: xr.Dataset) -> Arrays:
+    """The arrays of a data set by the variables' names, as items of a computation hold them."""
+    return {str(name): variable.values for name, variable in data.variables.items()}
 
 
 def assembled(parts: Sequence[Arrays], variables: Variables, axes: Sequence[str]) -> xr.Dataset:
@@ -157,6 +164,56 @@ def _stacked(
     return whole
 
 
+def side_by_side(parts: Sequence[Arrays], variables: Variables, axis: str) -> xr.Dataset:
+    """The arrays of items of different sizes as one data set, in which nothing is filled up.
+
+    A variable that is declared along the axis has one value for each item; each other one becomes a
+    variable for each item, ``<name>:<label>``, with dimensions of its own that are called alike.
+
+    Args:
+        parts: of each item its arrays, the axis' single value among them.
+        variables: what is declared of one item.
+        axis: the dimension that tells the items apart.
+
+    Raises:
+        ValueError: as :func:`data_set`.
+
+    Example:
+        >>> declared = {"seed": Variable("seed", "of the draw"), "loss": Variable("step", "loss")}
+        >>> rows = [{"seed": np.array(s), "loss": np.arange(s)} for s in (2, 1)]
+        >>> data = side_by_side(rows, declared, "seed")
+        >>> list(data.variables), dict(data.sizes)
+        (['seed', 'loss:2', 'loss:1'], {'seed': 2, 'step:2': 2, 'step:1': 1})
+        >>> items_of(data, "seed")[2]["loss"].values.tolist()
+        [0, 1]
+    """
+    common = [name for name, variable in variables.items() if axis in variable.dims.split()]
+    stacks = {name: np.stack([part[name] for part in parts]) for name in common}
+    columns = dict(data_set(stacks, variables).variables)
+    for part in parts:
+        own = data_set({name: part[name] for name in part if name not in common}, variables)
+        for name, variable in own.variables.items():
+            label = f"{OF}{part[axis].item()}"
+            dims = [f"{dim}{label}" for dim in variable.dims]
+            columns[f"{name}{label}"] = xr.Variable(dims, variable.values, variable.attrs)
+    return xr.Dataset(columns)
+
+
+def items_of(data: xr.Dataset, axis: str) -> dict[Any, xr.Dataset]:
+    """The items that :func:`side_by_side` put together, by their labels, each with plain names."""
+    labels = data[axis].values.tolist()
+    items: dict[str, dict[str, xr.Variable]] = {str(label): {} for label in labels}
+    for whole, variable in data.variables.items():
+        name, _, label = str(whole).partition(OF)
+        if label:
+            dims = [str(dim).partition(OF)[0] for dim in variable.dims]
+            items[label][name] = xr.Variable(dims, variable.values, variable.attrs)
+        else:
+            for item, entry in zip(items.values(), variable, strict=True):
+                item[name] = entry
+    return {label: xr.Dataset(items[str(label)]) for label in labels}
+
+
 def gathering(variables: Variables, *axes: str) -> Callable[[Any, Sequence[Arrays]], xr.Dataset]:
     """The function ``(config, parts) -> data set`` that assembles items, see :func:`assembled`."""
     return lambda config, parts: assembled(parts, variables, axes)
@@ -178,8 +235,7 @@ def content(data: xr.Dataset) -> bytes:
 def _checksum(data: xr.Dataset) -> str:
     """The SHA-256 of all that a data set says: HDF5 notices a changed byte in some places alone."""
     sha256 = hashlib.sha256()
-    for name in sorted(data.variables, key=str):
-        values = data[name]
+    for name, values in sorted(data.variables.items(), key=lambda entry: str(entry[0])):
         text = values.dtype.kind == "U"
         sha256.update(
             repr((name, values.dims, values.shape, sorted(values.attrs.items()))).encode()
@@ -228,12 +284,15 @@ def _variables(file: h5py.File) -> Iterator[tuple[str, xr.Variable]]:
 
     In a fraction of the time of xarray's own reader, which looks up each dimension again and again.
     """
+    # HDF5 would search the whole file for the name of what a variable refers to as its dimension.
+    names = {h5py.h5o.get_info(entry.id).addr: name for name, entry in file.items()}
     for name, entry in file.items():
         attributes = {key: entry.attrs[key] for key in entry.attrs if key not in _OF_THE_FILE}
         if entry.attrs.get("NAME", b"").startswith(_DIMENSION_ALONE):
             continue
         if "DIMENSION_LIST" in entry.attrs:
-            dims = [file[scale].name[1:] for (scale,) in entry.attrs["DIMENSION_LIST"]]
+            scales = [h5py.h5r.dereference(to, file.id) for (to,) in entry.attrs["DIMENSION_LIST"]]
+            dims = [names[h5py.h5o.get_info(scale).addr] for scale in scales]
         else:
             dims = [name] * entry.ndim  # labels along a dimension, or a single value
         if entry.dtype.kind == "S":

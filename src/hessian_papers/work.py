@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import xarray as xr
+
+from hessian_papers.labelled import Variables, arrays_of, data_set
 from hessian_spectra.files import Arrays
 from hessian_spectra.progress import Log, silent
 
@@ -71,22 +74,24 @@ def _whole(item: Item) -> Item:
 class FanOut:
     """One computation as many independent items, which may run anywhere and in any order.
 
-    Called like a function ``(config, networks) -> arrays`` it computes all items in this process,
+    Called like a function ``(config, given) -> data set`` it computes all items in this process,
     one after the other; whoever has more machines computes them elsewhere and calls ``gather``.
 
     Args:
-        items: ``(config, networks) -> items``; an item says all that its computation needs, so
-            equal items give equal arrays.
+        items: ``(config, given) -> items`` from samples or networks; an item says all that its
+            computation needs, so equal items give equal arrays.
         compute: a function of a module, called with an item as keyword arguments.
-        gather: ``(config, arrays of all items in their order) -> arrays``, or a data set.
+        gather: ``(config, arrays of all items in their order) -> data set``.
         cost: how long an item takes in some unit, for progress and estimates.
         probe: a miniature of an item, whose time tells that of a unit of ``cost``.
         trains: whether ``compute`` is a training, which takes a :class:`TrainingRun` as ``run``.
+        spreads: whether there can be several items; a single one is computed in the process that
+            asks for it, unless there are other machines.
 
     Example:
         >>> import numpy as np
         >>> squares = FanOut(
-        ...     items=lambda config, networks: [{"a": a} for a in range(config)],
+        ...     items=lambda config, given: [{"a": a} for a in range(config)],
         ...     compute=lambda a: {"square": np.array(a * a)},
         ...     gather=lambda config, parts: {"squares": np.stack([p["square"] for p in parts])},
         ... )
@@ -94,33 +99,36 @@ class FanOut:
         [0, 1, 4, 9]
     """
 
-    items: Callable[[Any, Arrays], Sequence[Item]]
+    items: Callable[[Any, Any], Sequence[Item]]
     compute: Callable[..., Arrays]
     gather: Callable[[Any, Sequence[Arrays]], Any]
     cost: Callable[[Item], float] = _unit
     probe: Callable[[Item], Item] = _whole
     trains: bool = False
+    spreads: bool = True
 
-    def __call__(self, config: Any, networks: Arrays) -> Any:
-        """The arrays of the whole computation, made in this process; nothing else is kept of it."""
-        run = {"run": KEEPS_NOTHING} if self.trains else {}
-        parts = [self.compute(**item, **run) for item in self.items(config, networks)]
+    def __call__(self, config: Any, given: Any, run: TrainingRun = KEEPS_NOTHING) -> Any:
+        """The result of the whole computation, made in this process; nothing else is kept of it."""
+        also = {"run": run} if self.trains else {}
+        parts = [self.compute(**item, **also) for item in self.items(config, given)]
         return self.collected(config, parts)
 
     def collected(self, config: Any, parts: Sequence[Arrays]) -> Any:
         """What ``gather`` makes of the arrays of all items; nothing of none."""
-        return self.gather(config, parts) if parts else {}
+        return self.gather(config, parts) if parts else xr.Dataset()
 
 
-def alone(train: Callable[..., Arrays]) -> FanOut:
-    """A training ``train(config, data, run)`` as a computation of one item.
+def alone(train: Callable[..., Arrays], variables: Variables) -> FanOut:
+    """A training ``train(config, data, run)`` of arrays as a computation of one item.
 
     Args:
-        train: a function of a module; ``config`` is a dataclass.
+        train: a function of a module; ``config`` is a dataclass, ``data`` are the samples' arrays.
+        variables: what is declared of the arrays that it returns.
     """
     return FanOut(
-        items=lambda config, data: [{"config": config, "data": data}],
+        items=lambda config, data: [{"config": config, "data": arrays_of(data)}],
         compute=train,
-        gather=lambda config, parts: parts[0],
+        gather=lambda config, parts: data_set(parts[0], variables),
         trains=True,
+        spreads=False,
     )

@@ -1,4 +1,4 @@
-"""Arrays of an ensemble in the form of ``results/networks/<name>/``, from random matrices.
+"""An ensemble in the form of ``results/networks/<name>/``, from random matrices.
 
 Nothing is trained: "trained" networks have other draws. On whitened inputs the sharpness at zero
 loss is the sum over layers of (σ_max(left product) σ_max(right product))², which stands here for
@@ -9,7 +9,11 @@ import itertools
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 import yaml
+
+from hessian_papers.labelled import data_set
+from hessian_papers.networks.multilayer import VARIABLES
 
 CONF = Path(__file__).resolve().parents[2] / "conf" / "studies"
 
@@ -81,12 +85,12 @@ def ensemble(
     seed=0,
     noise=0.0,
     teachers=1,
-) -> dict[str, np.ndarray]:
+) -> xr.Dataset:
     """Every combination of parametrisation, depth and size; the last network of each diverged."""
     draw = np.random.default_rng(seed)
-    points = list(itertools.product(parametrisations, depths, sizes))
+    grid = len(parametrisations), len(depths), len(sizes)
     measured: list[dict[str, np.ndarray]] = []
-    for name, depth, size in points:
+    for name, depth, size in itertools.product(parametrisations, depths, sizes):
         shape = [size, *[width] * (depth - 1), size]
         for _ in range(2 * networks):
             weights = [
@@ -96,7 +100,7 @@ def ensemble(
             measured.append(network(weights, max(depths)))
     actual = {
         key: np.stack([item[key] for item in measured]).reshape(
-            len(points), 2, networks, *measured[0][key].shape
+            *grid, 2, networks, *measured[0][key].shape
         )
         for key in measured[0]
     }
@@ -106,18 +110,25 @@ def ensemble(
     actual["residual"] = np.zeros_like(actual["sharpness"])
     actual["loss"] = np.full_like(actual["sharpness"], 0.01)
     for key in actual:
-        actual[key][:, 1, -1] = np.nan
-    status = np.zeros((len(points), networks), dtype=np.int8)
-    status[:, -1], status[:, 0] = 2, 1
-    return actual | {
-        "parametrisation": np.array([name for name, _, _ in points]),
-        "depth": np.array([depth for _, depth, _ in points]),
-        "size": np.array([size for _, _, size in points]),
+        actual[key][:, :, :, 1, -1] = np.nan
+    status = np.zeros((*grid, networks), dtype=np.int8)
+    status[..., -1], status[..., 0] = 2, 1
+    labels = {
+        "parametrisation": np.array(parametrisations),
+        "depth": np.array(depths),
+        "size": np.array(sizes),
+        "layer": np.arange(1, max(depths) + 1),
         "teacher": np.repeat(np.arange(teachers), networks // teachers),
         "time": np.array(["initialisation", "trained"]),
         "norm": np.array(NORMS),
         "width": np.array(width),
         "activation": np.array("linear"),
-        "epochs": np.full((len(points), networks), 7),
+        "epochs": np.full((*grid, networks), 7),
         "status": status,
     }
+    return data_set(actual | labels, VARIABLES)
+
+
+def replaced(networks: xr.Dataset, **arrays: object) -> xr.Dataset:
+    """Networks with other values of some variables."""
+    return networks.assign({name: networks[name].copy(data=arrays[name]) for name in arrays})

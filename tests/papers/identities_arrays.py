@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import xarray as xr
+from samples import samples
 from study_configs import configured
 
 from hessian_papers.studies.identities.identities import study
@@ -20,7 +21,7 @@ def config(**changes: object) -> study.Config:
 def both_sides() -> dict[str, xr.Dataset]:
     """The texts of the catalogue, and the errors of the smallest study."""
     x, y = np.random.default_rng(0).normal(size=(2, 200))
-    data = {"x": x, "y": y}
+    data = samples(x, y)
     return {
         "closed_form": study.closed_form(config(), data),
         "numerics": study.numerics(config(), data),

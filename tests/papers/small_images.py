@@ -5,28 +5,44 @@ import torch
 from torch.func import functional_call, hessian
 from torch.nn import functional
 
+from hessian_papers.data.images import VARIABLES
 from hessian_papers.data.tools.whitening import principal_components
+from hessian_papers.labelled import items_of, side_by_side
 from hessian_spectra.models import Perceptron
 
 CLASSES = 4
 
 
+def data_of_images(random_labels=False, **sets):
+    """Images ``(n, H, W, C)`` and their labels, by the name of their set, as a data set."""
+    parts = [
+        {
+            "source": np.array(name),
+            "random_labels": np.array(random_labels),
+            "images": images.astype(np.uint8),
+            "labels": labels.astype(np.int64),
+        }
+        for name, (images, labels) in sets.items()
+    ]
+    return side_by_side(parts, VARIABLES, "source")
+
+
 def image_sets(**counts):
     """A data set of images of 3 x 3 pixels, one of which is constant, in four classes."""
-    data = {"sources": np.array(list(counts))}
+    sets = {}
     for seed, (name, count) in enumerate(counts.items()):
         draw = np.random.default_rng(seed)
         labels = np.arange(count) % CLASSES
         images = draw.integers(0, 17, size=(count, 3, 3, 1)) + 40 * labels[:, None, None, None]
         images[:, 0, 0] = 0
-        data[f"{name}/images"] = images.astype(np.uint8)
-        data[f"{name}/labels"] = labels.astype(np.int64)
-    return data
+        sets[name] = images, labels
+    return data_of_images(**sets)
 
 
 def whole_samples(data, source, input_scale):
     """Whitened inputs ``(n, r)`` and one-hot targets ``(n, K)`` of all images of a set."""
-    images, labels = data[f"{source}/images"], torch.from_numpy(data[f"{source}/labels"])
+    chosen = items_of(data, "source")[source]
+    images, labels = chosen["images"].values, torch.from_numpy(chosen["labels"].values)
     x = torch.from_numpy(images).flatten(1).double() / float(images.max())
     return principal_components(x).inputs(input_scale), functional.one_hot(labels).double()
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-import numpy as np
+import xarray as xr
 
 # What no study computes with.
 HEAD = {"kind": "test", "paper": "singh2026cracking", "artifact": "test", "title": "test"}
@@ -15,9 +15,9 @@ def configured(study: ModuleType, fields: Mapping[str, object]) -> Any:
     return study.Config(**(HEAD | {"kind": study.__name__.split(".")[-2]} | dict(fields)))
 
 
-def both_sides(study: ModuleType, config: object) -> dict[str, dict[str, np.ndarray]]:
+def both_sides(study: ModuleType, config: object) -> dict[str, xr.Dataset]:
     """The closed form and the numerics of a study without networks."""
     return {
-        "closed_form": study.closed_form(config, {}),
-        "numerics": study.numerics(config, {}),
+        "closed_form": study.closed_form(config, xr.Dataset()),
+        "numerics": study.numerics(config, xr.Dataset()),
     }

@@ -152,7 +152,7 @@ def test_parts_that_disagree_are_refused_by_name():
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"width": 3}, "variables width: expected those that the study declares"),
+        ({"width": 3}, "variables width: expected those that are declared"),
         ({"loss": [1.0]}, r"'loss': expected dimensions \(network, seed, step\), got shape \(1,\)"),
         ({"seed": [object()]}, "'seed': expected numbers, booleans or strings, got dtype object"),
     ],

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import hydra
+import xarray as xr
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from matplotlib.text import Text
 from omegaconf import DictConfig, OmegaConf
@@ -397,7 +398,7 @@ class Sampler:
             of = [networks, *([entries["data"][1]] if "data" in entries else [])]
             given = self._once(lambda: self._networks(entries), "networks", *of)
         elif "data" not in entries:
-            given = {}
+            given = xr.Dataset()
         else:
             settings, data = entries["data"][1], self._data(entries)
             given = data
@@ -419,7 +420,7 @@ class Sampler:
         networks = entries["networks"][1]
         trainer = schema.module_of("networks", networks.kind, "")
         if "data" not in entries:
-            return trainer.train(networks, {})
+            return trainer.train(networks, xr.Dataset())
         folder = Path(self._folder.name) / str(len(self._made))
         return fan_out.train(
             "networks",

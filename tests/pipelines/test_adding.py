@@ -88,7 +88,7 @@ def figure(make_workspace):
     ):
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    entry = f"{{input: data/gaussian-regression-small.npz, paper: {PAPER}}}"
+    entry = f"{{input: data/gaussian-regression-small.nc, paper: {PAPER}}}"
     return workspace, add_study(workspace, "my-figure", text, entry)
 
 
@@ -133,7 +133,7 @@ def kind(figure):
     folder.mkdir()
     for name in FILES:
         shutil.copy(KIND / name, folder)
-    text, entry = (KIND / "my-study.yaml").read_text(), f"{{input: data/wedge.npz, paper: {PAPER}}}"
+    text, entry = (KIND / "my-study.yaml").read_text(), f"{{input: data/wedge.nc, paper: {PAPER}}}"
     return workspace, add_study(workspace, "my-study", text, entry)
 
 

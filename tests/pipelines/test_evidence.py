@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from hessian_spectra.files import digest, read_arrays
+from hessian_papers import labelled
+from hessian_spectra.files import digest
 from pipelines.evidence import SMALL as LIMIT
 from pipelines.evidence import keep_networks
 
@@ -58,13 +59,13 @@ def test_what_was_recorded_of_each_network_is_kept_once_for_all_studies(workspac
     settings.append("launcher.cluster=debug")
     workspace.run("python", "-m", "pipelines.evidence", "only=cracking-d33", *settings)
     folder = workspace.path / "reports" / "evidence"
-    kept = (folder / "networks" / f"{name}.npz").read_bytes()
+    kept = (folder / "networks" / f"{name}.nc").read_bytes()
     facts = json.loads((folder / "cracking-d33" / "facts.json").read_text())
     assert facts["networks of this run"] == hashlib.sha256(kept).hexdigest()
     assert facts["ensemble"]["teachers"] == 2
-    arrays = read_arrays(folder / "networks" / f"{name}.npz")
-    assert {"norms", "sharpness"} <= {*arrays}
-    assert 6 in arrays["sharpness"].shape
+    networks = labelled.read(folder / "networks" / f"{name}.nc")
+    assert {"norms", "sharpness"} <= {*networks}
+    assert networks.sizes["network"] == 6
     workspace.run("git", "checkout", "--quiet", "reports/evidence")
 
 
@@ -84,7 +85,7 @@ def test_a_study_that_trains_for_itself_is_told_the_time_of_training_and_of_meas
 
 def test_of_networks_that_are_too_large_none_of_another_run_are_left(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "reports" / "evidence" / "networks" / "mine.npz"
+    path = tmp_path / "reports" / "evidence" / "networks" / "mine.nc"
     keep_networks("mine", b"before")
     assert path.read_bytes() == b"before"
     keep_networks("mine", bytes(LIMIT + 1))

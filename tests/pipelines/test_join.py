@@ -162,7 +162,7 @@ def test_the_stages_of_a_study_are_what_its_modules_offer(params, dvc_stages):
 
 def test_networks_read_their_own_data(params, dvc_stages):
     for name, networks in params["networks"].items():
-        sources = {f"results/data/{networks['data']}.npz"} if "data" in networks else set()
+        sources = {f"results/data/{networks['data']}.nc"} if "data" in networks else set()
         actual = {dep for dep in dvc_stages[f"train@{name}"]["deps"] if "results/data" in dep}
         assert actual == sources, name
 
@@ -183,7 +183,7 @@ def test_a_study_reads_its_own_networks(params, dvc_stages):
         # What takes neither data nor networks has its settings alone.
         source = f"results/inputs/{name}/computes.json"
         if "data" in study:
-            source = f"results/data/{study['data']}.npz"
+            source = f"results/data/{study['data']}.nc"
         if "ensemble" in study:
             source = f"results/networks/{study['ensemble']}"
         if name in items(dvc_stages, "train"):

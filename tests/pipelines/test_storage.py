@@ -10,7 +10,7 @@ import pytest
 from hydra._internal.hydra import Hydra
 from omegaconf import OmegaConf
 
-from hessian_spectra.files import read_arrays
+from hessian_papers import labelled
 from pipelines import chain, prepare, schema, stage
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
@@ -84,8 +84,8 @@ def test_own_images_below_the_root_are_prepared(ends, tmp_path):
     np.savez(tmp_path / "own.npz", images=images, labels=np.array([0, 1]))
     overrides = ["only=images", "data.sets.images.sources=[own.npz]", f"data.root={tmp_path}"]
     assert ends(prepare.prepare, "prepare", *overrides) == 0
-    (written,) = (tmp_path / "results" / "runs").rglob("images.npz")
-    assert read_arrays(written)["own/labels"].tolist() == [0, 1]
+    (written,) = (tmp_path / "results" / "runs").rglob("images.nc")
+    assert labelled.read(written)["labels:own"].values.tolist() == [0, 1]
 
 
 def test_a_root_with_dots_leads_nowhere_else(ends, tmp_path, monkeypatch):
@@ -142,11 +142,11 @@ def test_a_stage_without_dvc_makes_its_images_from_the_root(ends, tmp_path):
     actual = {}
 
     def work(context):
-        actual.update(chain.data_set(context, "images"))
+        actual.update(chain.data_set(context, "images").variables)
 
     overrides = ["data.sets.images.sources=[own.npz]", f"data.root={tmp_path}"]
     assert ends(work, [], *overrides) == 0
-    assert sorted(actual) == ["own/images", "own/labels", "random_labels", "sources"]
+    assert sorted(actual) == ["images:own", "labels:own", "random_labels", "source"]
 
 
 def test_a_home_folder_is_found_and_no_root_is_the_default(composed):

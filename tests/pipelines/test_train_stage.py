@@ -47,7 +47,7 @@ def files(folder, pattern):
 
 def test_where_it_runs_changes_nothing(run, tmp_path):
     assert run(train, f"only={NAME}") == 0
-    (made,) = (tmp_path / "results" / "runs").rglob(f"networks/{NAME}/arrays.npz")
+    (made,) = (tmp_path / "results" / "runs").rglob(f"networks/{NAME}/data.nc")
     shards = tmp_path / "results" / "shards"
     here, content = files(shards, "*.npz"), made.read_bytes()
     assert len(here) == 4  # two sizes, six networks by four

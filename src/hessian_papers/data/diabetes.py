@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 
 from hessian_papers.data.base import (
     OFFLINE,
@@ -12,7 +13,8 @@ from hessian_papers.data.base import (
     Form,
     Storage,
 )
-from hessian_spectra.files import Arrays
+from hessian_papers.data.tools.pairs import SCALARS, VECTORS
+from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_spectra.validation import optional_import, require
 
 FEATURES = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
@@ -41,20 +43,24 @@ class Config(DataConfig):
         return Form(ONE_FEATURE, (442,))
 
 
+VARIABLES: Variables = {**VECTORS, "feature": Variable("feature", "name of the measurement")}
+
+
 def _standardised(columns: np.ndarray) -> np.ndarray:
     """Columns with zero mean and unit second moment."""
     centred = columns - columns.mean(axis=0)
     return centred / np.sqrt(np.mean(centred**2, axis=0))
 
 
-def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+def make(config: Config, storage: Storage = OFFLINE) -> xr.Dataset:
     """The 442 patients: baseline measurements x and disease progression a year later y.
 
     All columns and the target have zero mean and unit second moment, so that the closed forms for
     whitened scalar inputs apply to a single feature. The ten features stay correlated.
 
     Returns:
-        ``x`` ``(442,)`` for one feature or ``(442, 10)`` for all, and ``y`` ``(442,)``.
+        ``x`` ``(442,)`` for one feature or ``(442, 10)`` for all with the names of each
+        ``feature``, and ``y`` ``(442,)``.
 
     Example:
         >>> make(Config(kind="diabetes", seed=0, feature="all"))["x"].shape
@@ -63,7 +69,8 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     # Imported here: scikit-learn takes a second to load, and only this function needs it.
     datasets = optional_import("sklearn.datasets", "pipeline")
     inputs, targets = datasets.load_diabetes(return_X_y=True, scaled=False)
-    x = _standardised(inputs.astype(np.float64))
+    x, y = _standardised(inputs.astype(np.float64)), _standardised(targets.astype(np.float64))
     if config.feature != "all":
-        x = np.ascontiguousarray(x[:, FEATURES.index(config.feature)])
-    return {"x": x, "y": _standardised(targets.astype(np.float64))}
+        column = np.ascontiguousarray(x[:, FEATURES.index(config.feature)])
+        return data_set({"x": column, "y": y}, SCALARS)
+    return data_set({"feature": np.array(FEATURES), "x": x, "y": y}, VARIABLES)

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 
+import xarray as xr
+
 from hessian_papers.constraints import Count
 from hessian_papers.data.base import OFFLINE, SEVERAL_FEATURES, Form, SizedConfig, Storage
 from hessian_papers.data.tools.draws import gaussian
-from hessian_spectra.files import Arrays
+from hessian_papers.data.tools.pairs import VECTORS
+from hessian_papers.labelled import data_set
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +27,10 @@ class Config(SizedConfig):
         return Form(SEVERAL_FEATURES, (self.size, self.features))
 
 
-def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+VARIABLES = VECTORS
+
+
+def make(config: Config, storage: Storage = OFFLINE) -> xr.Dataset:
     """Features x ~ N(0, I) and targets y ~ N(0, 1), independent of each other.
 
     Returns:
@@ -38,4 +44,4 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     """
     x = gaussian(config.seed, "inputs", config.size, config.features)
     y = gaussian(config.seed, "targets", config.size)
-    return {"x": x.numpy(), "y": y.numpy()}
+    return data_set({"x": x.numpy(), "y": y.numpy()}, VARIABLES)

@@ -3,10 +3,13 @@
 import math
 from dataclasses import dataclass
 
+import xarray as xr
+
 from hessian_papers.constraints import Scale
 from hessian_papers.data.base import OFFLINE, SizedConfig, Storage
 from hessian_papers.data.tools.draws import gaussian
-from hessian_spectra.files import Arrays
+from hessian_papers.data.tools.pairs import SCALARS
+from hessian_papers.labelled import data_set
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +23,10 @@ class Config(SizedConfig):
     input_variance: Scale
 
 
-def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+VARIABLES = SCALARS
+
+
+def make(config: Config, storage: Storage = OFFLINE) -> xr.Dataset:
     """Inputs x ~ N(0, input_variance) and targets y ~ N(0, 1), independent of each other.
 
     Returns:
@@ -34,4 +40,5 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
         (3,)
     """
     x, y = (gaussian(config.seed, purpose, config.size) for purpose in ("inputs", "targets"))
-    return {"x": (x * math.sqrt(config.input_variance)).numpy(), "y": y.numpy()}
+    scaled = x * math.sqrt(config.input_variance)
+    return data_set({"x": scaled.numpy(), "y": y.numpy()}, VARIABLES)

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import numpy as np
 import torch
+import xarray as xr
 
 from hessian_papers.constraints import Count, OneOf
 from hessian_papers.data.base import IMAGES, OFFLINE, DataConfig, Form, Storage
 from hessian_papers.data.tools import _archive, _torchvision
-from hessian_spectra.files import Arrays
+from hessian_papers.labelled import Variable, Variables, side_by_side
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import optional_import, require
 
@@ -90,8 +91,17 @@ class Config(DataConfig):
         return [s for s in self.sources if s != "digits" and not paths[s].is_absolute()]
 
 
+# Of each source; the axis is ``source``.
+VARIABLES: Variables = {
+    "source": Variable("source", "name of a set of images"),
+    "random_labels": Variable("source", "whether classes were drawn, and say nothing of images"),
+    "images": Variable("image row column channel", "grey values, from 0 on"),
+    "labels": Variable("image", "class of an image"),
+}
+
+
 def name_of(source: str) -> str:
-    """What a source is called in the arrays: its name, or its file's without the ending.
+    """What a source is called in the data set: its name, or its file's without the ending.
 
     Example:
         >>> name_of("mnist"), name_of("own/leaves.npz")
@@ -100,7 +110,7 @@ def name_of(source: str) -> str:
     return Path(source).stem if source.endswith(".npz") else source
 
 
-def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+def make(config: Config, storage: Storage = OFFLINE) -> xr.Dataset:
     """The images and labels of each source, in the published order.
 
     Args:
@@ -108,9 +118,10 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
         storage: where the sources other than ``digits`` are, and whether they may be downloaded.
 
     Returns:
-        ``sources`` ``(s,)``, the names; for each name ``<name>/images`` ``(N, H, W, C)``, uint8,
-        and ``<name>/labels`` ``(N,)``, int64; ``random_labels`` ``()``, whether these were drawn.
-        The grey values of digits are 0 to 16, all others 0 to 255.
+        ``source`` ``(s,)``, the names, and ``random_labels`` ``(s,)``, whether the labels were
+        drawn; for each name ``images:<name>`` ``(N, H, W, C)``, uint8, and ``labels:<name>``
+        ``(N,)``, int64, as :func:`hessian_papers.labelled.items_of` takes apart. The grey values of
+        digits are 0 to 16, all others 0 to 255.
 
     Raises:
         FileNotFoundError: data are missing; one line says which, where they were expected, and
@@ -120,20 +131,18 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     Example:
         >>> config = Config(kind="images", seed=0, sources=["digits"], split="train", classes=[],
         ...                 random_labels=False, per_class=0, magnification=1)
-        >>> make(config)["digits/images"].shape
+        >>> make(config)["images:digits"].shape
         (1797, 8, 8, 1)
     """
-    arrays = {
-        "sources": np.array([name_of(source) for source in config.sources]),
-        "random_labels": np.array(config.random_labels),
-    }
+    parts = []
     for source in config.sources:
         name = name_of(source)
         images, labels = _loader(source)(source, config.split, storage)
         kept, labels = _relabelled(config, name, labels)
-        arrays[f"{name}/images"] = magnified(images[kept], config.magnification)
-        arrays[f"{name}/labels"] = labels
-    return arrays
+        part = {"source": np.array(name), "random_labels": np.array(config.random_labels)}
+        part |= {"images": magnified(images[kept], config.magnification), "labels": labels}
+        parts.append(part)
+    return side_by_side(parts, VARIABLES, "source")
 
 
 def largest_value(name: str) -> float:

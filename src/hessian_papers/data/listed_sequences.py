@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from hessian_papers.data.base import OFFLINE, SCALAR_TOKENS, DataConfig, Form, Storage
-from hessian_spectra.files import Arrays
+from hessian_papers.data.tools.pairs import SEQUENCES
+from hessian_papers.labelled import data_set
 from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require
 
 
@@ -46,7 +48,10 @@ def _is_number(token: Any) -> bool:
     return isinstance(token, int | float) and math.isfinite(token)
 
 
-def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+VARIABLES = SEQUENCES
+
+
+def make(config: Config, storage: Storage = OFFLINE) -> xr.Dataset:
     """The listed sequences, to be reversed.
 
     Returns:
@@ -56,8 +61,8 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
 
     Example:
         >>> config = Config(kind="listed_sequences", seed=0, sequences=[[1.0, -0.5]])
-        >>> make(config)["y"].tolist()
+        >>> make(config)["y"].values.tolist()
         [[-0.5, 1.0]]
     """
     x = np.array(config.sequences, dtype=np.float64)
-    return {"x": x, "y": x[:, ::-1].copy()}
+    return data_set({"x": x, "y": x[:, ::-1].copy()}, VARIABLES)

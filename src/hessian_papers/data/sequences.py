@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+import xarray as xr
+
 from hessian_papers.constraints import Count, OneOf
 from hessian_papers.data.base import (
     OFFLINE,
@@ -13,7 +15,8 @@ from hessian_papers.data.base import (
     Storage,
 )
 from hessian_papers.data.tools.draws import gaussian
-from hessian_spectra.files import Arrays
+from hessian_papers.data.tools.pairs import SEQUENCES, VECTOR_SEQUENCES
+from hessian_papers.labelled import data_set
 
 TARGETS = ("gaussian", "reversal")
 
@@ -42,7 +45,7 @@ class Config(DataConfig):
         return Form(VECTOR_TOKENS, (self.batch, self.length, self.embedding_dimension))
 
 
-def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+def make(config: Config, storage: Storage = OFFLINE) -> xr.Dataset:
     """Sequences of independent standard normal tokens, and their targets.
 
     Returns:
@@ -56,13 +59,13 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     Example:
         >>> config = Config(kind="sequences", seed=0, batch=3, length=2, embedding_dimension=1,
         ...                 target="reversal")
-        >>> arrays = make(config)
-        >>> bool((arrays["y"] == arrays["x"][:, ::-1]).all())
+        >>> data = make(config)
+        >>> bool((data["y"] == data["x"][:, ::-1]).all())
         True
     """
-    shape = [config.batch, config.length]
+    shape, variables = [config.batch, config.length], SEQUENCES
     if config.embedding_dimension > 1:
-        shape.append(config.embedding_dimension)
+        shape, variables = [*shape, config.embedding_dimension], VECTOR_SEQUENCES
     x = gaussian(config.seed, "inputs", *shape)
     y = x.flip(1) if config.target == "reversal" else gaussian(config.seed, "targets", *shape)
-    return {"x": x.numpy(), "y": y.numpy()}
+    return data_set({"x": x.numpy(), "y": y.numpy()}, variables)

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import xarray as xr
 
 from hessian_papers.constraints import AtLeast, Once
 from hessian_papers.data.base import OFFLINE, TEXT, DataConfig, Form, Storage
 from hessian_papers.data.tools import _openwebtext, tokenizer
-from hessian_spectra.files import Arrays
+from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_spectra.validation import require
 
 TOPICS, OPENWEBTEXT, TRAINED = "python-topics", "openwebtext", "bpe"
@@ -63,7 +64,22 @@ class Config(DataConfig):
         return sorted(name for name in named if not Path(name).expanduser().is_absolute())
 
 
-def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+_NUMBER = "number of a token of the text that is"
+VARIABLES: Variables = {
+    "train": Variable("train_position", f"{_NUMBER} trained on"),
+    "validation": Variable("validation_position", f"{_NUMBER} not trained on"),
+    "vocabulary": Variable("", "how many different tokens there are"),
+    "digest": Variable("", "SHA-256 of the text"),
+}
+# Of a text that does not fit into the memory.
+FILES: Variables = {
+    **VARIABLES,
+    "train": Variable("", "file of the tokens that are trained on"),
+    "validation": Variable("", "file of the tokens that are not trained on"),
+}
+
+
+def make(config: Config, storage: Storage = OFFLINE) -> xr.Dataset:
     """The tokens of a text, in two splits.
 
     Documents (each topic, each file) follow each other in their order, with GPT-2's separator
@@ -88,15 +104,15 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     Example:
         >>> config = Config(kind="text", seed=0, sources=["python-topics"], tokenizer="bpe",
         ...                 vocabulary=300, validation=0.1)
-        >>> arrays = make(config)
-        >>> int(arrays["vocabulary"]), int(arrays["train"].max()) < 300
+        >>> data = make(config)
+        >>> int(data["vocabulary"]), int(data["train"].max()) < 300
         (300, True)
     """
     known = None
     if config.tokenizer != TRAINED:
         known = tokenizer.read(storage.place(config.tokenizer))
     if config.sources == [OPENWEBTEXT]:
-        return _openwebtext.make(known, config.validation, storage)
+        return data_set(_openwebtext.make(known, config.validation, storage), FILES)
     separated = known is None or known.token_to_id(tokenizer.SEPARATOR) is not None
     between = tokenizer.SEPARATOR if separated else "\n\n"
     text = between.join(
@@ -111,12 +127,13 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
             f"{len(text)} characters, got {config.validation}"
         )
     chosen = known or tokenizer.trained(train, config.vocabulary)
-    return {
+    arrays = {
         "train": tokenizer.encoded(chosen, train),
         "validation": tokenizer.encoded(chosen, validation),
         "vocabulary": np.array(chosen.get_vocab_size()),
         "digest": np.array(hashlib.sha256(text.encode()).hexdigest()),
     }
+    return data_set(arrays, VARIABLES)
 
 
 def _documents(source: str, storage: Storage) -> Iterator[str]:

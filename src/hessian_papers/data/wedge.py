@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 
 import torch
+import xarray as xr
 
 from hessian_papers.constraints import Scale
 from hessian_papers.data.base import OFFLINE, SizedConfig, Storage
 from hessian_papers.data.tools.draws import gaussian
-from hessian_spectra.files import Arrays
+from hessian_papers.data.tools.pairs import SCALARS
+from hessian_papers.labelled import data_set
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import LARGEST_SCALE, require
 
@@ -40,7 +42,10 @@ class Config(SizedConfig):
         require(0 <= self.noise <= LARGEST_SCALE, "noise", f"at least 0, {largest}", self.noise)
 
 
-def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
+VARIABLES = SCALARS
+
+
+def make(config: Config, storage: Storage = OFFLINE) -> xr.Dataset:
     """Uniform inputs and y = slope · x + noise, with the slope of the side that x is on.
 
     Returns:
@@ -61,4 +66,5 @@ def make(config: Config, storage: Storage = OFFLINE) -> Arrays:
     normal = gaussian(config.seed, "noise", config.size)
     x = config.half_width * (2 * uniform - 1)
     slope = torch.where(x > 0, config.slope_plus, config.slope_minus)
-    return {"x": x.numpy(), "y": (slope * x + config.noise * normal).numpy()}
+    y = slope * x + config.noise * normal
+    return data_set({"x": x.numpy(), "y": y.numpy()}, VARIABLES)

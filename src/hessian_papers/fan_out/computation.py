@@ -1,11 +1,12 @@
 """Computing all items of a computation, wherever they run."""
 
 import re
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import xarray as xr
 
 from hessian_papers.fan_out.items import words
 from hessian_papers.fan_out.launcher import Launcher
@@ -14,8 +15,8 @@ from hessian_papers.fan_out.plan import Plan, plan
 from hessian_papers.fan_out.progress import Progress, duration
 from hessian_papers.fan_out.shards import Shards
 from hessian_papers.fan_out.worker import follows, together
-from hessian_papers.networks.tools.result import Networks, write
-from hessian_papers.work import FanOut, Live, alone, unseen
+from hessian_papers.networks.tools.result import kept_in, write
+from hessian_papers.work import FanOut, Live, unseen
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
@@ -87,13 +88,13 @@ def run(
     name: str,
     work: FanOut,
     config: Any,
-    networks: Arrays,
+    given: Any,
     *,
     folder: Path,
     launcher: Launcher,
     live: Live = unseen,
 ) -> Any:
-    """The arrays of a whole computation, its items computed wherever the launcher says.
+    """The result of a whole computation, its items computed wherever the launcher says.
 
     How far it is, is shown on standard error.
 
@@ -107,13 +108,13 @@ def run(
         name: of the computation, and of its folder.
         work: its items, and what to do with them.
         config: the configuration, as ``work`` takes it.
-        networks: the arrays that it starts from, as ``work`` takes them.
+        given: the samples or networks that it starts from, as ``work`` takes them.
         folder: where shards are, for all computations; on a cluster, one that all machines see.
         launcher: where items are computed.
         live: where the items of a training are shown; it changes nothing that is computed.
 
     Returns:
-        What ``work(config, networks)`` returns, to the byte.
+        What ``work(config, given)`` returns, to the byte.
 
     Raises:
         FanOutError: some items could not be computed; those that could are kept.
@@ -122,7 +123,7 @@ def run(
             killed leaves its jobs running, and the next one takes them over.
     """
     shards = shards_of(name, folder)
-    todo = plan(work, config, networks, live)
+    todo = plan(work, config, given, live)
     with Progress(name, todo.costs, shards.present()) as shown:
         _discard(shards.damaged(todo.costs.keys() & shards.present()), shards, shown)
         if shown.before < len(todo.costs):
@@ -147,65 +148,63 @@ def run(
 
 def train(
     name: str,
-    work: FanOut | Callable[..., Arrays],
+    work: FanOut,
     config: Any,
-    data: Arrays,
+    data: xr.Dataset,
     *,
     result: Path,
     folder: Path,
     launcher: Launcher,
     live: Live = unseen,
-) -> Networks:
+) -> xr.Dataset:
     """Train networks and keep them in a folder of their own, whole or not at all.
 
     Under ``torchrun`` its processes train each network together, one after the other; the first of
     them keeps the result.
 
-    What a training wrote into ``run.folder`` is there beside the arrays; of a training that fans
-    out, in a folder for each item that did so, ``0`` for the first.
+    What a training wrote into ``run.folder`` is there beside the data set; of a training that
+    spreads, in a folder for each item that did so, ``0`` for the first.
 
     Args:
         name: of the networks.
-        work: the training: one that fans out, or a function ``(config, data, run) -> arrays``,
-            which on one machine runs in this process.
+        work: the training; one that does not spread runs in this process, if it is on one machine.
         config: the configuration, as ``work`` takes it.
-        data: the arrays that it starts from.
+        data: the samples that it starts from.
         result: the folder; what was there before is replaced.
         folder: where shards are, see :func:`run`.
         launcher: where items are computed.
         live: where the trainings are shown.
 
     Returns:
-        The :class:`~hessian_papers.networks.tools.result.Networks` that are now in ``result``.
+        The networks that are now in ``result``, see :mod:`hessian_papers.networks.tools.result`.
 
     Raises:
         FanOutError: some items could not be computed; those that could are kept.
         DamagedFileError: what a training made was changed while it was put together.
         ValueError: processes of ``torchrun`` are told to hand items to others.
     """
-    spread = work if isinstance(work, FanOut) else alone(work)
-    if spread is not work and launcher.cluster == "local":
+    if not work.spreads and launcher.cluster == "local":
         launcher = replace(launcher, cluster="debug")
-    arrays = run(name, spread, config, data, folder=folder, launcher=launcher, live=live)
+    networks = run(name, work, config, data, folder=folder, launcher=launcher, live=live)
     if follows():
-        return Networks(arrays, result)
-    shards, order = shards_of(name, folder), plan(spread, config, data).order
-    places = [Path(str(place)) for place in range(len(order))] if spread is work else [Path()]
+        return kept_in(result, networks)
+    shards, order = shards_of(name, folder), plan(work, config, data).order
+    places = [Path(str(place)) for place in range(len(order))] if work.spreads else [Path()]
     made, written = {}, {}
     for place, key in zip(places, order, strict=True):
         for file, facts in shards.manifest(key).items():
             if file.startswith(f"{key}/"):
                 made[str(place)] = shards.beside(key)
                 written[(place / Path(file).relative_to(key)).as_posix()] = facts
-    return write(result, arrays, made, written)
+    return write(result, networks, made, written)
 
 
-def seconds(name: str, work: FanOut, config: Any, networks: Arrays, *, folder: Path) -> float:
+def seconds(name: str, work: FanOut, config: Any, given: Any, *, folder: Path) -> float:
     """How long the items of a computation took, one after the other, wherever they were computed.
 
     Without the time to start jobs, and of the items that are done. The arguments are those of
     :func:`run`.
     """
     shards = shards_of(name, folder)
-    todo = plan(work, config, networks)
+    todo = plan(work, config, given)
     return shards.seconds(todo.costs.keys() & shards.present())

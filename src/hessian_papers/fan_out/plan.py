@@ -14,7 +14,6 @@ from hessian_papers.fan_out.launcher import Launcher
 from hessian_papers.fan_out.worker import Function
 from hessian_papers.provenance import PACKAGES, code_of, root_of
 from hessian_papers.work import FanOut, Item, Live, unseen
-from hessian_spectra.files import Arrays
 
 # Jobs per worker. On SLURM they may start at different times, and the last ones should end
 # together. On one machine a job's start, seconds for the imports, costs more than an uneven end.
@@ -51,13 +50,13 @@ class Plan:
         return f"{name} {words(self.items[key], self.shown)}" if self.shown else name
 
 
-def plan(work: FanOut, config: Any, networks: Arrays, live: Live = unseen) -> Plan:
+def plan(work: FanOut, config: Any, given: Any, live: Live = unseen) -> Plan:
     """Name and weigh the items of a computation.
 
     Args:
         work: its items, and what to do with them.
         config: the configuration, as ``work`` takes it.
-        networks: the arrays that it starts from, as ``work`` takes them.
+        given: the samples or networks that it starts from, as ``work`` takes them.
         live: where its trainings are shown, which changes no key.
 
     Raises:
@@ -67,7 +66,7 @@ def plan(work: FanOut, config: Any, networks: Arrays, live: Live = unseen) -> Pl
     name = function_name(work.compute)
     module = name.partition(":")[0]
     code = code_of(module).fingerprint
-    entries = list(work.items(config, networks))
+    entries = list(work.items(config, given))
     order = tuple(item_key(name, code, item) for item in entries)
     items = dict(zip(order, entries, strict=True))
     costs = {key: float(work.cost(item)) for key, item in items.items()}

@@ -14,7 +14,6 @@ from hessian_papers.fan_out.launcher import Launcher
 from hessian_papers.fan_out.plan import Plan, plan
 from hessian_papers.fan_out.progress import duration
 from hessian_papers.work import KEEPS_NOTHING, FanOut, cores
-from hessian_spectra.files import Arrays
 
 # How many items are timed, from the cheapest to the dearest.
 PROBES = 4
@@ -81,7 +80,7 @@ def _seconds(work: FanOut, todo: Plan, present: set[str]) -> np.ndarray:
 
 
 def estimate(
-    name: str, work: FanOut, config: Any, networks: Arrays, *, folder: Path, launcher: Launcher
+    name: str, work: FanOut, config: Any, given: Any, *, folder: Path, launcher: Launcher
 ) -> Estimate:
     """How much :func:`run` with the same arguments has to do, and how long that will take.
 
@@ -89,7 +88,7 @@ def estimate(
     ``work.cost`` times the rate that was timed near it. Nothing is written.
     """
     shards = shards_of(name, folder)
-    todo = plan(work, config, networks)
+    todo = plan(work, config, given)
     present = todo.costs.keys() & shards.present()
     present -= shards.damaged(present)
     seconds = _seconds(work, todo, present)

@@ -6,28 +6,36 @@ that differ in their initial weights and in the order of the samples.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor, nn
 from torch.nn import functional
 
 from hessian_papers.constraints import AtLeast, Count
 from hessian_papers.data.base import IMAGES, Form
 from hessian_papers.data.images import largest_value
+from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models import classifier
 from hessian_papers.models.classifiers import INITIALISATIONS, builder
 from hessian_papers.networks.base import NetworksConfig, shared
-from hessian_papers.networks.tools.images import sources
-from hessian_papers.networks.tools.kept_weights import KeptWeights, kept_weights, weights_folder
-from hessian_papers.networks.tools.result import Networks
+from hessian_papers.networks.tools.images import image_sets
+from hessian_papers.networks.tools.kept_weights import (
+    KeptWeights,
+    kept_weights,
+    read_weights,
+    weights_folder,
+    write_weights,
+)
 from hessian_papers.networks.tools.samples import STANDARDISED, UNIT_INTERVAL, Samples
 from hessian_papers.training import Classification, ClassifierDescent, train_classifier
 from hessian_papers.training.divergence import has_diverged
 from hessian_papers.work import FanOut, Item, TrainingRun
-from hessian_spectra.files import Arrays, read_arrays, write_arrays
+from hessian_spectra.files import Arrays
 from hessian_spectra.training import Observer, join
 from hessian_spectra.validation import require
 
@@ -124,6 +132,25 @@ class Config(ClassifierTraining, NetworksConfig):
         require(form.samples == IMAGES, "data", f"a data set with {IMAGES}", self.data)
 
 
+VARIABLES: Variables = {
+    "network": Variable("network", "the architecture"),
+    "seed": Variable("seed", "of initial weights, orders of the samples and what is held out"),
+    "variation": Variable("seed", "number of the settings that are varied, 0 for none"),
+    "kept": Variable("kept", "epochs after which weights are kept"),
+    "parameters": Variable("network", "number of weights"),
+    "epoch_loss": Variable("network seed epoch", "mean loss over an epoch's batches", "nats"),
+    "loss": Variable("network seed kept", "loss over the samples of the training", "nats"),
+    "accuracy": Variable("network seed kept", "share of them that is classified right"),
+    "diverged": Variable("network seed", "whether the training diverged"),
+    "images": Variable("image row column channel", "grey values, from 0 on"),
+    "labels": Variable("image", "class of an image"),
+    "largest": Variable("", "grey value that there can be"),
+    "inputs": Variable("", "what a network sees of an image, see Samples"),
+    "held_out": Variable("", "images that a network is not trained on"),
+    "random_labels": Variable("", "whether classes were drawn, and say nothing of images"),
+}
+
+
 class _Kept(Observer):
     """Keeps weights, loss and accuracy over all samples."""
 
@@ -145,8 +172,7 @@ class _Kept(Observer):
             right += float((scores.argmax(dim=1) == y).sum())
         epoch = step // self._updates
         self.evaluations[epoch] = (loss / len(self._labels), right / len(self._labels))
-        values = {name: value.cpu().numpy() for name, value in self._model.state_dict().items()}
-        write_arrays(self._folder / f"{epoch}.npz", values)
+        write_weights(self._folder / f"{epoch}.nc", self._model)
 
     def metrics(self, step: int) -> dict[str, float]:
         """Loss and accuracy over all samples, of an epoch whose weights are kept."""
@@ -166,23 +192,24 @@ class _Kept(Observer):
             self.evaluations[int(epoch)] = loss, accuracy
 
 
-def items(config: Config, data: Arrays) -> list[Item]:
+def items(config: Config, data: xr.Dataset) -> list[Item]:
     """Each architecture with each of its trainings.
 
     Raises:
         ValueError: the images are from several sources, or all of them are held out.
     """
-    names = sources(data)
-    require(len(names) == 1, "data", "images from one source", names)
-    count = len(data[f"{names[0]}/labels"])
+    sets = image_sets(data)
+    require(len(sets) == 1, "data", "images from one source", [*sets])
+    ((source, given),) = sets.items()
+    count = given.sizes["image"]
     require(config.held_out < count, "held_out", f"fewer than {count} images", config.held_out)
     entries = [
         {
             "network": network,
-            "images": data[f"{names[0]}/images"],
-            "labels": data[f"{names[0]}/labels"],
-            "largest": largest_value(names[0]),
-            "random_labels": bool(data["random_labels"]),
+            "images": given["images"].values,
+            "labels": given["labels"].values,
+            "largest": largest_value(source),
+            "random_labels": bool(given["random_labels"]),
             **training,
         }
         for network in config.networks
@@ -213,7 +240,7 @@ def compute(
         random_labels: whether the labels were drawn.
         seed: of initial weights, orders and what is held out.
         keeps_images: whether the images, and what is known of them, are returned as well.
-        run: where it logs, and keeps its unfinished state and ``<epoch>.npz``, the weights.
+        run: where it logs, and keeps its unfinished state and ``<epoch>.nc``, the weights.
         settings: the :class:`ClassifierTraining`.
 
     Returns:
@@ -261,32 +288,23 @@ def compute(
     return arrays | (data if keeps_images else {})
 
 
-def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of all trainings.
-
-    Returns:
-        For A architectures, S seeds and k kept epochs ``network (A,)``, ``seed (S,)``,
-        ``variation (S,)``, 0 for none and then their numbers, ``kept (k,)``; ``parameters (A,)``;
-        ``epoch_loss (A, S, epochs)``; ``loss`` and ``accuracy`` ``(A, S, k)`` over the samples of
-        the training; ``diverged (A, S)``; ``images (n, H, W, C)``, ``labels (n,)``, ``inputs``,
-        ``largest``, ``held_out`` and ``random_labels`` as :class:`Samples` has them.
-    """
-    data = {name: parts[0][name] for name in ("images", "labels", "largest", "random_labels")}
-    seeds = [training["seed"] for training in config.trainings]
-    shape = (len(config.networks), len(seeds))
-    arrays = {
-        name: np.stack([part[name] for part in parts]).reshape(*shape, *parts[0][name].shape)
-        for name in parts[0].keys() - data.keys()
-    }
-    arrays["parameters"] = arrays["parameters"][:, 0]
-    return arrays | data | {
-        "network": np.array(config.networks),
-        "seed": np.array(seeds),
-        "variation": np.arange(len(seeds)) // config.seeds,
+def gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
+    """The data set of all trainings: what :data:`VARIABLES` declares."""
+    facts = {
         "kept": np.array(sorted(config.kept), dtype=np.int64),
         "inputs": np.array(config.inputs),
         "held_out": np.array(config.held_out),
-    }  # fmt: skip
+    }
+    labels = [
+        {
+            "network": np.array(network),
+            "seed": np.array(training["seed"]),
+            "variation": np.array(place // config.seeds),
+        }
+        for network, (place, training) in product(config.networks, enumerate(config.trainings))
+    ]
+    rows = [facts | own | part for own, part in zip(labels, parts, strict=True)]
+    return assembled(rows, VARIABLES, ("network", "seed"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,8 +329,7 @@ class KeptClassifier(KeptWeights):
         # Whatever weights it has are replaced.
         shape, classes = self.samples.shape, self.samples.classes
         model = classifier(self.network, shape, classes, 0, INITIALISATIONS[0])
-        arrays = read_arrays(self.path)
-        values = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        values = read_weights(self.path)
         try:
             model.load_state_dict(values)
         except RuntimeError as error:
@@ -323,11 +340,11 @@ class KeptClassifier(KeptWeights):
         return model.eval().to(join())
 
 
-def kept_classifier(networks: Networks, network: str, seed: int, epoch: int) -> KeptClassifier:
+def kept_classifier(networks: xr.Dataset, network: str, seed: int, epoch: int) -> KeptClassifier:
     """A network of an ensemble.
 
     Args:
-        networks: what :func:`gather` returns, in its folder.
+        networks: what :func:`gather` returns, kept in a folder.
         network: one of its architectures.
         seed: one of its seeds.
         epoch: one of those whose weights are kept.
@@ -336,12 +353,12 @@ def kept_classifier(networks: Networks, network: str, seed: int, epoch: int) -> 
         FileNotFoundError: its weights are not there.
     """
     return KeptClassifier(
-        **kept_weights(networks, [("network", network), ("seed", seed)], f"{epoch}.npz"),
+        **kept_weights(networks, [("network", network), ("seed", seed)], f"{epoch}.nc"),
         network=network,
         samples=Samples(
-            images=networks["images"],
-            labels=networks["labels"],
-            inputs=str(networks["inputs"]),
+            images=networks["images"].values,
+            labels=networks["labels"].values,
+            inputs=networks["inputs"].item(),
             largest=float(networks["largest"]),
             held_out=int(networks["held_out"]),
             seed=seed,

@@ -8,13 +8,16 @@ batches, and are measured on the same sequences.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import product
 from typing import Annotated
 
 import numpy as np
+import xarray as xr
 
 from hessian_papers.constraints import Count, Different
 from hessian_papers.data.base import TEXT, Form
 from hessian_papers.data.tools.tokens import batch, opened
+from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models.gpt2 import VARIANTS, Shape, gpt2, language_loss, parameter_count
 from hessian_papers.networks.base import NetworksConfig, shared
 from hessian_papers.networks.tools.kept_weights import weights_folder
@@ -121,9 +124,33 @@ def _seeds(config: Config) -> list[int]:
     return [config.seed + number for number in range(config.seeds)]
 
 
-def items(config: Config, data: Arrays) -> list[Item]:
+_EACH = "variant seed"
+VARIABLES: Variables = {
+    "variant": Variable("variant", "the architecture"),
+    "seed": Variable("seed", "of weights, batches and the sequences that are measured"),
+    "step": Variable("step", "training step of a measurement"),
+    "train_step": Variable("train_step", "training step"),
+    "kept": Variable("kept", "training steps whose weights are kept"),
+    "parameters": Variable("variant", "number of weights"),
+    "tokens_seen": Variable("", "tokens that are seen in a training"),
+    "measured_tokens": Variable("seed sequence position", "tokens that are measured on"),
+    "diverged": Variable(_EACH, "whether the training diverged"),
+    "train_loss": Variable(f"{_EACH} train_step", "loss of the step's batch", "nats"),
+    "loss": Variable(f"{_EACH} step", "loss on the sequences that are measured", "nats"),
+    "residual": Variable(
+        f"{_EACH} step", "mean norm of the derivative of a position's loss by its logits"
+    ),
+    "hessian": Variable(f"{_EACH} step", "largest eigenvalue of the Hessian"),
+    "hessian_error": Variable(f"{_EACH} step", "its relative residual"),
+    "ggn": Variable(f"{_EACH} step", "largest eigenvalue of the Gauss-Newton matrix"),
+    "ggn_error": Variable(f"{_EACH} step", "its relative residual"),
+    "mass": Variable(f"{_EACH} step layer head", "mean attention on the first token"),
+}
+
+
+def items(config: Config, data: xr.Dataset) -> list[Item]:
     """Each variant with each seed."""
-    text = {"tokens": data["train"], "vocabulary": int(data["vocabulary"])}
+    text = {"tokens": data["train"].values, "vocabulary": int(data["vocabulary"])}
     settings = shared(LanguageModelTraining, config)
     return [
         {"variant": variant, "seed": seed, **text, **settings}
@@ -191,36 +218,25 @@ def compute(
     return counted | facts | measurements.arrays
 
 
-def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of all trainings.
+def gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
+    """The data set of all trainings: what :data:`VARIABLES` declares.
 
-    Returns:
-        For V variants, S seeds, m measurements, t steps and k kept ones: ``variant``,
-        ``parameters`` (V,); ``seed`` (S,); ``step`` (m,); ``train_step`` (t,); ``kept`` (k,);
-        ``loss``, ``residual`` (the mean norm of the derivative of the loss of a position by its
-        logits), ``hessian`` and ``ggn`` (largest eigenvalues), ``hessian_error`` and ``ggn_error``
-        (their relative residuals) (V, S, m), NaN after a divergence; ``diverged`` (V, S); ``mass``
-        (V, S, m, layers, heads), the attention on the first token, NaN without attention;
-        ``train_loss`` (V, S, t); ``measured_tokens`` (S, n, T + 1), the sequences that were
-        measured; ``tokens_seen`` in a training.
+    Measurements are NaN after a divergence, ``mass`` also without attention. Twins are measured on
+    the same sequences.
     """
-    grid = (len(config.variants), config.seeds)
-    arrays = {
-        name: np.stack([part[name] for part in parts]).reshape(*grid, *parts[0][name].shape)
-        for name in parts[0]
-    }
-    # Twins are measured on the same sequences, and seeds share a size.
-    arrays["measured_tokens"] = arrays["measured_tokens"][0]
-    arrays["parameters"] = arrays["parameters"][:, 0]
     seen = config.steps * config.batch_size * config.accumulation * config.context
-    return arrays | {
-        "variant": np.array(config.variants),
-        "seed": np.array(_seeds(config)),
+    facts = {
         "step": np.array(config.measured_at),
         "train_step": np.arange(config.steps),
         "kept": np.array(sorted(config.kept), dtype=np.int64),
         "tokens_seen": np.array(seen),
     }
+    trainings = product(config.variants, _seeds(config))
+    rows = [
+        {"variant": np.array(variant), "seed": np.array(seed), **facts, **part}
+        for (variant, seed), part in zip(trainings, parts, strict=True)
+    ]
+    return assembled(rows, VARIABLES, ("variant", "seed"))
 
 
 def cost(item: Item) -> float:

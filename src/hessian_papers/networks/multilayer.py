@@ -12,9 +12,11 @@ from typing import Annotated, Any, cast, get_args
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Checked, Count, Different, DifferentNumbers
+from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models.parametrisation import PARAMETRISATIONS, draw, parametrise
 from hessian_papers.models.teacher import teacher_data
 from hessian_papers.networks.base import NetworksConfig, shared
@@ -117,8 +119,36 @@ class Config(MultilayerTraining, NetworksConfig):
         require(0 <= self.threshold < 1, "threshold", "in [0, 1)", self.threshold)
 
 
+AXES = ("parametrisation", "depth", "size")
+_EACH = "parametrisation depth size time network"
+VARIABLES: Variables = {
+    "parametrisation": Variable("parametrisation", "how weights and rates scale with the width"),
+    "depth": Variable("depth", "layers of a network"),
+    "size": Variable("size", "D, inputs and outputs of a network"),
+    "time": Variable("time", "at initialisation or trained"),
+    "norm": Variable("norm", "of a matrix"),
+    "layer": Variable("layer", "layer, from the inputs on"),
+    "teacher": Variable("network", "whose data a network has, one teacher's after the other's"),
+    "width": Variable("", "hidden units of a layer"),
+    "activation": Variable("", "of the hidden layers"),
+    "epochs": Variable("parametrisation depth size network", "epochs of the training"),
+    "status": Variable(
+        "parametrisation depth size network", "0 converged, 1 limit of epochs, 2 diverged"
+    ),
+    "loss": Variable(_EACH, "half the mean squared error"),
+    "sharpness": Variable(_EACH, "largest eigenvalue of the Hessian"),
+    "residual": Variable(_EACH, "relative residual of the sharpness"),
+    "trace": Variable(_EACH, "trace of the Hessian"),
+    "largest_block": Variable(_EACH, "largest of the layers' terms of the sharpness' formulas"),
+    "ggn_sum": Variable(_EACH, "sum of these terms"),
+    "norms": Variable(f"{_EACH} layer norm", "of the layer's matrix"),
+    "products": Variable(f"{_EACH} layer norm", "of the product of all matrices but the layer's"),
+    "alignments": Variable(f"{_EACH} norm", "of the two matrices of two layers"),
+}
+
+
 def _points(config: Config) -> Iterator[tuple[str, int, int]]:
-    """Parametrisation, depth and size of each point, in the order of the arrays."""
+    """Parametrisation, depth and size of each point, in the order of the items."""
     return itertools.product(config.parametrisations, config.depths, config.sizes)
 
 
@@ -127,7 +157,7 @@ def _base_rate(config: Config, parametrisation: str, size: int) -> float:
     return (config.large_learning_rates if large else config.learning_rates)[parametrisation]
 
 
-def items(config: Config, data: Arrays) -> list[Item]:
+def items(config: Config, data: xr.Dataset) -> list[Item]:
     """The networks of each point and teacher in chunks."""
     step = config.networks_per_item
     return [
@@ -264,48 +294,29 @@ def _train(
     )
 
 
-def _padded(values: np.ndarray, depth: int, layers: int) -> np.ndarray:
-    """Layers (2, N, depth, 3) filled up with NaN to (2, N, layers, 3)."""
-    missing = np.full((*values.shape[:2], layers - depth, values.shape[3]), np.nan)
-    return np.concatenate([values, missing], axis=2)
-
-
-def gather(config: Config, parts: Sequence[Arrays]) -> Arrays:
-    """The arrays of all points.
-
-    Returns:
-        For P points, the N networks of all teachers, one teacher's after the other's, the times
-        (``initialisation``, ``trained``), the largest depth B and the norms (``spectral``,
-        ``frobenius``, ``nuclear``): ``parametrisation``, ``depth``, ``size`` (P,); ``teacher``
-        (N,), whose data a network has; ``time`` (2,); ``norm`` (3,); ``width``;
-        ``activation``; ``epochs``, ``status`` (P, N), 0 for converged, 1 for the limit of epochs, 2
-        for diverged; ``loss``, ``sharpness``, ``residual``, ``trace``, ``largest_block``,
-        ``ggn_sum`` (P, 2, N); ``norms``, ``products`` (P, 2, N, B, 3): norms of W_b, and of the
-        product of all matrices but W_b; ``alignments`` (P, 2, N, 3) of two layers. NaN where there
-        is nothing.
-    """
-    points, layers = list(_points(config)), max(config.depths)
+def gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
+    """The data set of all points: what :data:`VARIABLES` declares, NaN where there is nothing."""
     chunks = config.teachers * -(-config.networks // config.networks_per_item)
-    rows: dict[str, list[np.ndarray]] = {}
-    for number, (_, depth, _) in enumerate(points):
-        own = parts[number * chunks : (number + 1) * chunks]
-        for name in own[0]:
-            axis = 0 if name in ("epochs", "status") else 1
-            values = np.concatenate([part[name] for part in own], axis=axis)
-            if name in ("norms", "products"):
-                values = _padded(values, depth, layers)
-            rows.setdefault(name, []).append(values)
-    return {
-        "parametrisation": np.array([parametrisation for parametrisation, _, _ in points]),
-        "depth": np.array([depth for _, depth, _ in points]),
-        "size": np.array([size for _, _, size in points]),
-        "teacher": np.repeat(np.arange(config.teachers), config.networks),
+    facts = {
         "time": np.array(TIMES),
         "norm": np.array(NORMS),
+        "layer": np.arange(1, max(config.depths) + 1),
+        "teacher": np.repeat(np.arange(config.teachers), config.networks),
         "width": np.array(config.width),
         "activation": np.array(config.activation),
-        **{name: np.stack(values) for name, values in rows.items()},
     }
+    rows = []
+    for number, point in enumerate(_points(config)):
+        own = parts[number * chunks : (number + 1) * chunks]
+        labels = {axis: np.array(label) for axis, label in zip(AXES, point, strict=True)}
+        rows.append(facts | labels | {name: _of_point(name, own) for name in own[0]})
+    return assembled(rows, VARIABLES, AXES)
+
+
+def _of_point(name: str, chunks: Sequence[Arrays]) -> np.ndarray:
+    """The arrays of one point's networks, one behind another."""
+    axis = VARIABLES[name].dims.split().index("network") - len(AXES)
+    return np.concatenate([chunk[name] for chunk in chunks], axis=axis)
 
 
 def cost(item: Item) -> float:

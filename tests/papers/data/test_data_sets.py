@@ -41,8 +41,8 @@ def test_wedge_has_its_slopes_and_both_sides():
     config = wedge.Config(
         kind="wedge", seed=0, size=50, half_width=2.0, slope_plus=3.0, slope_minus=-0.5, noise=0.0
     )
-    arrays = wedge.make(config)
-    x, y = arrays["x"], arrays["y"]
+    data = wedge.make(config)
+    x, y = data["x"].values, data["y"].values
     assert np.abs(x).max() < 2.0
     assert 0 < (x > 0).sum() < 50
     np.testing.assert_allclose(y[x > 0], 3.0 * x[x > 0], rtol=1e-15)
@@ -52,7 +52,8 @@ def test_wedge_has_its_slopes_and_both_sides():
 
 def test_diabetes_is_standardised_and_keeps_the_correlation_of_its_features():
     everything = diabetes.make(diabetes.Config(kind="diabetes", seed=0, feature="all"))
-    x, y = everything["x"], everything["y"]
+    assert everything["feature"].values.tolist() == [*diabetes.FEATURES]
+    x, y = everything["x"].values, everything["y"].values
     assert x.shape == (442, 10)
     np.testing.assert_allclose(x.mean(axis=0), 0, atol=1e-13)
     np.testing.assert_allclose((x**2).mean(axis=0), 1, rtol=1e-13)
@@ -65,7 +66,7 @@ def test_diabetes_is_standardised_and_keeps_the_correlation_of_its_features():
 def test_a_diabetes_feature_is_a_column_of_all(feature):
     single = diabetes.make(diabetes.Config(kind="diabetes", seed=0, feature=feature))
     everything = diabetes.make(diabetes.Config(kind="diabetes", seed=0, feature="all"))
-    column = everything["x"][:, diabetes.FEATURES.index(feature)]
+    column = everything["x"].sel(feature=feature)
     assert np.array_equal(single["x"], column)
     assert np.array_equal(single["y"], everything["y"])
 

@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
+from hessian_papers.data import images as data
 from hessian_papers.data.base import OFFLINE, Storage
-from hessian_papers.data.images import Config, make
+from hessian_papers.data.images import Config
+from hessian_papers.labelled import arrays_of
 from tests.papers.data import published
 
 PARAMS = Path(__file__).parents[3] / "params.yaml"
@@ -21,6 +23,11 @@ def config(**changes):
     return Config(**(images | changes))
 
 
+def make(*settings):
+    """The arrays of a set of images."""
+    return arrays_of(data.make(*settings))
+
+
 def save(folder, name, labels):
     images = np.arange(len(labels), dtype=np.uint8)[:, None, None, None]
     np.savez(folder / f"{name}.npz", images=images, labels=np.array(labels))
@@ -28,8 +35,8 @@ def save(folder, name, labels):
 
 def test_the_digits_are_scikit_learns():
     arrays = make(config())
-    assert arrays["sources"].tolist() == ["digits"]
-    images, labels = arrays["digits/images"], arrays["digits/labels"]
+    assert arrays["source"].tolist() == ["digits"]
+    images, labels = arrays["images:digits"], arrays["labels:digits"]
     digits = load_digits()
     assert images.dtype == np.uint8
     assert images.shape == (1797, 8, 8, 1)
@@ -48,8 +55,8 @@ def test_several_sources_stand_side_by_side(monkeypatch, tmp_path):
     save(tmp_path, "own", [0, 1])
     sources = ["own.npz", "digits", "mnist"]
     arrays = make(config(sources=sources), Storage(tmp_path, False))
-    assert arrays["sources"].tolist() == ["own", "digits", "mnist"]
-    counts = {name: len(arrays[f"{name}/labels"]) for name in arrays["sources"]}
+    assert arrays["source"].tolist() == ["own", "digits", "mnist"]
+    counts = {name: len(arrays[f"labels:{name}"]) for name in arrays["source"]}
     assert counts == {"own": 2, "digits": 1797, "mnist": 12}
     assert len(arrays) == 8  # with their names, and whether labels are random
 
@@ -63,8 +70,8 @@ def test_classes_can_be_joined_and_left_out(tmp_path):
     save(tmp_path, "own", [0, 1, 2, 3, 0, 2])
     path = str(tmp_path / "own.npz")
     arrays = make(config(sources=[path], classes=[1, -1, 0, 1]))
-    assert arrays["own/labels"].tolist() == [1, 0, 1, 1, 0]
-    assert arrays["own/images"].ravel().tolist() == [0, 2, 3, 4, 5]
+    assert arrays["labels:own"].tolist() == [1, 0, 1, 1, 0]
+    assert arrays["images:own"].ravel().tolist() == [0, 2, 3, 4, 5]
     with pytest.raises(ValueError, match=r"^classes: expected one for each of the labels 0 to 3"):
         make(config(sources=[path], classes=[1, 0]))
     with pytest.raises(ValueError, match=r"^classes: expected some images of own to be kept"):
@@ -72,13 +79,13 @@ def test_classes_can_be_joined_and_left_out(tmp_path):
 
 
 def test_the_digits_in_two_classes():
-    halves = make(config(classes=[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]))["digits/labels"]
+    halves = make(config(classes=[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]))["labels:digits"]
     np.testing.assert_array_equal(halves, load_digits().target > 4)
 
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_magnified_images_are_the_same_seen_from_afar(times):
-    small, large = (make(config(magnification=n, per_class=2))["digits/images"] for n in (1, times))
+    small, large = (make(config(magnification=n, per_class=2))["images:digits"] for n in (1, times))
     assert large.shape == (20, 8 * times, 8 * times, 1)
     for corner in range(times):
         np.testing.assert_array_equal(large[:, corner::times, corner::times], small)
@@ -95,30 +102,30 @@ def test_the_first_of_each_class_are_kept_in_order(tmp_path_factory, labels, per
         if seen.count(label) < per_class:
             kept.append(index)
         seen.append(label)
-    assert arrays["own/images"].ravel().tolist() == kept
-    assert arrays["own/labels"].tolist() == [labels[index] for index in kept]
+    assert arrays["images:own"].ravel().tolist() == kept
+    assert arrays["labels:own"].tolist() == [labels[index] for index in kept]
 
 
 def test_random_labels_are_uniform_and_have_nothing_to_do_with_the_images():
-    own = make(config())["digits/labels"]
-    drawn = make(config(random_labels=True))["digits/labels"]
+    own = make(config())["labels:digits"]
+    drawn = make(config(random_labels=True))["labels:digits"]
     counts = np.bincount(drawn, minlength=10)
     # Chi-squared with 9 degrees of freedom: 27.9 is exceeded once in a thousand draws.
     assert ((counts - 179.7) ** 2 / 179.7).sum() < 27.9
     # A tenth agrees by chance, give or take four standard deviations.
     assert abs((own == drawn).mean() - 0.1) < 4 * np.sqrt(0.09 / len(own))
-    assert np.array_equal(make(config(random_labels=True))["digits/labels"], drawn)
-    other = make(config(random_labels=True, seed=1))["digits/labels"]
+    assert np.array_equal(make(config(random_labels=True))["labels:digits"], drawn)
+    other = make(config(random_labels=True, seed=1))["labels:digits"]
     assert not np.array_equal(other, drawn)
 
 
 def test_random_labels_of_fewer_images_are_the_same_ones():
     all_of_them = make(config(random_labels=True))
     few = make(config(random_labels=True, per_class=20))
-    assert np.bincount(few["digits/labels"]).tolist() == [20] * 10
-    images = [image.tobytes() for image in all_of_them["digits/images"]]
-    drawn = dict(zip(images, all_of_them["digits/labels"], strict=True))
-    pairs = zip(few["digits/images"], few["digits/labels"], strict=True)
+    assert np.bincount(few["labels:digits"]).tolist() == [20] * 10
+    images = [image.tobytes() for image in all_of_them["images:digits"]]
+    drawn = dict(zip(images, all_of_them["labels:digits"], strict=True))
+    pairs = zip(few["images:digits"], few["labels:digits"], strict=True)
     assert all(drawn[image.tobytes()] == label for image, label in pairs)
 
 
@@ -163,6 +170,6 @@ def test_settings_tell_how_many_images_there_are(change, shape):
 
 
 def test_nothing_but_the_digits_is_made_without_a_root():
-    assert len(make(config(), OFFLINE)["digits/images"]) == 1797
+    assert len(make(config(), OFFLINE)["images:digits"]) == 1797
     with pytest.raises(FileNotFoundError, match=r"data\.root is null"):
         make(config(sources=["digits", "cifar10"]), OFFLINE)

@@ -40,10 +40,10 @@ def test_a_file_is_read_by_its_path_or_below_the_root(save, relative):
     if relative:
         source, storage = path.name, Storage(path.parent, False)
     arrays = make(config(source), storage)
-    assert arrays["sources"].tolist() == ["leaves"]
-    np.testing.assert_array_equal(arrays["leaves/images"], IMAGES)
-    assert arrays["leaves/labels"].dtype == np.int64
-    np.testing.assert_array_equal(arrays["leaves/labels"], LABELS)
+    assert arrays["source"].values.tolist() == ["leaves"]
+    np.testing.assert_array_equal(arrays["images:leaves"], IMAGES)
+    assert arrays["labels:leaves"].dtype == np.int64
+    np.testing.assert_array_equal(arrays["labels:leaves"], LABELS)
 
 
 @pytest.mark.parametrize(

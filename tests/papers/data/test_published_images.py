@@ -90,8 +90,8 @@ def test_both_splits_are_one_after_the_other(monkeypatch, root):
         np.concatenate([of(part) for part in parts])
         for of in (published.images_of, published.labels_of)
     ]
-    np.testing.assert_array_equal(actual["mnist/images"][..., 0], expected[0])
-    np.testing.assert_array_equal(actual["mnist/labels"], expected[1])
+    np.testing.assert_array_equal(actual["images:mnist"][..., 0], expected[0])
+    np.testing.assert_array_equal(actual["labels:mnist"], expected[1])
     assert config.form.shape == (70000,)
 
 

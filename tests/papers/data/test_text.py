@@ -333,7 +333,7 @@ def test_openwebtext_is_kept_in_files_that_are_mapped(root, openwebtext):
     arrays = openwebtext(documents)
     encoding = tokenizer.read(root / "gpt2")
     for split, some in (("train", documents[:5]), ("validation", documents[5:])):
-        tokens = opened(arrays[split])
+        tokens = opened(arrays[split].values)
         assert isinstance(tokens, np.memmap)
         assert text_of(encoding, tokens) == "".join(f"{item}{SEPARATOR}" for item in some)
         actual = batch(tokens, step=0, size=3, length=4, seed=0)
@@ -341,22 +341,22 @@ def test_openwebtext_is_kept_in_files_that_are_mapped(root, openwebtext):
     assert arrays["vocabulary"] == 300
     # It is there now: neither the network nor the package is needed.
     again = openwebtext(None, download=False)
-    assert all(np.array_equal(again[name], arrays[name]) for name in arrays)
+    assert again.identical(arrays)
     assert [path.name for path in (root / "openwebtext").iterdir()] == [
-        opened(arrays["train"]).filename.parent.name
+        opened(arrays["train"].values).filename.parent.name
     ]
     # In place of a token there is another one.
-    path = opened(arrays["validation"]).filename
+    path = opened(arrays["validation"].values).filename
     content = path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     with pytest.raises(ValueError, match=rf"^{path} is damaged: expected the tokens .*; delete"):
         openwebtext(None, download=False)
     path.write_bytes(content)
-    opened(arrays["train"]).filename.unlink()
+    opened(arrays["train"].values).filename.unlink()
     with pytest.raises(ValueError, match=r"train\.uint16 is damaged"):
         openwebtext(None, download=False)
     with pytest.raises(FileNotFoundError, match=r"train\.uint16 is missing: python -m pipelines"):
-        opened(arrays["train"])
+        opened(arrays["train"].values)
 
 
 def test_openwebtext_needs_leave_and_a_package(root, openwebtext):

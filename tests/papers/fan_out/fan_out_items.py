@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 
 import hessian_papers
-from hessian_papers.work import FanOut, TrainingRun
+from hessian_papers.labelled import Variable
+from hessian_papers.work import FanOut, TrainingRun, alone
 from hessian_spectra.files import Arrays, read_arrays, write_arrays
 
 
@@ -42,12 +44,15 @@ class Training:
     value: int
 
 
-def trained(config: Training, data: Arrays, run: TrainingRun) -> Arrays:
-    """A training that does not fan out: arrays, and a file beside them that names the process."""
+def _trained(config: Training, data: Arrays, run: TrainingRun) -> Arrays:
+    """A training that is one item: arrays, and a file beside them that names the process."""
     assert run.folder is not None
     (run.folder / "process").write_text(str(os.getpid()))
     run.log(0, {"loss": 1.0})
     return {"sum": config.value + data["values"]}
+
+
+trained = alone(_trained, {"sum": Variable("value", "a sum")})
 
 
 def weighed(value: int, run: TrainingRun) -> Arrays:
@@ -101,6 +106,10 @@ def _gather(config, parts):
     }
 
 
+def _gathered(config, parts):
+    return xr.Dataset({"squares": ("value", [int(part["square"]) for part in parts])})
+
+
 def cost(item):
     """Grows with the number."""
     return 1.0 + item["value"]
@@ -109,5 +118,5 @@ def cost(item):
 squares = FanOut(items=_items, compute=square, gather=_gather, cost=cost)
 noted_squares = FanOut(items=_items, compute=noted, gather=_gather, cost=cost)
 resumable_sums = FanOut(items=_items, compute=resumable, gather=_gather, cost=cost, trains=True)
-weights = FanOut(items=_items, compute=weighed, gather=_gather, trains=True)
+weights = FanOut(items=_items, compute=weighed, gather=_gathered, trains=True)
 trees = FanOut(items=_items, compute=tree, gather=_gather)

@@ -5,10 +5,11 @@ import shutil
 
 import numpy as np
 import pytest
+import xarray as xr
 from fan_out_items import Training, trained, weights
 
 from hessian_papers import fan_out
-from hessian_papers.networks.tools.result import read, write
+from hessian_papers.networks.tools.result import folder_of, read, write
 from hessian_spectra.files import DamagedFileError
 
 
@@ -17,7 +18,7 @@ def train(folder, settings, value=2):
         "one",
         trained,
         Training(value),
-        {"values": np.arange(3)},
+        xr.Dataset({"values": ("value", np.arange(3))}),
         result=folder / "networks" / "one",
         folder=folder / "shards",
         launcher=fan_out.Launcher(**settings),
@@ -31,18 +32,18 @@ def test_it_runs_here_or_as_a_job_of_slurm(tmp_path, request, kind):
     if kind == "slurm":
         request.getfixturevalue("cluster")
     made = train(tmp_path, {"cluster": kind, "workers": 1})
-    assert made["sum"].tolist() == [2, 3, 4]
+    assert made["sum"].values.tolist() == [2, 3, 4]
     actual = read(tmp_path / "networks" / "one")
-    assert actual["sum"].tobytes() == made["sum"].tobytes()
-    here = int((actual.folder / "process").read_text()) == os.getpid()
+    assert actual.identical(made)
+    here = int((folder_of(actual) / "process").read_text()) == os.getpid()
     assert here == (kind != "slurm")
 
 
 def test_another_configuration_is_another_training(tmp_path):
     debug = {"cluster": "debug"}
-    assert train(tmp_path, debug)["sum"].tolist() == [2, 3, 4]
-    assert train(tmp_path, debug, value=5)["sum"].tolist() == [5, 6, 7]
-    assert train(tmp_path, debug)["sum"].tolist() == [2, 3, 4]
+    assert train(tmp_path, debug)["sum"].values.tolist() == [2, 3, 4]
+    assert train(tmp_path, debug, value=5)["sum"].values.tolist() == [5, 6, 7]
+    assert train(tmp_path, debug)["sum"].values.tolist() == [2, 3, 4]
     shards = tmp_path / "shards" / "one"
     assert len(list(shards.glob("*.npz"))) == 2
     assert not list(shards.glob("*.unfinished"))
@@ -57,7 +58,7 @@ def train_all(folder, cluster="debug"):
         "many",
         weights,
         {},
-        {"values": np.array(VALUES)},
+        xr.Dataset({"values": ("value", VALUES)}),
         result=folder / "networks" / "many",
         folder=folder / "shards",
         launcher=fan_out.Launcher(cluster=cluster, workers=1),
@@ -99,7 +100,7 @@ def test_an_item_of_which_a_file_is_not_as_it_was_written_is_trained_again(
 ):
     train_all(tmp_path)
     expected = content(tmp_path / "networks" / "many")
-    assert {"0/weights", "1/deep/weights", "2/weights", "arrays.npz"} <= {*expected}
+    assert {"0/weights", "1/deep/weights", "2/weights", "data.nc"} <= {*expected}
     harm(shard(tmp_path, pattern))
     shutil.rmtree(tmp_path / "networks")
     capsys.readouterr()
@@ -125,11 +126,12 @@ def test_a_folder_is_not_replaced_by_one_that_is_not_as_it_was_written(tmp_path)
     made.mkdir()
     (made / "weights").write_text("whole")
     written = {"weights": {"bytes": 5, "sha256": "another"}}
-    write(folder, {"a": np.ones(1)})
+    networks = xr.Dataset({"a": 1.0})
+    write(folder, networks)
     before = content(tmp_path / "networks")
     for wrong in (written, written | {"more": {"bytes": 1, "sha256": ""}}):
         with pytest.raises(DamagedFileError, match=r"one is damaged \(\w+ (has other bytes|is m)"):
-            write(folder, {"a": np.ones(1)}, {".": made}, wrong)
+            write(folder, networks, {".": made}, wrong)
         assert content(tmp_path / "networks") == before
 
 
@@ -138,15 +140,15 @@ def test_a_folder_is_not_replaced_by_one_that_is_not_as_it_was_written(tmp_path)
     [
         ("2/weights", lambda path: path.unlink(), "2/weights is missing"),
         ("1/deep/weights", cut, "1/deep/weights has 15 bytes, 17 were written"),
-        ("arrays.npz", lambda path: path.unlink(), "arrays.npz is missing"),
-        ("arrays.npz", flip, "arrays.npz has other bytes than were written"),
+        ("data.nc", lambda path: path.unlink(), "data.nc is missing"),
+        ("data.nc", flip, "data.nc has other bytes than were written"),
         ("manifest.json", cut, "manifest.json is missing or damaged"),
         ("manifest.json", lambda path: path.unlink(), "manifest.json is missing or damaged"),
     ],
 )
 def test_half_a_folder_is_refused_by_name(tmp_path, name, harm, reason):
-    folder = train_all(tmp_path).folder
-    assert read(folder)["squares"].tolist() == [1, 4, 9]
+    folder = folder_of(train_all(tmp_path))
+    assert read(folder)["squares"].values.tolist() == [1, 4, 9]
     harm(folder / name)
     with pytest.raises(DamagedFileError) as caught:
         read(folder)
@@ -157,7 +159,7 @@ def test_half_a_folder_is_refused_by_name(tmp_path, name, harm, reason):
 
 
 def test_a_damaged_file_that_a_shard_and_a_folder_share_does_not_stay(tmp_path, capsys):
-    folder = train_all(tmp_path).folder
+    folder = folder_of(train_all(tmp_path))
     expected = content(folder)
     assert (folder / "0" / "weights").stat().st_nlink == 2
     with (folder / "0" / "weights").open("r+b") as file:

@@ -7,18 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from hessian_papers import fan_out
+from hessian_papers.data.text import VARIABLES
+from hessian_papers.labelled import data_set
 from hessian_papers.networks import gpt2
 from hessian_papers.networks.tools.language_model import Measurements
-from hessian_papers.networks.tools.result import Networks
 from hessian_spectra.training import unfinished
 
 VOCABULARY = 13
-TEXT = {
-    "train": np.random.default_rng(0).integers(0, VOCABULARY, 400).astype(np.uint16),
-    "vocabulary": np.array(VOCABULARY),
-}
+TEXT = data_set(
+    {
+        "train": np.random.default_rng(0).integers(0, VOCABULARY, 400).astype(np.uint16),
+        "vocabulary": np.array(VOCABULARY),
+    },
+    VARIABLES,
+)
 
 
 def config(**changes: Any) -> gpt2.Config:
@@ -55,7 +60,7 @@ def config(**changes: Any) -> gpt2.Config:
     return gpt2.Config(**{**settings, **changes})
 
 
-def train(folder: Path, cluster: str = "debug", **changes: Any) -> Networks:
+def train(folder: Path, cluster: str = "debug", **changes: Any) -> xr.Dataset:
     """All of them, as the pipeline trains them, by default in this process."""
     return fan_out.train(
         "gpt2",

@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from small_images import data_of_images
 from torch import nn
 
 from hessian_papers.data.base import IMAGES, TEXT, Form
 from hessian_papers.fan_out.keys import item_key
 from hessian_papers.models import classifier
 from hessian_papers.networks import classifiers
-from hessian_papers.networks.tools.result import Networks, read, write
+from hessian_papers.networks.tools.result import kept_in, read, write
 from hessian_papers.networks.tools.samples import Samples
 from hessian_papers.training import Classification, train_classifier
 from hessian_papers.training.divergence import has_diverged
@@ -29,12 +30,12 @@ def images(samples=30, seed=0):
     draws = np.random.default_rng(seed)
     labels = np.arange(samples) % 3
     grey = draws.integers(0, 60, (samples, 4, 4, 1)) + 60 * labels[:, None, None, None]
-    return {
-        "sources": np.array(["made"]),
-        "made/images": grey.astype(np.uint8),
-        "made/labels": labels.astype(np.int64),
-        "random_labels": np.array(False),
-    }
+    return data_of_images(made=(grey, labels))
+
+
+def all_of(data):
+    """The images and their labels."""
+    return data["images:made"].values, data["labels:made"].values
 
 
 def config(**changes):
@@ -79,8 +80,7 @@ def trained(folder):
 
 def plain(name, seed, settings):
     """The training in the fewest lines."""
-    data = images()
-    x, y = samples_of(data["made/images"], data["made/labels"]).trained()
+    x, y = samples_of(*all_of(images())).trained()
     model = classifier(name, (1, 4, 4), 3, seed)
     optimizer = torch.optim.SGD(
         model.parameters(), lr=settings.learning_rate, momentum=settings.momentum,
@@ -102,7 +102,7 @@ def plain(name, seed, settings):
 def test_it_is_the_plain_loop(trained, folder, place, number):
     model, losses = plain(NAMES[place], 3 + number, config())
     np.testing.assert_allclose(trained["epoch_loss"][place, number], losses, rtol=1e-5)
-    item = classifiers.kept_classifier(Networks(trained, folder), NAMES[place], 3 + number, 12)
+    item = classifiers.kept_classifier(kept_in(folder, trained), NAMES[place], 3 + number, 12)
     kept = item.load()
     assert not kept.training
     for own, other in zip(kept.state_dict().values(), model.state_dict().values(), strict=True):
@@ -110,13 +110,13 @@ def test_it_is_the_plain_loop(trained, folder, place, number):
     x, y = item.samples.trained()
     scores = model(x).detach()
     expected = float(nn.functional.cross_entropy(scores, y))
-    assert trained["loss"][place, number, 1] == pytest.approx(expected, rel=1e-4)
+    assert trained["loss"][place, number, 1].item() == pytest.approx(expected, rel=1e-4)
     right = float((scores.argmax(dim=1) == y).double().mean())
-    assert trained["accuracy"][place, number, 1] == pytest.approx(right)
+    assert trained["accuracy"][place, number, 1].item() == pytest.approx(right)
 
 
 def test_the_arrays_are_those_of_all_networks(trained):
-    shapes = {name: array.shape for name, array in trained.items()}
+    shapes = {name: array.shape for name, array in trained.variables.items()}
     assert shapes == {
         "parameters": (2,), "epoch_loss": (2, 2, 12), "loss": (2, 2, 2), "accuracy": (2, 2, 2),
         "network": (2,), "seed": (2,), "kept": (2,), "images": (30, 4, 4, 1), "labels": (30,),
@@ -124,16 +124,16 @@ def test_the_arrays_are_those_of_all_networks(trained):
         "diverged": (2, 2),
     }  # fmt: skip
     assert not trained["diverged"].any()
-    assert trained["kept"].tolist() == [0, 12]
-    assert trained["seed"].tolist() == [3, 4]
-    assert trained["parameters"].tolist() == [4 * 17 + 3 * 5, 5 * 17 + 5 * 6 + 3 * 6]
-    assert (trained["loss"][..., 1] < trained["loss"][..., 0]).all()
+    assert trained["kept"].values.tolist() == [0, 12]
+    assert trained["seed"].values.tolist() == [3, 4]
+    assert trained["parameters"].values.tolist() == [4 * 17 + 3 * 5, 5 * 17 + 5 * 6 + 3 * 6]
+    assert (trained["loss"].sel(kept=12) < trained["loss"].sel(kept=0)).all()
 
 
 def test_what_diverged_is_known(tmp_path):
     actual = train(config(variations=[{"learning_rate": 1e30}]), tmp_path)
     assert np.isnan(actual["loss"][:, 2:, -1]).all()
-    assert actual["diverged"].tolist() == [[False, False, True, True]] * len(NAMES)
+    assert actual["diverged"].values.tolist() == [[False, False, True, True]] * len(NAMES)
 
 
 def test_without_a_folder_the_last_epoch_says_whether_it_diverged():
@@ -147,7 +147,7 @@ def test_a_loss_far_above_that_of_a_guess_has_diverged_without_an_overflow(scale
     model = classifier("F-4", (1, 4, 4), 3, seed=0)
     for value in model.parameters():
         value.data.mul_(scale)
-    samples = samples_of(images()["made/images"], images()["made/labels"])
+    samples = samples_of(*all_of(images()))
     inputs, labels = samples.trained()
     with torch.no_grad():
         loss = float(nn.functional.cross_entropy(model(inputs), labels))
@@ -158,8 +158,8 @@ def test_a_loss_far_above_that_of_a_guess_has_diverged_without_an_overflow(scale
 def test_variations_are_trained_as_networks_of_their_own(tmp_path):
     variations = [{"learning_rate": 0.01}, {"momentum": 0.0, "weight_decay": 0.1}]
     actual = train(config(networks=["F-4"], variations=variations), tmp_path)
-    assert actual["seed"].tolist() == [3, 4, 5, 6, 7, 8]
-    assert actual["variation"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert actual["seed"].values.tolist() == [3, 4, 5, 6, 7, 8]
+    assert actual["variation"].values.tolist() == [0, 0, 1, 1, 2, 2]
     for place, changed in enumerate([{}, *variations]):
         for number in range(2):
             at = 2 * place + number
@@ -173,7 +173,7 @@ def test_any_epochs_may_be_kept(tmp_path, kept):
     messages = []
     run = TrainingRun(folder=tmp_path, log=lambda step, metrics: messages.append({**metrics}))
     actual = classifiers.train.compute(**item, run=run)
-    assert [len(actual["loss"]), len(list(tmp_path.glob("*.npz")))] == [len(kept)] * 2
+    assert [len(actual["loss"]), len(list(tmp_path.glob("*.nc")))] == [len(kept)] * 2
     assert "loss_of_all" not in messages[-1]
 
 
@@ -192,8 +192,7 @@ class Breaks(Observer):
 def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, monkeypatch, momentum):
     monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(unfinished, "CHECKPOINT_SHARE", float("inf"))
-    data = images()
-    x, y = samples_of(data["made/images"], data["made/labels"]).trained()
+    x, y = samples_of(*all_of(images())).trained()
     plan = Classification(
         samples=30, epochs=6, batch_size=8, learning_rate=0.1, momentum=momentum, weight_decay=0.0
     )
@@ -268,7 +267,7 @@ def test_kept_weights_are_told_by_their_content_wherever_they_are(trained, folde
     places = folder, tmp_path / "copy"
 
     def key(place, seed):
-        kept = classifiers.kept_classifier(Networks(trained, place), "F-4", seed, 12)
+        kept = classifiers.kept_classifier(kept_in(place, trained), "F-4", seed, 12)
         assert kept.path.is_relative_to(place)
         return item_key("module:f", "code", {"kept": kept})
 
@@ -278,28 +277,26 @@ def test_kept_weights_are_told_by_their_content_wherever_they_are(trained, folde
 
 
 def test_weights_of_another_network_are_named(trained, folder):
-    item = classifiers.kept_classifier(Networks(trained, folder), "F-4", 3, 12)
-    with pytest.raises(ValueError, match=r"0/12.npz: expected weights of F-5: "):
+    item = classifiers.kept_classifier(kept_in(folder, trained), "F-4", 3, 12)
+    with pytest.raises(ValueError, match=r"0/12.nc: expected weights of F-5: "):
         replace(item, network="F-5").load()
 
 
 def test_weights_that_are_not_as_they_were_written_are_named(trained, folder, tmp_path):
     networks = write(tmp_path / "mine", trained, {".": folder})
-    path = tmp_path / "mine" / "0" / "12.npz"
+    path = tmp_path / "mine" / "0" / "12.nc"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.unlink()  # the file is that of all tests
     path.write_bytes(content)
-    message = (
-        r"mine is damaged \(0/12\.npz has other bytes than were written\): delete it and train"
-    )
+    message = r"mine is damaged \(0/12\.nc has other bytes than were written\): delete it and train"
     with pytest.raises(DamagedFileError, match=message):
         classifiers.kept_classifier(read(tmp_path / "mine"), "F-4", 3, 12)
     classifiers.kept_classifier(networks, "F-4", 4, 12)
 
 
 def test_images_are_from_one_source():
-    several = images() | {"sources": np.array(["made", "more"])}
+    several = data_of_images(made=all_of(images()), more=all_of(images()))
     with pytest.raises(ValueError, match=r"data: expected images from one source, got \['made', "):
         classifiers.train.items(config(), several)
 

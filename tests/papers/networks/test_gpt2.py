@@ -20,7 +20,7 @@ from hessian_papers.models.gpt2 import attention_mass, gpt2, language_loss, load
 from hessian_papers.networks import gpt2 as networks
 from hessian_papers.networks.tools import language_model
 from hessian_papers.networks.tools.language_model import Measurements, measured_steps
-from hessian_papers.networks.tools.result import read
+from hessian_papers.networks.tools.result import folder_of, read
 from hessian_papers.work import TrainingRun
 from hessian_spectra import curvature as cv
 from tests.papers.networks import small_gpt2
@@ -36,8 +36,8 @@ def trained(tmp_path_factory):
 
 
 def test_the_arrays_are_those_of_all_trainings(trained):
-    shapes = {name: array.shape for name, array in trained.items()}
-    assert trained["step"].tolist() == [0, 8, 12]
+    shapes = {name: array.shape for name, array in trained.variables.items()}
+    assert trained["step"].values.tolist() == [0, 8, 12]
     measured = dict.fromkeys(
         ["loss", "residual", "hessian", "hessian_error", "ggn", "ggn_error"], (2, 2, 3)
     )
@@ -45,7 +45,7 @@ def test_the_arrays_are_those_of_all_trainings(trained):
     expected |= {"train_step": (12,), "train_loss": (2, 2, 12), "tokens_seen": ()}
     expected |= {"mass": (2, 2, 3, 1, 2), "measured_tokens": (2, 2, 7), "diverged": (2, 2)}
     assert shapes == expected | measured
-    assert trained["seed"].tolist() == [3, 4]
+    assert trained["seed"].values.tolist() == [3, 4]
     assert int(trained["tokens_seen"]) == 12 * 4 * 6
     assert np.isnan(trained["mass"][1]).all()
     finite = [
@@ -78,8 +78,9 @@ def test_twins_see_the_same_batches_and_are_measured_on_the_same_sequences(monke
         assert torch.equal(*twins)
     assert not torch.equal(batches[0, 3][0], batches[0, 4][0])
     assert not torch.equal(batches[0, 3][0], batches[1, 3][0])
-    for place, seed in enumerate((3, 4)):
-        assert actual["measured_tokens"][place].tolist() == batches[-1, seed][0].tolist()
+    for seed in (3, 4):
+        measured = actual["measured_tokens"].sel(seed=seed)
+        assert measured.values.tolist() == batches[-1, seed][0].tolist()
 
 
 def test_a_training_tells_of_its_loss_speed_and_measurements():
@@ -103,28 +104,27 @@ def test_a_training_tells_of_its_loss_speed_and_measurements():
 )
 def test_what_is_measured_is_what_dense_matrices_say(trained, place, step, matrices):
     """At weights that were kept, by item, in float64."""
-    model = load(trained.folder / str(place), str(step)).double()
+    model = load(folder_of(trained) / str(place), str(step)).double()
     variant, seed = divmod(place, 2)
-    at = trained["step"].tolist().index(step)
-    actual = {name: trained[name][variant, seed, at] for name in ("loss", "residual")}
-    sequences = torch.from_numpy(trained["measured_tokens"][seed])
+    actual = trained.isel(variant=variant, seed=seed).sel(step=step)
+    sequences = torch.from_numpy(actual["measured_tokens"].values)
     loss, logits = language_loss(model, sequences)
-    assert actual["loss"] == pytest.approx(loss.item(), rel=1e-5)
-    assert actual["residual"] == pytest.approx(residual_norm(logits, sequences), rel=1e-5)
+    assert actual["loss"].item() == pytest.approx(loss.item(), rel=1e-5)
+    assert actual["residual"].item() == pytest.approx(residual_norm(logits, sequences), rel=1e-5)
     problem = cv.Problem(model, loss_fn=language_loss, data=[sequences])
     for name, matrix in matrices.items():
         values = cv.dense_spectrum(matrix(problem)).eigenvalues
         largest = values.abs().max().item()
         # An eigenvalue is off by no more than its residual.
-        assert abs(trained[name][variant, seed, at] - values[-1].item()) <= 1.1e-3 * largest
+        assert abs(actual[name].item() - values[-1].item()) <= 1.1e-3 * largest
     if variant == 0:
         mass = attention_mass(model, sequences).numpy()
-        np.testing.assert_allclose(trained["mass"][0, seed, at], mass, rtol=1e-5)
+        np.testing.assert_allclose(actual["mass"], mass, rtol=1e-5)
 
 
 def measurements(steps):
     model = gpt2(config().shape("attention", VOCABULARY), 0)
-    sequences = tokens.batch(small_gpt2.TEXT["train"], step=-1, size=2, length=6, seed=0)
+    sequences = tokens.batch(small_gpt2.TEXT["train"].values, step=-1, size=2, length=6, seed=0)
     call = {"kept": [], "folder": None, "tolerance": 1e-4, "memory": 100}
     return model, Measurements(model, sequences, steps, **call)
 
@@ -192,9 +192,9 @@ def test_a_killed_training_is_resumed_to_the_same_folder(tmp_path):
     assert steps(killed) == [0, 8]
     assert list(killed.glob("shards/gpt2/*.unfinished/state.npz"))
     small_gpt2.train(killed, **changes)
-    assert content(killed / "networks") == content(whole.folder.parent)
+    assert content(killed / "networks") == content(folder_of(whole).parent)
     kept = {"gpt2/0/0.safetensors", "gpt2/0/8.safetensors"}
-    assert set(content(killed / "networks")) == {"gpt2/arrays.npz", "gpt2/manifest.json"} | kept
+    assert set(content(killed / "networks")) == {"gpt2/data.nc", "gpt2/manifest.json"} | kept
     assert not list(killed.glob("shards/gpt2/*.unfinished"))
 
 
@@ -216,9 +216,9 @@ def test_processes_of_torchrun_train_the_networks_of_one(tmp_path):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     first, two = small_gpt2.train(tmp_path / "one", **changes), read(tmp_path / "two/networks/gpt2")
-    assert two["train_loss"].tobytes() == first["train_loss"].tobytes()
+    assert two["train_loss"].identical(first["train_loss"])
     weights = [
-        {k: v for k, v in content(x.folder).items() if k not in ("arrays.npz", "manifest.json")}
+        {k: v for k, v in content(folder_of(x)).items() if k not in ("data.nc", "manifest.json")}
         for x in (first, two)
     ]
     assert weights[0] == weights[1] != {}

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 
 from hessian_papers.models.parametrisation import draw
 from hessian_papers.models.teacher import teacher_data
@@ -41,64 +42,64 @@ CONFIG = Config(
 )
 
 
-def points_of(arrays):
-    """Parametrisation, depth and size of each point."""
-    axes = (arrays[name].tolist() for name in ("parametrisation", "depth", "size"))
-    return list(zip(*axes, strict=True))
-
-
 @pytest.fixture(scope="module", params=["linear", "relu"])
 def made(request):
     config = replace(CONFIG, activation=request.param)
-    return config, multilayer.train(config, {})
+    return config, multilayer.train(config, xr.Dataset())
 
 
 def test_every_point_and_network_is_there(made):
-    config, arrays = made
-    points = list(
-        zip(*(arrays[k].tolist() for k in ("parametrisation", "depth", "size")), strict=True)
-    )
-    assert len(points) == len(set(points)) == 8
-    assert arrays["sharpness"].shape == (8, 2, 5)
-    assert arrays["norms"].shape == arrays["products"].shape == (8, 2, 5, 3, 3)
-    assert np.isfinite(arrays["sharpness"]).all()
-    assert (arrays["residual"] <= config.tolerance).all()
-    two_layers = arrays["depth"] == 2
-    assert np.isnan(arrays["norms"][two_layers, :, :, 2]).all()
-    assert np.isfinite(arrays["norms"][~two_layers]).all()
-    assert np.isfinite(arrays["alignments"][two_layers]).all()
-    assert np.isnan(arrays["alignments"][~two_layers]).all()
+    config, networks = made
+    for axis in multilayer.AXES:
+        assert networks[axis].values.tolist() == getattr(config, f"{axis}s")
+    each = {"parametrisation": 2, "depth": 2, "size": 2, "time": 2, "network": 5}
+    assert dict(networks["sharpness"].sizes) == each
+    of_layers = each | {"layer": 3, "norm": 3}
+    assert dict(networks["norms"].sizes) == dict(networks["products"].sizes) == of_layers
+    assert np.isfinite(networks["sharpness"]).all()
+    assert (networks["residual"] <= config.tolerance).all()
+    two, three = networks.sel(depth=2), networks.sel(depth=3)
+    assert np.isnan(two["norms"].sel(layer=3)).all()
+    assert np.isfinite(two["norms"].sel(layer=[1, 2])).all()
+    assert np.isfinite(three["norms"]).all()
+    assert np.isfinite(two["alignments"]).all()
+    assert np.isnan(three["alignments"]).all()
 
 
 def test_curvature_and_norms_at_initialisation_are_those_of_each_network(made):
-    config, arrays = made
-    for point, (name, depth, size) in enumerate(points_of(arrays)):
+    config, networks = made
+    for name, depth, size in multilayer._points(config):
         x, y = teacher_data(config.samples, size, size, config.activation, config.seed)
         sizes = (size, *[config.width] * (depth - 1), size)
         drawn = draw(name, sizes, config.activation, config.seed, [4], torch.float32)
         network = drawn.to(torch.float64).network(0)
         problem = cv.Problem(network, HalfSquaredError(), [(x, y)])
         eigenvalues = cv.dense_spectrum(cv.hessian(problem)).eigenvalues
-        assert arrays["sharpness"][point, 0, 4] == pytest.approx(float(eigenvalues[-1]), rel=1e-5)
-        assert arrays["trace"][point, 0, 4] == pytest.approx(float(eigenvalues.sum()), rel=1e-9)
+        place = {"parametrisation": name, "depth": depth, "size": size, "time": "initialisation"}
+        actual = networks.sel(place).isel(network=4)
+        assert float(actual["sharpness"]) == pytest.approx(float(eigenvalues[-1]), rel=1e-5)
+        assert float(actual["trace"]) == pytest.approx(float(eigenvalues.sum()), rel=1e-9)
         loss = HalfSquaredError()(network(x), y).item()
-        assert arrays["loss"][point, 0, 4] == pytest.approx(loss, rel=1e-9)
+        assert float(actual["loss"]) == pytest.approx(loss, rel=1e-9)
         frobenius = [float(w.detach().norm()) for w in network.parameters()]
-        assert arrays["norms"][point, 0, 4, :depth, 1] == pytest.approx(frobenius, rel=1e-9)
+        norms = actual["norms"].sel(norm="frobenius", layer=slice(depth))
+        assert norms.values == pytest.approx(frobenius, rel=1e-9)
 
 
 def test_training_lowers_the_loss_and_its_end_is_told(made):
-    config, arrays = made
-    assert (arrays["loss"][:, 1] < arrays["loss"][:, 0]).mean() > 0.9
-    assert (arrays["epochs"] <= config.epochs).all()
-    assert (arrays["epochs"][arrays["status"] == EPOCH_LIMIT] == config.epochs).all()
+    config, networks = made
+    loss = networks["loss"]
+    assert (loss.sel(time="trained") < loss.sel(time="initialisation")).mean() > 0.9
+    epochs, stopped = networks["epochs"].values, networks["status"].values == EPOCH_LIMIT
+    assert (epochs <= config.epochs).all()
+    assert (epochs[stopped] == config.epochs).all()
 
 
 def test_the_chunks_do_not_matter():
     config = replace(CONFIG, parametrisations=["sp"], depths=[2], sizes=[3])
-    whole = multilayer.train(replace(config, networks_per_item=5), {})
+    whole = multilayer.train(replace(config, networks_per_item=5), xr.Dataset())
     for size in (1, 2):
-        chunked = multilayer.train(replace(config, networks_per_item=size), {})
+        chunked = multilayer.train(replace(config, networks_per_item=size), xr.Dataset())
         for name, values in whole.items():
             if values.dtype.kind == "f":
                 np.testing.assert_allclose(chunked[name], values, rtol=1e-4, atol=1e-6)
@@ -107,8 +108,8 @@ def test_the_chunks_do_not_matter():
 
 
 def test_another_point_leaves_the_items_of_the_others_as_they_are():
-    before = multilayer.items(CONFIG, {})
-    after = multilayer.items(replace(CONFIG, sizes=[1, 2, 3]), {})
+    before = multilayer.items(CONFIG, xr.Dataset())
+    after = multilayer.items(replace(CONFIG, sizes=[1, 2, 3]), xr.Dataset())
     assert len(before) == 16
     assert len(after) == 24
     assert all(item in after for item in before)
@@ -116,38 +117,39 @@ def test_another_point_leaves_the_items_of_the_others_as_they_are():
 
 def test_teachers_have_data_and_networks_of_their_own():
     config = replace(CONFIG, parametrisations=["sp"], depths=[2], sizes=[3], networks_per_item=2)
-    single = multilayer.train(config, {})
-    two = multilayer.train(replace(config, teachers=2), {})
-    assert two["teacher"].tolist() == [0] * 5 + [1] * 5
-    assert single["teacher"].tolist() == [0] * 5
+    single = multilayer.train(config, xr.Dataset())
+    two = multilayer.train(replace(config, teachers=2), xr.Dataset())
+    assert two["teacher"].values.tolist() == [0] * 5 + [1] * 5
+    assert single["teacher"].values.tolist() == [0] * 5
     np.testing.assert_allclose(two["trace"][..., :5], single["trace"], rtol=1e-9)
     network = draw("sp", (3, CONFIG.width, 3), "linear", CONFIG.seed, [7]).network(0)
     first, second = (teacher_data(24, 3, 3, "linear", CONFIG.seed, number=t) for t in (0, 1))
     assert not np.isclose(first[0], second[0]).any()
     loss = HalfSquaredError()(network(second[0]), second[1]).item()
-    assert two["loss"][0, 0, 7] == pytest.approx(loss, rel=1e-6)
+    at_start = two["loss"].sel(time="initialisation").isel(network=7)
+    assert at_start.item() == pytest.approx(loss, rel=1e-6)
 
 
 def test_large_networks_may_start_with_another_rate():
-    made = multilayer.items(replace(CONFIG, large_size=3), {})
+    made = multilayer.items(replace(CONFIG, large_size=3), xr.Dataset())
     assert {item["learning_rate"] for item in made if item["size"] == 1} == {0.01}
     assert {item["learning_rate"] for item in made if item["size"] == 3} == {0.1}
 
 
 def test_diverged_networks_are_counted():
     rates = {"sp": 1e3, "ntp": 0.01}
-    arrays = multilayer.train(replace(CONFIG, learning_rates=rates, depths=[2]), {})
-    gone = arrays["parametrisation"] == "sp"
-    assert (arrays["status"][gone] == DIVERGED).all()
-    assert (arrays["status"][~gone] != DIVERGED).all()
+    networks = multilayer.train(replace(CONFIG, learning_rates=rates, depths=[2]), xr.Dataset())
+    gone, others = (networks.sel(parametrisation=name) for name in ("sp", "ntp"))
+    assert (gone["status"] == DIVERGED).all()
+    assert (others["status"] != DIVERGED).all()
     for name in ("sharpness", "trace", "loss", "alignments"):
-        assert np.isnan(arrays[name][gone, 1]).all()
-        assert np.isfinite(arrays[name][gone, 0]).all()
-        assert np.isfinite(arrays[name][~gone]).all()
+        assert np.isnan(gone[name].sel(time="trained")).all()
+        assert np.isfinite(gone[name].sel(time="initialisation")).all()
+        assert np.isfinite(others[name]).all()
 
 
 def test_a_probe_costs_less_than_its_item():
-    for item in multilayer.items(replace(CONFIG, networks=60, networks_per_item=50), {}):
+    for item in multilayer.items(replace(CONFIG, networks=60, networks_per_item=50), xr.Dataset()):
         assert multilayer.cost(multilayer.probe(item)) < multilayer.cost(item)
 
 

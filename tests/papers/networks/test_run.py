@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from wandb_files import read_back
 
 from hessian_papers import fan_out
-from hessian_papers.networks.tools.result import Networks, read, write
+from hessian_papers.networks.tools.result import folder_of, read, write
 from hessian_papers.tracking import TrackingError
 from hessian_spectra.files import DamagedFileError, MissingResultError
 from tests.papers.networks.trainings import Config, live, train, walks
@@ -73,7 +74,7 @@ def test_a_killed_training_is_resumed_to_the_same_folder(tmp_path):
     train(whole, Config(epochs=EPOCHS, notes=str(whole)))
     assert steps(whole) == list(range(EPOCHS + 1))
     assert content(killed / result) == content(whole / result)
-    names = {"arrays.npz", "manifest.json", "weights.pt", "more/words.txt"}
+    names = {"data.nc", "manifest.json", "weights.pt", "more/words.txt"}
     assert set(content(killed / result)) == names
     assert not list((killed / "shards" / "descent").glob("*.unfinished"))
     before = len(trained)
@@ -87,7 +88,7 @@ def logged(folder, cluster):
         "walks",
         walks,
         5,
-        {"values": np.array([4, 5, 7])},
+        xr.Dataset({"values": ("value", [4, 5, 7])}),
         result=folder / "networks" / "walks",
         folder=folder / "shards",
         launcher=fan_out.Launcher(cluster=cluster, workers=2, items_per_job=2),
@@ -112,15 +113,15 @@ def test_each_item_of_a_fan_out_logs_a_live_run_of_its_own_in_one_group(tmp_path
         assert [entry["loss"] for entry in run.history] == [value / epoch for epoch in range(1, 6)]
     again, _ = logged(tmp_path, "debug")
     assert len(list((tmp_path / "wandb").glob("offline-run-*"))) == 3, "nothing was trained again"
-    assert again["losses"].tobytes() == networks["losses"].tobytes()
+    assert again.identical(networks)
     # What items made beside arrays is kept by their places.
-    assert set(content(networks.folder)) == {
-        "arrays.npz",
+    assert set(content(folder_of(networks))) == {
+        "data.nc",
         "manifest.json",
         "1/value.txt",
         "2/value.txt",
     }
-    assert (networks.folder / "2" / "value.txt").read_text() == "7"
+    assert (folder_of(networks) / "2" / "value.txt").read_text() == "7"
 
 
 def test_a_run_begins_only_when_a_training_has_gone_on_for_a_while(tmp_path, monkeypatch):
@@ -166,33 +167,40 @@ def test_a_result_is_replaced_as_a_whole(tmp_path):
     made, result = tmp_path / "made", tmp_path / "networks" / "one"
     (made / "deep").mkdir(parents=True)
     (made / "deep" / "weights").write_bytes(b"weights")
-    write(result, {"a": np.ones(2)}, {".": made})
-    assert set(content(result)) == {"arrays.npz", "manifest.json", "deep/weights"}
-    written = write(result, {"b": np.zeros(3)})
-    assert set(content(result)) == {"arrays.npz", "manifest.json"}
+    write(result, xr.Dataset({"a": ("step", np.ones(2))}), {".": made})
+    assert set(content(result)) == {"data.nc", "manifest.json", "deep/weights"}
+    written = write(result, xr.Dataset({"b": ("step", np.zeros(3))}))
+    assert set(content(result)) == {"data.nc", "manifest.json"}
     assert content(made) == {"deep/weights": b"weights"}
     actual = read(result)
-    assert isinstance(actual, Networks)
-    assert (actual.folder, actual["b"].tolist()) == (result, [0, 0, 0])
-    assert written.folder == result
+    assert (folder_of(actual), actual["b"].values.tolist()) == (result, [0, 0, 0])
+    assert folder_of(written) == result
     assert [path.name for path in result.parent.iterdir()] == ["one"]
 
 
-@pytest.mark.parametrize("name", ["arrays.npz", "manifest.json"])
-def test_what_was_made_cannot_take_the_place_of_the_arrays(tmp_path, name):
+@pytest.mark.parametrize("name", ["data.nc", "manifest.json"])
+def test_what_was_made_cannot_take_the_place_of_the_data_set(tmp_path, name):
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / name).touch()
     with pytest.raises(ValueError, match=f"{name}: expected another name"):
-        write(tmp_path / "one", {}, {".": tmp_path / "made"})
+        write(tmp_path / "one", xr.Dataset(), {".": tmp_path / "made"})
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
 
 
 def test_a_missing_or_damaged_result_is_one_line(tmp_path):
     with pytest.raises(MissingResultError, match=r"one is missing: train it \(dvc repro train@one"):
         read(tmp_path / "one")
-    write(tmp_path / "one", {"a": np.ones(2)})
-    file = tmp_path / "one" / "arrays.npz"
+    write(tmp_path / "one", xr.Dataset({"a": ("step", np.ones(2))}))
+    file = tmp_path / "one" / "data.nc"
     file.write_bytes(file.read_bytes()[:-30])
     with pytest.raises(DamagedFileError, match="one is damaged") as caught:
         read(tmp_path / "one")
     assert "\n" not in str(caught.value)
+
+
+def test_of_networks_that_are_kept_nowhere_there_is_no_folder(tmp_path):
+    networks = xr.Dataset({"seed": [4, 5]})
+    with pytest.raises(ValueError, match="networks: expected some that are kept in a folder"):
+        folder_of(networks)
+    assert folder_of(write(tmp_path / "one", networks)) == tmp_path / "one"
+    assert "source" not in networks.encoding

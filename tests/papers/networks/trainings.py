@@ -10,14 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers import fan_out
-from hessian_papers.networks.tools.result import Networks
+from hessian_papers.labelled import Variable
 from hessian_papers.tracking import LiveRuns
 from hessian_papers.training import SampleObjective, full_batch_descent
 from hessian_papers.training.objectives import Evaluation, Factors
-from hessian_papers.work import FanOut, TrainingRun
+from hessian_papers.work import FanOut, TrainingRun, alone
 from hessian_spectra.files import Arrays, read_arrays
 from hessian_spectra.training import unfinished
 
@@ -81,9 +82,13 @@ def walk(value: int, epochs: int, run: TrainingRun) -> Arrays:
 
 
 walks = FanOut(
-    items=lambda config, data: [{"value": v, "epochs": config} for v in data["values"].tolist()],
+    items=lambda config, data: [
+        {"value": v, "epochs": config} for v in data["values"].values.tolist()
+    ],
     compute=walk,
-    gather=lambda config, parts: {"losses": np.stack([part["losses"] for part in parts])},
+    gather=lambda config, parts: xr.Dataset(
+        {"losses": (("value", "epoch"), np.stack([part["losses"] for part in parts]))}
+    ),
     trains=True,
 )
 
@@ -95,14 +100,14 @@ def live(folder: Path) -> LiveRuns:
     )
 
 
-def train(folder: Path, config: Config) -> Networks:
+def train(folder: Path, config: Config) -> xr.Dataset:
     """The descent, as the pipeline trains it."""
     x = np.random.default_rng(0).normal(size=(8, 3))
     return fan_out.train(
         "descent",
-        descent,
+        alone(descent, {"losses": Variable("epoch", "loss")}),
         config,
-        {"x": x, "y": np.tanh(x)},
+        xr.Dataset({"x": (("sample", "feature"), x), "y": (("sample", "feature"), np.tanh(x))}),
         result=folder / "networks" / "descent",
         folder=folder / "shards",
         launcher=fan_out.Launcher(cluster="local", workers=1),

@@ -8,7 +8,6 @@ import xarray as xr
 from hessian_papers.constraints import Positive
 from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.studies.base import DataStudyConfig
-from hessian_spectra.files import Arrays
 
 VARIABLES: Variables = {
     "exact": Variable("rank", "eigenvalues by the closed form, ascending"),
@@ -27,18 +26,18 @@ class Config(DataStudyConfig):
     scale: Positive
 
 
-def _moments(config: Config, data: Arrays) -> np.ndarray:
-    pairs = np.stack([config.scale * data["x"], data["y"]])
+def _moments(config: Config, data: xr.Dataset) -> np.ndarray:
+    pairs = np.stack([config.scale * data["x"].values, data["y"].values])
     return pairs @ pairs.T / pairs.shape[1]
 
 
-def closed_form(config: Config, data: Arrays) -> xr.Dataset:
+def closed_form(config: Config, data: xr.Dataset) -> xr.Dataset:
     """Half the trace, minus and plus a root."""
     (a, b), (_, c) = _moments(config, data)
     root = np.sqrt(((a - c) / 2) ** 2 + b**2)
     return data_set({"exact": (a + c) / 2 + np.array([-root, root])}, VARIABLES)
 
 
-def numerics(config: Config, data: Arrays) -> xr.Dataset:
+def numerics(config: Config, data: xr.Dataset) -> xr.Dataset:
     """Both as LAPACK finds them."""
     return data_set({"numerical": np.linalg.eigvalsh(_moments(config, data))}, VARIABLES)

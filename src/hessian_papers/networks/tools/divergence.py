@@ -1,18 +1,16 @@
 """Which networks of an ensemble are left when those that diverged are left out."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 
 from hessian_papers.labelled import left_out
 from hessian_papers.results import DIVERGED
-from hessian_spectra.files import Arrays
 
 
 def surviving(
-    networks: Arrays, axis: str, names: Sequence[str] = (), least: int = 1
+    networks: xr.Dataset, axis: str, names: Sequence[str] = (), least: int = 1
 ) -> tuple[list[str], list[int]]:
     """The largest full grid of architectures and seeds of which no network diverged.
 
@@ -20,7 +18,7 @@ def surviving(
     of its seed, or all of its architecture, are left out, whichever are fewer.
 
     Args:
-        networks: the arrays of an ensemble; without ``diverged``, of older code, none did.
+        networks: an ensemble, with which of them ``diverged``.
         axis: what its architectures are called, ``network`` or ``variant``.
         names: some of them; empty for all.
         least: seeds that there have to be.
@@ -29,14 +27,15 @@ def surviving(
         Their names and the seeds, in the ensemble's order; nothing if there are too few.
 
     Example:
-        >>> networks = {"network": np.array(["a", "b"]), "seed": np.array([4, 5, 6])}
-        >>> networks["diverged"] = np.array([[True, True, True], [False, True, False]])
+        >>> networks = xr.Dataset({"network": ["a", "b"], "seed": [4, 5, 6]})
+        >>> diverged = [[True, True, True], [False, True, False]]
+        >>> networks["diverged"] = (("network", "seed"), diverged)
         >>> surviving(networks, "network")
         (['b'], [4, 6])
     """
-    places, seeds = networks[axis].tolist(), networks["seed"].tolist()
-    diverged = networks.get(DIVERGED, np.zeros((len(places), len(seeds)), dtype=bool))
-    left = {name: ~diverged[places.index(name)] for name in names or places}
+    seeds = networks["seed"].values.tolist()
+    kept = ~networks[DIVERGED]
+    left = {name: kept.sel({axis: name}).values for name in names or networks[axis].values.tolist()}
     best: tuple[list[str], list[int]] = [], []
     # Those with the most seeds first: of as many architectures these have the most in common.
     order = sorted(left, key=lambda name: -int(left[name].sum()))
@@ -48,12 +47,11 @@ def surviving(
     return best
 
 
-def noted(data: xr.Dataset | Mapping[str, Any], networks: Arrays) -> xr.Dataset:
+def noted(data: xr.Dataset, given: xr.Dataset) -> xr.Dataset:
     """What a study has of an ensemble, with how many of its networks diverged if any did.
 
     Args:
         data: of the study; nothing where it has no networks left.
-        networks: the arrays that the study started from.
+        given: the samples or networks that the study started from.
     """
-    whole = data if isinstance(data, xr.Dataset) else xr.Dataset(data)
-    return left_out(whole, int(np.sum(networks.get(DIVERGED, 0))))
+    return left_out(data, int(given.get(DIVERGED, xr.DataArray(0)).sum()))

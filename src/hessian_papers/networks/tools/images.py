@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 from torch.nn import functional
 
 from hessian_papers.constraints import Checked, Count, Positive, Scale
 from hessian_papers.data.tools.reduction import reduce_regression
 from hessian_papers.data.tools.whitening import PrincipalComponents, principal_components
+from hessian_papers.labelled import Variable, Variables, arrays_of, items_of, side_by_side
 from hessian_papers.models import balanced_weights, kaiming_uniform
 from hessian_papers.networks.base import shared
 from hessian_papers.training import (
@@ -105,26 +107,65 @@ class ImageNetworksConfig(ImageTraining):
         require(known, "precision", " or ".join(PRECISIONS), self.precision)
 
 
-def sources(data: Arrays) -> list[str]:
-    """The names of the image sets in a data set.
+def variables(depth: int) -> Variables:
+    """The declarations of what is kept of one network; the axis is ``network``.
+
+    Args:
+        depth: its number of layers L.
+
+    Example:
+        >>> variables(2)["weights 1"].dims, variables(2)["weights 2"].dims
+        ('epoch unit_1 feature', 'epoch class unit_1')
+    """
+    units = ["feature", *(f"unit_{layer}" for layer in range(1, depth)), "class"]
+    layers = {
+        f"weights {layer}": Variable(f"epoch {units[layer]} {units[layer - 1]}", "of the layer")
+        for layer in range(1, depth + 1)
+    }
+    return {
+        "network": Variable("network", "number of the network, in the order of their training"),
+        "source": Variable("network", "image set that the network is trained on"),
+        "case": Variable("network", "what is done to the inputs, initialisation and activation"),
+        "replicate": Variable("network", "which of the networks of a point it is"),
+        "rank": Variable("network", "independent features of the inputs"),
+        "halvings": Variable("network", "how often the learning rate was halved"),
+        "finished": Variable("network", "last epoch"),
+        "diverged_at": Variable("network", "epoch at which training diverged, -1 for never"),
+        "counts": Variable("class", "images of a class"),
+        "epoch": Variable("epoch", "recorded epoch of training"),
+        "loss": Variable("epoch", "loss"),
+        "rate": Variable("epoch", "learning rate"),
+        "losses": Variable("update", "loss of every epoch"),
+        "root": Variable("feature", "of linear networks, roots of the inputs' second moments"),
+        "target": Variable("class feature", "of linear networks, what they learn of these"),
+        "floor": Variable("", "of linear networks, loss of least squares"),
+        "inputs": Variable("image feature", "of nonlinear networks, their inputs"),
+        "targets": Variable("image class", "of nonlinear networks, one-hot labels"),
+        **layers,
+    }
+
+
+def image_sets(data: xr.Dataset) -> dict[str, xr.Dataset]:
+    """The image sets in a data set, by their names.
 
     Raises:
         ValueError: it is not a data set of images.
     """
-    if "sources" not in data:
-        raise ValueError(f"data: expected a data set of images, got one of {', '.join(data)}")
-    return [str(name) for name in data["sources"]]
+    if "source" not in data:
+        held = ", ".join(map(str, data.variables))
+        raise ValueError(f"data: expected a data set of images, got one of {held}")
+    return items_of(data, "source")
 
 
 def network_item(
-    config: ImageNetworksConfig, data: Arrays, source: str, indices: Tensor, **point: Any
+    config: ImageNetworksConfig, images: xr.Dataset, source: str, indices: Tensor, **point: Any
 ) -> Item:
     """The item of one network.
 
     Args:
         config: the study's settings.
-        data: image sets, as the data kind ``images`` makes them.
-        source: which of them.
+        images: an image set, as the data kind ``images`` makes it.
+        source: its name.
         indices: of the images of the subset.
         point: what differs between the study's networks: ``case``, ``replicate``, ``record``,
             ``width``.
@@ -132,8 +173,8 @@ def network_item(
     return {
         "source": source,
         # The whole set and indices, not the subset: an array that items share travels once.
-        "images": data[f"{source}/images"],
-        "labels": data[f"{source}/labels"],
+        "images": images["images"].values,
+        "labels": images["labels"].values,
         "indices": indices.numpy(),
         **point,
     } | shared(ImageTraining, config)
@@ -284,16 +325,13 @@ def _initial(
     return balanced_weights(sizes, values.tolist(), draws)
 
 
-def joined(networks: Sequence[Arrays]) -> Arrays:
-    """The arrays of all networks, each as ``<number>/<name>``."""
-    return {
-        f"{number}/{name}": array
-        for number, network in enumerate(networks)
-        for name, array in network.items()
-    }
+def _gather(config: ImageTraining, parts: Sequence[Arrays]) -> xr.Dataset:
+    """The data set of all networks, each with sizes of its own."""
+    rows = [{"network": np.array(number), **part} for number, part in enumerate(parts)]
+    return side_by_side(rows, variables(config.depth), "network")
 
 
-def training(items: Callable[[Any, Arrays], Iterable[Item]]) -> FanOut:
+def training(items: Callable[[Any, xr.Dataset], Iterable[Item]]) -> FanOut:
     """The training of a study's networks, one an item.
 
     Args:
@@ -303,16 +341,12 @@ def training(items: Callable[[Any, Arrays], Iterable[Item]]) -> FanOut:
         items=lambda config, data: list(items(config, data)),
         compute=train_network,
         trains=True,
-        gather=lambda config, parts: joined(parts),
+        gather=_gather,
         cost=cost,
         probe=probe,
     )
 
 
-def split(networks: Arrays) -> list[Arrays]:
-    """The inverse of :func:`joined`."""
-    entries: dict[int, Arrays] = {}
-    for key, array in networks.items():
-        number, _, name = key.partition("/")
-        entries.setdefault(int(number), {})[name] = array
-    return [entries[number] for number in sorted(entries)]
+def split(networks: xr.Dataset) -> list[Arrays]:
+    """What is kept of each network, by name, in the order of their training."""
+    return [arrays_of(network) for network in items_of(networks, "network").values()]

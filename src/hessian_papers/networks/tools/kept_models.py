@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 from torch import nn
 
 from hessian_papers.models import gpt2
 from hessian_papers.networks.tools.kept_weights import KeptWeights, kept_weights
-from hessian_papers.networks.tools.result import Networks
 from hessian_spectra.training import join
 
 
@@ -26,11 +26,11 @@ class KeptModel(KeptWeights):
         return gpt2.load(self.path.parent, self.path.stem).to(join())
 
 
-def kept_model(networks: Networks, variant: str, seed: int, step: int) -> KeptModel:
+def kept_model(networks: xr.Dataset, variant: str, seed: int, step: int) -> KeptModel:
     """A network of an ensemble.
 
     Args:
-        networks: the arrays of :mod:`hessian_papers.networks.gpt2`.
+        networks: those of :mod:`hessian_papers.networks.gpt2`, kept in a folder.
         variant: one of theirs.
         seed: one of theirs.
         step: one of those whose weights are kept.
@@ -41,5 +41,5 @@ def kept_model(networks: Networks, variant: str, seed: int, step: int) -> KeptMo
     place = [("variant", variant), ("seed", seed)]
     return KeptModel(
         **kept_weights(networks, place, f"{step}.safetensors"),
-        tokens=networks["measured_tokens"][networks["seed"].tolist().index(seed)],
+        tokens=networks["measured_tokens"].sel(seed=seed).values,
     )

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hessian_papers.networks.tools.result import Networks, not_as_written
+import torch
+import xarray as xr
+from torch import Tensor, nn
+
+from hessian_papers import labelled
+from hessian_papers.networks.tools.result import folder_of, manifest_of, not_as_written
 from hessian_papers.work import TrainingRun
 
 
@@ -22,6 +27,30 @@ def weights_folder(run: TrainingRun) -> Iterator[Path | None]:
     yield folder
     if run.folder and folder and folder != run.folder and folder.exists():
         shutil.copytree(folder, run.folder, dirs_exist_ok=True)
+
+
+def write_weights(path: Path, model: nn.Module) -> None:
+    """Write parameters and buffers of a network, each a variable with dimensions of its own."""
+    arrays = {name: value.cpu().numpy() for name, value in model.state_dict().items()}
+    variables = {
+        name: labelled.Variable(
+            " ".join(f"{name}{labelled.OF}{axis}" for axis in range(array.ndim)),
+            "parameter or buffer of the network",
+        )
+        for name, array in arrays.items()
+    }
+    labelled.write(path, labelled.data_set(arrays, variables))
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """What :func:`write_weights` wrote, by name.
+
+    Raises:
+        MissingResultError: there is no such file.
+        DamagedFileError: it is not as it was written.
+    """
+    arrays = labelled.arrays_of(labelled.read(path))
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +73,14 @@ class KeptWeights:
         return Path(self.folder) / self.file
 
 
-def kept_weights(networks: Networks, place: Sequence[tuple[str, Any]], file: str) -> dict[str, str]:
+def kept_weights(
+    networks: xr.Dataset, place: Sequence[tuple[str, Any]], file: str
+) -> dict[str, str]:
     """The fields of :class:`KeptWeights` of a network of an ensemble.
 
     Args:
-        networks: its arrays, in its folder, which has a folder for each network.
-        place: for each axis of the ensemble, the slowest first, its array's name and a value.
+        networks: the ensemble, which is kept in a folder that has one for each network.
+        place: for each axis of the ensemble, the slowest first, its name and a label.
         file: the name of the weights.
 
     Raises:
@@ -57,18 +88,18 @@ def kept_weights(networks: Networks, place: Sequence[tuple[str, Any]], file: str
         DamagedFileError: they are not as they were written.
 
     Example:
-        >>> import numpy as np
-        >>> networks = Networks({"seed": np.array([4, 5])}, Path("results/networks/small"))
-        >>> kept_weights(networks, [("seed", 5)], "10.npz")
+        >>> from hessian_papers.networks.tools.result import kept_in
+        >>> networks = kept_in(Path("results/networks/small"), xr.Dataset({"seed": [4, 5]}))
+        >>> kept_weights(networks, [("seed", 5)], "10.nc")
         Traceback (most recent call last):
-        FileNotFoundError: [Errno 2] No such file or directory: 'results/networks/small/1/10.npz'
+        FileNotFoundError: [Errno 2] No such file or directory: 'results/networks/small/1/10.nc'
     """
     number = 0
-    for name, value in place:
-        values = networks[name].tolist()
-        number = number * len(values) + values.index(value)
-    folder = networks.folder / str(number)
-    digest = hashlib.sha256((folder / file).read_bytes()).hexdigest()
-    if networks.manifest.get(f"{number}/{file}", {"sha256": digest})["sha256"] != digest:
-        raise not_as_written(networks.folder, f"{number}/{file} has other bytes than were written")
-    return {"folder": str(folder), "file": file, "digest": digest}
+    for axis, label in place:
+        labels = networks[axis].values.tolist()
+        number = number * len(labels) + labels.index(label)
+    whole, own = folder_of(networks), f"{number}/{file}"
+    digest = hashlib.sha256((whole / own).read_bytes()).hexdigest()
+    if manifest_of(whole).get(own, {"sha256": digest})["sha256"] != digest:
+        raise not_as_written(whole, f"{own} has other bytes than were written")
+    return {"folder": str(whole / str(number)), "file": file, "digest": digest}

@@ -1,6 +1,5 @@
 """Which points of an ensemble a study takes, and what became of their networks."""
 
-import itertools
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -78,38 +77,28 @@ class AlongConfig(PointsConfig):
         require(len(fixed) == 1, field, f"a single one along {self.along}", fixed)
 
 
-def select(config: PointsConfig, ensembles: Arrays) -> np.ndarray:
-    """The ensemble's points that a study takes, by parametrisation, depth and size.
+def select(config: PointsConfig, ensembles: xr.Dataset) -> xr.Dataset:
+    """The part of an ensemble that a study takes, with rising depths and sizes.
 
     Raises:
         ValueError: the ensemble lacks some of them.
     """
     asked = {axis: getattr(config, f"{axis}s") for axis in GRID}
     for axis, labels in asked.items():
-        known = np.unique(ensembles[axis]).tolist()
+        known = np.unique(ensembles[axis].values).tolist()
         expected = f"some of the ensemble's, {', '.join(map(str, known))}"
         require(set(labels) <= set(known), f"{axis}s", expected, labels)
         asked[axis] = (labels if axis == GRID[0] else sorted(labels)) or known
-    keys = list(zip(*(ensembles[axis].tolist() for axis in GRID), strict=True))
-    chosen = list(itertools.product(*asked.values()))
-    for key in (key for key in chosen if key not in keys):
-        raise ValueError(
-            f"ensemble {config.ensemble}: expected every combination of parametrisation, depth and "
-            f"size, it lacks {key}"
-        )
-    return np.array([keys.index(key) for key in chosen]).reshape([*map(len, asked.values())])
+    return ensembles.sel(asked)
 
 
-def described(ensembles: Arrays, points: np.ndarray, along: str) -> Arrays:
-    """What :data:`POINTS` declares of the points that :func:`select` gives."""
-    status = ensembles["status"][points]
+def described(points: xr.Dataset, along: str) -> Arrays:
+    """What :data:`POINTS` declares of the part of an ensemble that :func:`select` gives."""
+    status = points["status"].values
     diverged = (status == DIVERGED).sum(axis=-1)
     return {
-        "parametrisation": ensembles["parametrisation"][points[:, 0, 0]],
-        "depth": ensembles["depth"][points[0, :, 0]],
-        "size": ensembles["size"][points[0, 0]],
-        **{name: ensembles[name] for name in ("time", "width", "activation")},
-        "teacher": np.unique(ensembles["teacher"]),
+        **{name: points[name].values for name in (*GRID, "time", "width", "activation")},
+        "teacher": np.unique(points["teacher"].values),
         "along": np.array(along),
         "networks": np.array(status.shape[-1]),
         "diverged": diverged,

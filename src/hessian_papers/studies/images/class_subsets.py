@@ -6,13 +6,13 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
+import xarray as xr
 
 from hessian_papers.constraints import Once
 from hessian_papers.data.tools.subsets import imbalanced_subset, share_range
-from hessian_papers.networks.tools.images import CASES, network_item, sources
+from hessian_papers.networks.tools.images import CASES, image_sets, network_item
 from hessian_papers.studies.images.base import ImageStudyConfig
 from hessian_papers.work import Item
-from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 
@@ -54,15 +54,15 @@ class Point(NamedTuple):
     replicate: int
 
 
-def points(config: ClassSubsetsConfig, data: Arrays) -> list[Point]:
+def points(config: ClassSubsetsConfig, data: xr.Dataset) -> list[Point]:
     """All networks, in the order in which they are kept.
 
     Raises:
         ValueError: the data set has no images, or an image set has too few for every share.
     """
     entries = []
-    for source in sources(data):
-        available = np.bincount(data[f"{source}/labels"]).tolist()
+    for source, images in image_sets(data).items():
+        available = np.bincount(images["labels"].values).tolist()
         chosen = [
             (samples, share)
             for samples in dict.fromkeys((config.samples, *config.other_samples))
@@ -94,15 +94,17 @@ def _enough(available: Sequence[int], size: int, share: float) -> bool:
     return smallest - 1e-12 <= share <= largest + 1e-12
 
 
-def training_items(config: ClassSubsetsConfig, data: Arrays) -> Iterator[Item]:
+def training_items(config: ClassSubsetsConfig, data: xr.Dataset) -> Iterator[Item]:
     """A network on each of the subsets."""
+    sets = image_sets(data)
     for point in points(config, data):
         # The same order of the images for all shares and sizes, so that subsets overlap.
         draws = generator(config.seed, f"subset {point.source} {point.replicate}")
-        labels = torch.from_numpy(data[f"{point.source}/labels"])
+        images = sets[point.source]
+        labels = torch.from_numpy(images["labels"].values)
         yield network_item(
             config,
-            data,
+            images,
             point.source,
             imbalanced_subset(labels, point.samples, point.share, draws),
             case=point.case,

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import Count
 from hessian_papers.labelled import Variable, Variables, gathering
-from hessian_papers.networks.tools.images import network_item, sources, split
+from hessian_papers.networks.tools.images import image_sets, network_item, split
 from hessian_papers.studies.images.base import ImageStudyConfig
 from hessian_papers.studies.images.curvature import at_epoch, weights_at
 from hessian_papers.studies.images.derived import NETWORK
@@ -49,15 +50,15 @@ def recorded_epochs(last: int, number: int) -> list[int]:
 
 
 def training_items(
-    config: ThroughTrainingConfig, data: Arrays, widths: Sequence[int]
+    config: ThroughTrainingConfig, data: xr.Dataset, widths: Sequence[int]
 ) -> Iterator[Item]:
     """A network of each width and replicate on a random subset of each image set.
 
     Raises:
         ValueError: an image set has fewer images than a subset.
     """
-    for source in sources(data):
-        count = len(data[f"{source}/labels"])
+    for source, images in image_sets(data).items():
+        count = images.sizes["image"]
         fits = config.samples <= count
         require(fits, "samples", f"at most {count}, all of {source}", config.samples)
         for width in widths:
@@ -65,7 +66,7 @@ def training_items(
                 draws = generator(config.seed, f"subset {source} {replicate}")
                 yield network_item(
                     config,
-                    data,
+                    images,
                     source,
                     torch.randperm(count, generator=draws)[: config.samples],
                     case=f"whitened-{config.initialisation}-linear",
@@ -99,7 +100,7 @@ def _labels(network: Arrays, at: int) -> Arrays:
     }
 
 
-def at_epochs(networks: Arrays) -> Iterator[tuple[Arrays, list[Tensor]]]:
+def at_epochs(networks: xr.Dataset) -> Iterator[tuple[Arrays, list[Tensor]]]:
     """What is known of each network at each recorded epoch without theory, and its weights."""
     for network in split(networks):
         facts = {name: network[name] for name in ("floor", "diverged_at")}
@@ -127,7 +128,7 @@ def at_each_epoch(
         variables: what the study declares.
     """
 
-    def items(config: ThroughTrainingConfig, networks: Arrays) -> list[Item]:
+    def items(config: ThroughTrainingConfig, networks: xr.Dataset) -> list[Item]:
         return [
             {"labels": _labels(network, at), "network": at_epoch(network, at)} | settings(config)
             for network in split(networks)

@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_papers.networks.tools.divergence import surviving
-from hessian_papers.networks.tools.result import Networks
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.work import Item
 from hessian_spectra import curvature as cv
-from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 # Batches are of so many images.
@@ -64,7 +63,7 @@ def require_residual(config: Any) -> None:
 
 
 def each_network(
-    networks: Arrays, settings: Any, epochs: np.ndarray, names: Sequence[str] = ()
+    networks: xr.Dataset, settings: Any, epochs: np.ndarray, names: Sequence[str] = ()
 ) -> list[Item]:
     """An item for each architecture, or some, with each seed at some of the kept epochs.
 
@@ -73,7 +72,6 @@ def each_network(
     Returns:
         Of each its ``kept`` network, its ``labels``, and the ``settings``.
     """
-    assert isinstance(networks, Networks)
     values = *surviving(networks, "network", names), epochs.tolist()
     return [
         {

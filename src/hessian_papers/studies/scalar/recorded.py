@@ -1,12 +1,15 @@
-"""What studies read of a training that was recorded: the network at each of its steps."""
+"""Trainings that were recorded: what is kept of them, and the network at each of their steps."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
+from hessian_papers.labelled import Variables, arrays_of, assembled
+from hessian_papers.studies.trainings import training
 from hessian_spectra.files import Arrays
 
 
@@ -28,34 +31,42 @@ class State(NamedTuple):
     w: Tensor
 
 
-def states_of_trainings(networks: Arrays, axis: str, names: list[str]) -> Iterator[State]:
+def recorded_trainings(axis: str, trainings: Mapping[str, Arrays], variables: Variables) -> Arrays:
+    """What was recorded of trainings, along ``axis`` and ``step``, NaN where one had ended.
+
+    Args:
+        axis: the label of their names.
+        trainings: by name, what was recorded of each.
+        variables: what is declared of all of them.
+    """
+    parts = [
+        {axis: np.array(name), **arrays}
+        for name, recorded in trainings.items()
+        for arrays in _steps(recorded)
+    ]
+    return arrays_of(assembled(parts, variables, (axis, "step")))
+
+
+def _steps(recorded: Arrays) -> Iterator[Arrays]:
+    """The arrays of one training at each of its steps."""
+    for place in range(len(recorded["step"])):
+        yield {
+            name: np.asarray(array[place]) if array.ndim else array
+            for name, array in recorded.items()
+        }
+
+
+def states(networks: xr.Dataset, axis: str = "") -> Iterator[State]:
     """All recorded steps of trainings, one training after another.
 
     Args:
-        networks: what was kept of each, ``<name>/...``.
-        axis: the label of its name.
-        names: of the trainings.
+        networks: what was kept of them, and the samples.
+        axis: the label of their names; empty for a study's only one.
     """
-    for name in names:
-        arrays = {
-            key.removeprefix(f"{name}/"): array
-            for key, array in networks.items()
-            if key.startswith(f"{name}/")
-        }
-        yield from states_of_training({axis: np.array(name)}, arrays)
-
-
-def states_of_training(labels: Arrays, arrays: Arrays) -> Iterator[State]:
-    """All recorded steps of one training.
-
-    Args:
-        labels: of the training; empty for a study's only one.
-        arrays: what was kept of it.
-    """
-    for place in range(len(arrays["step"])):
-        facts = {
-            name: np.asarray(array[place]) if array.ndim else array
-            for name, array in arrays.items()
-        }
-        v, w = (torch.from_numpy(facts.pop(name)) for name in "vw")
-        yield State(place, labels | {"step": facts.pop("step")}, facts, v, w)
+    courses = networks.drop_dims("sample")
+    for name in networks[axis].values.tolist() if axis else [""]:
+        labels = {axis: np.array(name)} if axis else {}
+        course = training(courses, **{axis: name}).drop_vars(axis) if axis else courses
+        for place, facts in enumerate(_steps(arrays_of(course))):
+            v, w = (torch.from_numpy(facts.pop(of)) for of in "vw")
+            yield State(place, labels | {"step": facts.pop("step")}, facts, v, w)

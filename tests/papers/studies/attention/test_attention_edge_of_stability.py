@@ -6,6 +6,7 @@ import torch
 from attention_arrays import edge_config, edge_sides, reversal
 from claims_contract import planted_data
 
+from hessian_papers.data.tools.pairs import inputs_and_targets
 from hessian_papers.studies.attention.attention_edge_of_stability import claims, study
 from hessian_papers.studies.attention.attention_edge_of_stability.derived import (
     edge,
@@ -22,7 +23,7 @@ def test_training_is_plain_gradient_descent():
     data, settings = reversal(0.98, -0.98), edge_config(steps=2)
     networks = study.train(settings, data)
     value, query, key = (weights.clone() for weights in study.initial_weights(settings))
-    x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    x, y = inputs_and_targets(data)
     for step in range(3):
         # It passes close to zero: what it is a difference of has the size of the first one.
         np.testing.assert_allclose(networks["w_value"][step], value, rtol=1e-13, atol=1e-15)

@@ -6,6 +6,7 @@ import torch
 from attention_arrays import scalar_tokens, scale_config, scale_sides
 from claims_contract import planted_data
 
+from hessian_papers.labelled import arrays_of
 from hessian_papers.studies.attention.attention_scale import study
 from hessian_papers.studies.attention.attention_scale.derived import dense_errors, distinct_errors
 from hessian_papers.studies.spectra import group
@@ -19,7 +20,7 @@ DATA = scalar_tokens()
 def swept(name, data=DATA, purpose="weights", **changes):
     config = scale_config(**changes)
     varied = study.varied_in(config, name, config.points)
-    return list(study.sweep(config, name, data, varied, purpose))
+    return list(study.sweep(config, name, arrays_of(data), varied, purpose))
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +41,9 @@ def test_each_sweep_varies_one_thing():
         np.testing.assert_allclose(key, norms if name == "query_key" else single)
         sink = np.linspace(0, 6, 9) if name.endswith("sink") else 0 * single
         np.testing.assert_allclose(bias, sink)
-    first = networks["massive_sink"][0].x
-    np.testing.assert_allclose(first[:, 0], 10 * DATA["x"][:, 0])
-    np.testing.assert_array_equal(first[:, 1:], DATA["x"][:, 1:])
+    first, tokens = networks["massive_sink"][0].x, DATA["x"].values
+    np.testing.assert_allclose(first[:, 0], 10 * tokens[:, 0])
+    np.testing.assert_array_equal(first[:, 1:], tokens[:, 1:])
 
 
 def test_closed_form_and_numbers_agree_on_values_and_multiplicities(data):

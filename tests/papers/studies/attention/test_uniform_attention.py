@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from uniform_attention_arrays import config, sides
 
 from hessian_papers.studies.attention.uniform_attention import study
@@ -55,15 +56,15 @@ def test_entries_have_the_variance_or_the_norm_that_is_said():
 def test_a_factor_multiplies_both_weights():
     closed = sides()["closed_form"]
     np.testing.assert_allclose(closed["scaled_bulk"].sel(factor=1.0), closed["bulk"], rtol=1e-12)
-    stretched = study.closed_form(config(factors=[1.0, 3.0]), {})["scaled_bulk"]
-    turned = study.closed_form(config(factors=[3.0, 1.0]), {})["scaled_bulk"]
+    stretched = study.closed_form(config(factors=[1.0, 3.0]), xr.Dataset())["scaled_bulk"]
+    turned = study.closed_form(config(factors=[3.0, 1.0]), xr.Dataset())["scaled_bulk"]
     for factor in (1.0, 3.0):
         np.testing.assert_array_equal(stretched.sel(factor=factor), turned.sel(factor=factor))
     assert not np.allclose(stretched.sel(factor=1.0), stretched.sel(factor=3.0))
 
 
 def test_more_draws_keep_the_first_ones():
-    more, closed = study.closed_form(config(draws=41), {}), sides()["closed_form"]
+    more, closed = study.closed_form(config(draws=41), xr.Dataset()), sides()["closed_form"]
     np.testing.assert_array_equal(more["bulk"].sel(draw=closed["draw"]), closed["bulk"])
 
 

@@ -2,7 +2,6 @@
 
 from functools import cache
 
-import numpy as np
 import xarray as xr
 from ensemble_arrays import ensemble
 from study_configs import configured
@@ -14,12 +13,12 @@ SIZES = (1, 3)
 
 
 @cache
-def deep() -> dict[str, np.ndarray]:
+def deep() -> xr.Dataset:
     """What is recorded of deep networks of both sizes."""
     return ensemble(PARAMETRISATIONS, depths=(2, 3), sizes=SIZES, networks=36, teachers=3)
 
 
-def study_data(networks: dict[str, np.ndarray], **changes: object) -> xr.Dataset:
+def study_data(networks: xr.Dataset, **changes: object) -> xr.Dataset:
     """The study's data set, with some fields of its configuration changed."""
     fields = {
         "ensemble": "test",
@@ -34,6 +33,6 @@ def study_data(networks: dict[str, np.ndarray], **changes: object) -> xr.Dataset
     return study.correlation(config, networks)
 
 
-def sides(networks: dict[str, np.ndarray], **changes: object) -> dict[str, xr.Dataset]:
+def sides(networks: xr.Dataset, **changes: object) -> dict[str, xr.Dataset]:
     """The study's only side."""
     return {"correlation": study_data(networks, **changes)}

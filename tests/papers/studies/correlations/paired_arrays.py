@@ -2,6 +2,7 @@
 
 import numpy as np
 from claims_contract import planted_data
+from samples import samples as declared
 
 from hessian_papers.studies.correlations.paired_eigenvalues import study
 
@@ -31,7 +32,7 @@ def config(**changes):
 
 def features(samples=40, size=15, seed=0):
     draws = np.random.default_rng(seed)
-    return {"x": draws.normal(1.0, 2.0, (samples, size)), "y": draws.normal(-1.0, 3.0, samples)}
+    return declared(draws.normal(1.0, 2.0, (samples, size)), draws.normal(-1.0, 3.0, samples))
 
 
 def sides(**changes):

@@ -9,20 +9,18 @@ from hessian_papers.studies.correlations.ensembles import unfinished
 
 def test_a_lead_is_the_correlation_less_the_best_other_of_each_teacher():
     actual = study_data(deep())
-    (point,) = np.flatnonzero(
-        (deep()["parametrisation"] == "mup") & (deep()["depth"] == 3) & (deep()["size"] == 3)
-    )
+    place = {"parametrisation": "mup", "depth": 3, "size": 3, "time": "initialisation"}
+    point = deep().sel(norm="spectral", **place)
     each = []
     for teacher in range(3):
-        chosen = deep()["teacher"] == teacher
-        target = deep()["sharpness"][point, 0, chosen]
+        own = point.isel(network=point["teacher"].values == teacher)
         r = [
-            np.corrcoef(target, deep()["products"][point, 0, chosen, layer, 0] ** 2)[0, 1]
-            for layer in range(3)
+            np.corrcoef(own["sharpness"], own["products"].sel(layer=layer) ** 2)[0, 1]
+            for layer in (1, 2, 3)
         ]
         each.append(r)
     mean = np.mean(each, axis=0)
-    lead = actual["lead"].sel(parametrisation="mup", depth=3, size=3, time="initialisation")
+    lead = actual["lead"].sel(place)
     assert float(lead.sel(estimate="value")) == pytest.approx(mean[2] - max(mean[:2]), abs=1e-11)
 
 
@@ -37,8 +35,8 @@ def test_the_difference_is_the_mean_lead_at_the_smaller_size_less_that_at_the_la
 
 def test_the_worse_of_two_sizes_counts_as_unfinished():
     status = deep()["status"].copy()
-    status[deep()["size"] == 3] = 1
-    actual = study_data(deep() | {"status": status})
+    status.loc[{"size": 3}] = 1
+    actual = study_data(deep().assign(status=status))
     assert actual["epoch_limit"].values.tolist() == [[36, 36]] * 2
     assert unfinished(actual.sel(parametrisation="sp")).tolist() == [2, 3]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from claims_contract import Planted, changed, contract
 from low_dimension_arrays import PARAMETRISATIONS, deep, sides
 
@@ -13,10 +14,9 @@ def driven(networks, *, last_at):
     """The product without the last matrix is the sharpness at one size, that without the first at
     the other.
     """
-    rows = np.arange(len(networks["depth"]))
-    layer = np.where(networks["size"] == last_at, networks["depth"] - 1, 0)
-    norm = networks["products"][rows, :, :, layer, 0]
-    return networks | {"sharpness": norm**2}
+    layer = xr.where(networks["size"] == last_at, networks["depth"], 1)
+    norm = networks["products"].sel(norm="spectral").sel(layer=layer)
+    return networks.assign(sharpness=(norm**2).transpose(*networks["sharpness"].dims))
 
 
 @pytest.fixture(scope="module")

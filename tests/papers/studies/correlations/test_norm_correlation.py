@@ -45,15 +45,10 @@ def test_correlations_are_those_of_the_squared_norms(wide, wide_networks):
         ("ntp", 5, "trained", 2, "nuclear"),
         ("ntp", 1, "initialisation", 2, "frobenius"),
     ]:
-        (point,) = np.flatnonzero(
-            (wide_networks["parametrisation"] == name) & (wide_networks["size"] == size)
-        )
-        trained = int(time == "trained")
-        last = -1 if trained else None  # the last network has diverged
-        column = wide_networks["norm"].tolist().index(norm)
-        target = wide_networks["sharpness"][point, trained, :last]
-        squares = wide_networks["norms"][point, trained, :last, layer - 1, column] ** 2
-        expected = np.corrcoef(target, squares)[0, 1]
+        last = -1 if time == "trained" else None  # the last network has diverged
+        point = wide_networks.sel(parametrisation=name, depth=2, size=size, time=time)
+        kept = point.sel(layer=layer, norm=norm).isel(network=slice(last))
+        expected = np.corrcoef(kept["sharpness"], kept["norms"] ** 2)[0, 1]
         place = {"parametrisation": name, "size": size, "time": time, "layer": layer, "norm": norm}
         actual = values_of(wide, "correlation", **place)
         assert float(actual) == pytest.approx(expected, abs=1e-11)
@@ -61,13 +56,13 @@ def test_correlations_are_those_of_the_squared_norms(wide, wide_networks):
 
 def test_alignments_come_first_and_are_absolute(wide_networks):
     both = config(quantities=["alignments", "matrices"])
-    signed = wide_networks | {"alignments": -wide_networks["alignments"]}
+    signed = wide_networks.assign(alignments=-wide_networks["alignments"])
     actual = norm_correlation.correlation(both, signed)
     assert actual["group"].values.tolist() == ["alignments", "matrices"]
     assert actual["layer"].values.tolist() == [0, 1, 2]
-    target, aligned = (wide_networks[name][4, 0] for name in ("sharpness", "alignments"))
-    expected = np.corrcoef(target, aligned[:, 1])[0, 1]
     place = {"parametrisation": "ntp", "size": 3, "time": "initialisation", "norm": "frobenius"}
+    point = wide_networks.sel(depth=2, **place)
+    expected = np.corrcoef(point["sharpness"], point["alignments"])[0, 1]
     r = values_of(actual, "correlation", **place)
     assert float(r.sel(group="alignments", layer=0)) == pytest.approx(expected, abs=1e-11)
     assert np.isfinite(r).values.tolist() == [[True, False, False], [False, True, True]]
@@ -155,9 +150,9 @@ def test_networks_are_counted(wide):
 
 def test_a_constant_norm_has_no_correlation(wide_networks):
     norms = wide_networks["norms"].copy()
-    norms[1, 0, :, 0] = 2.5
-    actual = norm_correlation.correlation(config(), wide_networks | {"norms": norms})
     place = {"parametrisation": "sp", "size": 3, "time": "initialisation"}
+    norms.loc[place | {"layer": 1}] = 2.5
+    actual = norm_correlation.correlation(config(), wide_networks.assign(norms=norms))
     r = values_of(actual, "correlation", **place)
     assert np.isnan(r.sel(layer=1)).all()
     assert np.isfinite(r.sel(layer=2)).all()
@@ -167,8 +162,8 @@ def test_a_constant_norm_has_no_correlation(wide_networks):
 
 def test_a_point_where_all_diverged_is_undefined(wide_networks):
     sharpness = wide_networks["sharpness"].copy()
-    sharpness[2, 1] = np.nan
-    actual = norm_correlation.correlation(config(), wide_networks | {"sharpness": sharpness})
+    sharpness.loc[{"parametrisation": "sp", "size": 5, "time": "trained"}] = np.nan
+    actual = norm_correlation.correlation(config(), wide_networks.assign(sharpness=sharpness))
     of_sp = actual.sel(parametrisation="sp")
     assert of_sp["used"].sel(size=5).values.tolist() == [[12, 0]]
     r = values_of(of_sp, "correlation", time="trained")
@@ -206,11 +201,7 @@ def test_regions_follow_the_magnitude_of_the_entries(wide):
 
 
 def test_points_are_found_in_any_order(wide, wide_networks):
-    order = np.random.default_rng(0).permutation(6)
-    shuffled = {
-        name: array[order] if array.ndim and len(array) == 6 else array
-        for name, array in wide_networks.items()
-    }
+    shuffled = wide_networks.isel(parametrisation=[1, 0], size=[2, 0, 1])
     # Rounded to twelve digits, which at another place in memory may be the next ones.
     actual = norm_correlation.correlation(config(), shuffled)
     xr.testing.assert_allclose(actual, wide, rtol=0, atol=2e-12)
@@ -233,15 +224,6 @@ def test_equal_configurations_give_equal_bytes(wide, wide_networks):
 def test_what_the_ensemble_lacks_is_named(wide_networks, change, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         norm_correlation.correlation(config(**change), wide_networks)
-
-
-def test_a_missing_combination_is_named(wide_networks):
-    holes = {
-        name: array[1:] if array.ndim and len(array) == 6 else array
-        for name, array in wide_networks.items()
-    }
-    with pytest.raises(ValueError, match=r"^ensemble test: .* it lacks \('sp', 2, 1\)$"):
-        norm_correlation.correlation(config(), holes)
 
 
 @pytest.mark.parametrize(

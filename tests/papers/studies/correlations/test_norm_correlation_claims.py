@@ -4,8 +4,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+import xarray as xr
 from claims_contract import Kind, Planted, changed, contract
-from ensemble_arrays import NORMS, ensemble
+from ensemble_arrays import NORMS, ensemble, replaced
 from point_studies import norms_config
 
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
@@ -46,7 +47,7 @@ def deep():
 
 
 def with_target(networks, target):
-    return networks | {"sharpness": target, "trace": target}
+    return replaced(networks, sharpness=target, trace=target)
 
 
 def driven(networks, name, layer, norm, noise=0.3):
@@ -59,9 +60,9 @@ def driven(networks, name, layer, norm, noise=0.3):
         norm: the norm's name.
         noise: its deviation over that of the squared norm.
     """
-    chosen = layer if layer >= 0 else networks["depth"] + layer
-    rows = np.arange(len(networks["depth"]))
-    square = networks[name][rows, :, :, chosen, NORMS.index(norm)] ** 2
+    chosen = layer + 1 if layer >= 0 else networks["depth"] + layer + 1
+    of_layer = networks[name].sel(norm=norm).sel(layer=chosen)
+    square = of_layer.transpose(*networks["sharpness"].dims).values ** 2
     deviation = np.nanstd(square, axis=-1, keepdims=True)
     draw = np.random.default_rng(0).normal(size=square.shape)
     return with_target(networks, square + noise * deviation * draw)
@@ -69,39 +70,38 @@ def driven(networks, name, layer, norm, noise=0.3):
 
 def only_under_mup(networks):
     """Networks that the first product drives, but for those of μP."""
-    chosen = (networks["parametrisation"] == "mup")[:, None, None]
     first = driven(networks, "products", 0, "spectral")["sharpness"]
-    target = np.where(chosen, networks["sharpness"], first)
-    return with_target(networks, target)
+    target = networks["sharpness"].where(networks["parametrisation"] == "mup", first)
+    return with_target(networks, target.values)
 
 
 def unrelated(networks):
     """Networks with the target of others."""
-    return with_target(networks, networks["sharpness"][:, :, ::-1].copy())
+    return with_target(networks, networks["sharpness"].values[..., ::-1].copy())
 
 
 def twins(networks):
     """Networks whose second matrix has the norms of the first."""
-    norms = networks["norms"].copy()
+    norms = networks["norms"].values.copy()
     norms[..., 1, :] = norms[..., 0, :]
-    return networks | {"norms": norms}
+    return replaced(networks, norms=norms)
 
 
 def flat():
     """Deep networks of one and the same sharpness."""
-    return deep() | {"sharpness": np.ones_like(deep()["sharpness"])}
+    return replaced(deep(), sharpness=np.ones(deep()["sharpness"].shape))
 
 
 def of_relu(networks):
-    return networks | {"activation": np.array("relu")}
+    return replaced(networks, activation="relu")
 
 
 def driven_where(networks, first, second, *, first_if_larger):
     """Driven as the first networks where the first matrix is larger, else as the second, or not."""
-    frobenius = networks["norms"][:, 0, :, :, NORMS.index("frobenius")]
-    ratio = np.median(frobenius[..., 0] / frobenius[..., 1], axis=-1)
-    chosen = ((ratio > SIMILAR) == first_if_larger)[:, None, None]
-    return with_target(networks, np.where(chosen, first["sharpness"], second["sharpness"]))
+    frobenius = networks["norms"].sel(time="initialisation", norm="frobenius")
+    ratio = (frobenius.sel(layer=1) / frobenius.sel(layer=2)).median("network")
+    target = first["sharpness"].where((ratio > SIMILAR) == first_if_larger, second["sharpness"])
+    return with_target(networks, target.values)
 
 
 def about(number, holds, fails, reduced=()):
@@ -347,10 +347,9 @@ def test_products_of_one_sharpness_do_not_lead():
 
 
 def test_networks_that_were_stopped_say_nothing_about_the_end_of_training():
-    status = np.zeros_like(wide()["status"])
-    stopped = (wide()["parametrisation"] == "ntp") & (wide()["size"] > 1)
-    status[stopped] = 1
-    data = read(of_relu(wide() | {"status": status}))
+    status = xr.zeros_like(wide()["status"])
+    status.loc[{"parametrisation": "ntp", "size": [3, 5]}] = 1
+    data = read(of_relu(wide().assign(status=status)))
     message = "^the epochs end before most networks reach their plateau, at D = 3, 5$"
     for measure in (
         lambda time: functions.frobenius_over(data, "nuclear", "ntp", time),

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from ensemble_arrays import ensemble
+import xarray as xr
+from ensemble_arrays import ensemble, replaced
 from point_studies import norms_config as config
 
 from hessian_papers.studies.correlations import drawing
@@ -131,22 +132,22 @@ def test_the_caption_tells_the_setting(wide):
         in text
     )
     assert "in the right column best spectral − best other norm" in text
-    relu = read(wide | {"activation": np.array("relu")})
+    relu = read(replaced(wide, activation="relu"))
     assert "12 ReLU networks" in figure.caption(relu)
     assert "Of 96 networks 8 were stopped by the epoch limit and 8 diverged" in text
 
 
 def test_a_run_in_which_all_converged_says_so(wide):
-    data = read(wide | {"status": np.zeros_like(wide["status"])})
+    data = read(wide.assign(status=xr.zeros_like(wide["status"])))
     assert "All 96 networks trained until" in figure.caption(data)
     (legend,) = figure.draw(data).legends
     assert not [text for text in legend.get_texts() if "share" in text.get_text()]
 
 
 def test_points_are_hollow_where_most_networks_were_stopped(wide):
-    status = np.zeros_like(wide["status"])
-    status[1] = 1  # the second point's networks, all of them
-    data = read(wide | {"status": status})
+    status = xr.zeros_like(wide["status"])
+    status.loc[{"parametrisation": "sp", "size": 2}] = 1  # all networks of the second point
+    data = read(wide.assign(status=status))
     stopped = unfinished(data.sel(parametrisation="sp")).tolist()
     assert stopped == [2]
     panels = figure.draw(data).axes
@@ -161,8 +162,7 @@ def test_each_teacher_is_a_thin_line():
     thin = [line for line in figure.draw(data).axes[2].lines if line.get_alpha() == 0.5]
     assert len(thin) == 2 * 3
     assert "of 3 teachers" in figure.caption(data)
-    each = networks | {key: networks[key][..., :4] for key in ("sharpness", "teacher", "status")}
-    each |= {key: networks[key][:, :, :4] for key in ("norms", "products", "alignments")}
+    each = networks.isel(network=slice(4))
     np.testing.assert_allclose(
         data["each_best_norm_lead"].sel(teacher=0),
         read(each)["best_norm_lead"].sel(estimate="value"),
@@ -177,7 +177,7 @@ def test_a_single_size_can_be_drawn(wide):
 
 def test_a_point_where_all_diverged_can_be_drawn(wide):
     sharpness = wide["sharpness"].copy()
-    sharpness[:, 1] = np.nan
-    data = read(wide | {"sharpness": sharpness})
+    sharpness.loc[{"time": "trained"}] = np.nan
+    data = read(wide.assign(sharpness=sharpness))
     panels = figure.draw(data).axes
     assert len(panels[1].lines) == 1

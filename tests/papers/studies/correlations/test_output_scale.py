@@ -43,7 +43,7 @@ def test_outputs_are_those_of_the_layers():
 
 
 def test_deeper_networks_share_their_draws_with_others():
-    fewer, more = study.numerics(config(depths=[2]), {}), sides()["numerics"]
+    fewer, more = study.numerics(config(depths=[2]), xr.Dataset()), sides()["numerics"]
     xr.testing.assert_identical(fewer.sel(depth=2), more.sel(depth=2))
 
 

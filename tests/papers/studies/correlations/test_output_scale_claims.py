@@ -39,7 +39,7 @@ def with_chance(power=0.0):
 
 def of(**changes):
     """The expected sizes of another configuration as those of three networks."""
-    return drawn(study.closed_form(config(**changes), {}), np.ones(3))
+    return drawn(study.closed_form(config(**changes), xr.Dataset()), np.ones(3))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,9 @@ import pytest
 import torch
 import xarray as xr
 from paired_arrays import CASES, config, features, four_relu_layers, sides
+from samples import samples
 
+from hessian_papers.labelled import arrays_of
 from hessian_papers.studies.correlations.paired_eigenvalues import study
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError
@@ -25,7 +27,7 @@ def four_layers():
 
 class TestData:
     def test_decorrelated_features_and_target_are_orthonormal(self):
-        data = features()
+        data = arrays_of(features())
         # As many features as there can be.
         x, y = study.prepared("decorrelated", data["x"][:17, :15], data["y"][:17])
         table = np.column_stack([x, y])
@@ -33,7 +35,7 @@ class TestData:
         np.testing.assert_allclose(table.T @ table / 17, np.eye(16), atol=1e-13)
 
     def test_normalised_ones_keep_their_correlations(self):
-        data = features()
+        data = arrays_of(features())
         x, y = study.prepared("normalised", data["x"], data["y"])
         table = np.column_stack([x, y])
         np.testing.assert_allclose(table.mean(axis=0), 0, atol=1e-13)
@@ -42,7 +44,7 @@ class TestData:
         np.testing.assert_allclose(np.corrcoef(table.T), expected, atol=1e-13)
 
     def test_the_first_feature_keeps_its_direction(self):
-        data = features()
+        data = arrays_of(features())
         x, y = study.prepared("decorrelated", data["x"], data["y"])
         assert np.corrcoef(y, data["y"])[0, 1] == pytest.approx(1)
         assert np.corrcoef(x[:, 0], data["x"][:, 0])[0, 1] > 0.9
@@ -90,7 +92,8 @@ class TestNumbers:
         numeric = study.numerics(settings, features())
         for case in CASES:
             parametrisation, kind = case.split("-")
-            x, y = study.prepared(kind, features()["x"][:20, :3], features()["y"][:20])
+            data = arrays_of(features())
+            x, y = study.prepared(kind, data["x"][:20, :3], data["y"][:20])
             x, y = torch.from_numpy(x), torch.from_numpy(y)[:, None]
             ensemble = study.drawn(parametrisation, activation, 2, 5, 3, 3, range(3))
             for network in range(3):
@@ -175,10 +178,12 @@ def test_a_bad_setting_is_named(changes, message):
     [
         (features(size=5), "at least 30 points with 12 features, got 'test'"),
         (features(samples=25), "at least 30 points with 12 features, got 'test'"),
-        ({"x": np.ones(40)}, "a data set with several features per sample, got 'test'"),
+        (
+            samples(*np.ones((2, 40))),
+            "a data set with several features per sample, got 'test'",
+        ),
     ],
 )
 def test_a_data_set_that_is_too_small_is_named(data, message):
-    data = {"y": np.ones(40)} | data
     with pytest.raises(ValueError, match=f"^data: expected {message}"):
         study.numerics(config(), data)

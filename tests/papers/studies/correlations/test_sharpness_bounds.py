@@ -21,15 +21,16 @@ def actual(networks):
 
 def test_quantiles_are_those_of_the_ratio(actual, networks):
     # sp comes second in the study, first in the ensemble
-    ratio = networks["sharpness"][1, 0] / networks["largest_block"][1, 0]
-    assert networks["size"][1] == 3
-    expected = np.quantile(ratio, sharpness_bounds.LEVELS)
-    place = {"parametrisation": "sp", "size": 3, "time": "initialisation", "formula": "maximum"}
-    np.testing.assert_allclose(actual["ratio"].sel(place).squeeze(), expected, atol=1e-11)
+    place = {"parametrisation": "sp", "size": 3, "time": "initialisation"}
+    point = networks.sel(place)
+    expected = np.quantile(point["sharpness"] / point["largest_block"], sharpness_bounds.LEVELS)
+    maximum = actual["ratio"].sel(formula="maximum", **place)
+    np.testing.assert_allclose(maximum.squeeze(), expected, atol=1e-11)
 
 
 def test_pooled_quantiles_are_over_all_positions(actual, networks):
-    ratio = (networks["sharpness"] / networks["ggn_sum"])[2:, 1, :-1]
+    ratio = networks["sharpness"] / networks["ggn_sum"]
+    ratio = ratio.sel(parametrisation="ntp", time="trained").isel(network=slice(-1))
     expected = np.quantile(ratio, sharpness_bounds.LEVELS)
     pooled = actual["pooled"].sel(parametrisation="ntp", time="trained", formula="sum")
     np.testing.assert_allclose(pooled, expected, atol=1e-11)
@@ -42,8 +43,9 @@ def test_networks_are_counted(actual, networks):
     assert (actual["diverged"] == 1).all()
     assert actual[LEFT_OUT] == 4
     first = actual.sel(parametrisation="sp", size=1, time="initialisation").squeeze()
-    assert first["below"] == (ratios[0][0, 0] < 1).sum()
-    maximum, total = (np.abs(np.log(ratio[0, 0])) for ratio in ratios)
+    at_first = [ratio.isel(parametrisation=0, depth=0, size=0, time=0) for ratio in ratios]
+    assert first["below"] == (at_first[0] < 1).sum()
+    maximum, total = (np.abs(np.log(ratio)) for ratio in at_first)
     assert float(first["closer"]) == pytest.approx((total < maximum).mean())
 
 
@@ -58,8 +60,8 @@ def test_the_sum_is_exact_where_the_sharpness_is_the_sum():
 
 def test_a_point_where_all_diverged_is_undefined(networks):
     sharpness = networks["sharpness"].copy()
-    sharpness[0, 1] = np.nan
-    actual = sharpness_bounds.correlation(config(), networks | {"sharpness": sharpness})
+    sharpness.loc[{"parametrisation": "sp", "size": 1, "time": "trained"}] = np.nan
+    actual = sharpness_bounds.correlation(config(), networks.assign(sharpness=sharpness))
     point = actual.sel(parametrisation="sp", size=1)
     assert point["used"].values.tolist() == [[12, 0]]
     trained = point.sel(time="trained")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.stats
+import xarray as xr
 from claims_contract import Planted, changed, contract
 from ensemble_arrays import ensemble
 from point_studies import bounds_config
@@ -35,7 +36,7 @@ def read(**factors):
 def diverged():
     """The study of networks of which none got through training."""
     networks = ensemble(PARAMETRISATIONS)
-    networks["sharpness"][:, 1] = np.nan
+    networks["sharpness"].loc[{"time": "trained"}] = np.nan
     return of(networks)
 
 
@@ -93,8 +94,8 @@ def test_the_typical_error_is_found():
         np.testing.assert_allclose(actual, abs(factor - 1), atol=1e-9)
     # The size at which the median is furthest decides.
     networks = ensemble(PARAMETRISATIONS, sizes=(1, 3), noise=0.01)
-    factors = np.where(networks["size"] == 3, 1.3, 1.1)[:, None, None]
-    networks["sharpness"] = factors * networks["ggn_sum"]
+    factors = xr.where(networks["size"] == 3, 1.3, 1.1)
+    networks["sharpness"] = networks["ggn_sum"] * factors
     actual = functions.value(of(networks)["correlation"].sel(parametrisation="mup"))
     np.testing.assert_allclose(actual, 0.3, atol=1e-9)
     around = functions.value(read().sel(parametrisation="sp"))

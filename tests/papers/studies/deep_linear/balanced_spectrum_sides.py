@@ -2,6 +2,7 @@
 
 import numpy as np
 from claims_contract import planted_data
+from samples import samples
 
 from hessian_papers.studies.deep_linear.balanced_spectrum import study
 
@@ -25,7 +26,7 @@ def config(**changes):
 
 
 def sample(size=12, features=5):
-    return {"x": np.random.default_rng(0).normal(size=(size, features))}
+    return samples(np.random.default_rng(0).normal(size=(size, features)), np.zeros(size))
 
 
 def both(**changes):

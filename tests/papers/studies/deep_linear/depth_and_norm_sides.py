@@ -3,6 +3,7 @@
 import numpy as np
 import xarray as xr
 from claims_contract import planted_data
+from samples import samples
 
 from hessian_papers.studies.deep_linear.depth_and_norm import study
 
@@ -26,7 +27,7 @@ def config(**changes):
 
 
 def sample(size=9, features=4):
-    return {"x": np.random.default_rng(0).normal(size=(size, features))}
+    return samples(np.random.default_rng(0).normal(size=(size, features)), np.zeros(size))
 
 
 def both(**changes):

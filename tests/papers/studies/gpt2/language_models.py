@@ -1,4 +1,4 @@
-"""Arrays of pre-trained language models in the form of ``results/networks/gpt2/``; none is trained.
+"""Pre-trained language models in the form of ``results/networks/gpt2/``; none is trained.
 
 The residual falls with a ripple, so that a run has some residuals twice. The error of the GGN's
 largest eigenvalue is a power of the residual that depends on the architecture.
@@ -7,7 +7,10 @@ largest eigenvalue is a power of the residual that depends on the architecture.
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import xarray as xr
 
+from hessian_papers.labelled import data_set
+from hessian_papers.networks.gpt2 import VARIABLES
 from hessian_papers.studies.gpt2.gauss_newton_error import study
 from hessian_papers.studies.gpt2.seeds import ATTENTION, NO_NORM_WEIGHTS, TWIN
 
@@ -24,7 +27,7 @@ def pretrained(
     errors: Mapping[str, float] | None = None,
     start: Mapping[str, float] | None = None,
     seed: int = 0,
-) -> dict[str, np.ndarray]:
+) -> xr.Dataset:
     """Runs of each architecture.
 
     Args:
@@ -47,8 +50,9 @@ def pretrained(
     error[..., 0] = np.array([first[name] for name in variants])[:, None]
     error[..., 0] *= np.exp(0.01 * draw.normal(size=shape[:-1]))
     hessian = 20 + 30 * (1 - np.exp(-step / 80)) + 0.2 * draw.normal(size=shape) * (step > 0)
-    return {
+    arrays = {
         "variant": np.array(variants),
+        "diverged": np.zeros(shape[:-1], dtype=bool),
         "seed": np.arange(seeds),
         "parameters": np.full(len(variants), 210_000),
         "step": step,
@@ -59,6 +63,7 @@ def pretrained(
         "ggn": hessian * (1 - error),
         "ggn_error": np.full(shape, 1e-5),
     }
+    return data_set(arrays, VARIABLES)
 
 
 def config(**changes):

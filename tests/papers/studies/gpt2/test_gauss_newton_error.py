@@ -8,7 +8,9 @@ import scipy.stats
 import xarray as xr
 from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, config, pretrained, read
 
+from hessian_papers.labelled import data_set
 from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.networks.gpt2 import VARIABLES
 from hessian_papers.studies.gpt2.gauss_newton_error import claims, study
 from hessian_papers.studies.gpt2.gauss_newton_error.derived import added, contrast
 from hessian_papers.studies.gpt2.seeds import compare, estimate
@@ -19,8 +21,9 @@ def runs(errors, x):
     """Language models that have errors ``(V, S, m)`` at residuals that broadcast with them."""
     errors, x = np.asarray(errors), np.broadcast_to(x, np.shape(errors)).astype(float)
     variants, seeds, count = errors.shape
-    return {
+    arrays = {
         "variant": np.array([ATTENTION, TWIN, NO_NORM_WEIGHTS][:variants]),
+        "diverged": np.zeros((variants, seeds), dtype=bool),
         "seed": np.arange(seeds),
         "parameters": np.arange(variants),
         "step": np.arange(count),
@@ -31,6 +34,7 @@ def runs(errors, x):
         "ggn": 2.0 * (1 - errors),
         "ggn_error": np.zeros(errors.shape),
     }
+    return data_set(arrays, VARIABLES)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -83,7 +87,7 @@ def test_the_relative_error_and_what_the_residuals_leave_open():
     networks["hessian"][1, 2, 4] = np.nan
     data = study.gpt2(config(), networks)
     actual = {name: data[name].values for name in ("measured", "measured_uncertainty")}
-    ratio = networks["ggn"] / networks["hessian"]
+    ratio = (networks["ggn"] / networks["hessian"]).values
     np.testing.assert_allclose(actual["measured"], np.abs(1 - ratio), atol=1e-12)
     assert actual["measured"][0, 0, 3] > 1
     assert np.isnan(actual["measured_uncertainty"][1, 2, 4])
@@ -101,7 +105,7 @@ def test_levels_span_all_runs_and_are_nan_outside_of_one():
     data = read(pretrained())
     for along, name in study.ALONG.items():
         chosen = data.sel(along=along)
-        x = np.broadcast_to(pretrained()[name], (3, 3, 15))
+        x = np.broadcast_to(pretrained()[name].values, (3, 3, 15))
         level = chosen["level"]
         assert (level[0], level[-1]) == (x.min(), x.max())
         low, high = (xr.DataArray(end, dims=("variant", "seed")) for end in (x.min(-1), x.max(-1)))
@@ -138,7 +142,7 @@ def test_runs_are_paired_by_seed():
 
 def test_residuals_of_eigenvalues_widen_the_interval():
     networks = runs([np.full((3, 5), 0.2), np.full((3, 5), 0.1)], np.linspace(1, 0, 5))
-    networks["ggn_error"] = np.full((2, 3, 5), 0.1)
+    networks["ggn_error"][:] = 0.1
     actual = contrast(read(networks), "residual")
     # 0.1 · 0.8 of the one and 0.1 · 0.9 of the other.
     np.testing.assert_allclose(actual["high"] - actual["value"], 0.17, atol=1e-12)
@@ -198,8 +202,8 @@ def test_what_is_not_there_is_named():
         added(read(pretrained(), along=["step"]), "loss")
     later = pretrained()
     with pytest.raises(NothingToMeasure, match=r"is not measured at its start$"):
-        claims.not_worse_at_start(read(later | {"step": later["step"] + 1}))
-    few = {k: v[..., :2] if v.ndim == 3 or k == "step" else v for k, v in pretrained().items()}
+        claims.not_worse_at_start(read(later.assign_coords(step=later["step"] + 1)))
+    few = pretrained().isel(step=slice(2))
     with pytest.raises(NothingToMeasure, match=r"fewer than 3 measurements$"):
         claims.residual_drives_the_error(read(few), "without")
 

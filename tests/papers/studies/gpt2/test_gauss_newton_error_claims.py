@@ -25,7 +25,7 @@ def of(networks, figure):
 def rising():
     networks = pretrained()
     error = 0.02 / networks["residual"] ** 6
-    return networks | {"ggn": networks["hessian"] * (1 - error)}
+    return networks.assign(ggn=networks["hessian"] * (1 - error))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def planted():
         pretrained(variants=(ATTENTION,)),
         pretrained(variants=(TWIN, NO_NORM_WEIGHTS)),
         pretrained(seeds=1),
-        pretrained() | {"hessian": pretrained()["hessian"] * float("nan")},
+        pretrained().assign(hessian=pretrained()["hessian"] * float("nan")),
     ]
     return [
         Planted(

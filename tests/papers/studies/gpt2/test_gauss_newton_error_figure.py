@@ -64,7 +64,7 @@ def test_what_is_missing_is_said(shown):
     for networks in (
         pretrained(variants=(ATTENTION,)),
         pretrained(seeds=1),
-        pretrained() | {"hessian": np.full((3, 3, 15), np.nan)},
+        pretrained().assign(hessian=pretrained()["hessian"] * np.nan),
     ):
         data = read(networks, shown=shown, along=["sharpness", "step"])
         drawn = figure.draw(data)

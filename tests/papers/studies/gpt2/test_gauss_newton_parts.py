@@ -8,8 +8,10 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
+from hessian_papers.labelled import data_set
 from hessian_papers.models import gpt2
-from hessian_papers.networks.tools.result import Networks
+from hessian_papers.networks.gpt2 import VARIABLES
+from hessian_papers.networks.tools.result import kept_in
 from hessian_papers.studies.gpt2.gauss_newton_parts import study
 from hessian_spectra.seeding import generator
 
@@ -53,8 +55,9 @@ def kept(folder, seeds=(5,), steps=(7,)):
         "seed": np.array(seeds),
         "kept": np.array(steps),
         "measured_tokens": tokens.numpy(),
+        "diverged": np.zeros((len(VARIANTS), len(seeds)), dtype=bool),
     }
-    return Networks(arrays, folder)
+    return kept_in(folder, data_set(arrays, VARIABLES))
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +132,7 @@ def test_all_numbers_are_those_of_dense_matrices(actual, networks, variant):
     measured = actual.isel(variant=variant, seed=0, step=0)
     top_eigenvalue = measured["eigenvalue"].sel
     model = small(VARIANTS[variant], 5 + 7)
-    tokens = torch.from_numpy(networks["measured_tokens"][0])
+    tokens = torch.from_numpy(networks["measured_tokens"].values[0])
     hessian, ggn, groups = dense(model, tokens, gpt2.language_loss)
     values, vectors = torch.linalg.eigh(hessian)
     top = vectors[:, -1]
@@ -155,7 +158,7 @@ def test_all_numbers_are_those_of_dense_matrices(actual, networks, variant):
 @pytest.mark.parametrize("variant", [0, 1])
 def test_the_squared_loss_has_eigenvalues_of_its_own(actual, networks, variant):
     model = small(VARIANTS[variant], 5 + 7)
-    tokens = torch.from_numpy(networks["measured_tokens"][0])
+    tokens = torch.from_numpy(networks["measured_tokens"].values[0])
     hessian, ggn, _ = dense(model, tokens, gpt2.squared_loss)
     for name, matrix in (("squared hessian", hessian), ("squared ggn", ggn)):
         expected = float(torch.linalg.eigvalsh(matrix)[-1])

@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from samples import samples
+from small_images import data_of_images
 from torch.nn import functional
 
 from hessian_papers.data.tools.subsets import imbalanced_subset
 from hessian_papers.data.tools.whitening import principal_components
+from hessian_papers.labelled import items_of
 from hessian_papers.networks.tools.images import split
 from hessian_papers.studies.images import class_subsets
 from hessian_papers.studies.images.class_shares import study as class_shares
@@ -52,7 +55,7 @@ def data():
     draw = np.random.default_rng(0)
     labels = np.repeat(np.arange(3), AVAILABLE)
     images = draw.integers(0, 256, size=(len(labels), 4, 4, 1), dtype=np.uint8)
-    return {"sources": np.array(["noise"]), "noise/images": images, "noise/labels": labels}
+    return data_of_images(noise=(images, labels))
 
 
 def sides(settings, data):
@@ -76,10 +79,11 @@ def ablations(data):
 def whole_samples(data, network, settings):
     """The subset of a network by itself: inputs as the network takes them, and targets."""
     source, share = str(network["source"]), 0.5
-    labels = torch.from_numpy(data[f"{source}/labels"])
+    chosen = items_of(data, "source")[source]
+    labels = torch.from_numpy(chosen["labels"].values)
     draws = generator(settings.seed, f"subset {source} {int(network['replicate'])}")
     indices = imbalanced_subset(labels, int(network["counts"].sum()), share, draws)
-    images = torch.from_numpy(data[f"{source}/images"])
+    images = torch.from_numpy(chosen["images"].values)
     x = images[indices].flatten(1).double() / float(images.max())
     components = principal_components(x)
     raw = str(network["case"]).startswith("raw")
@@ -140,7 +144,7 @@ def test_an_image_set_without_any_share_is_an_error(data):
 
 def test_other_data_are_refused():
     with pytest.raises(ValueError, match="expected a data set of images, got one of x, y"):
-        class_subsets.points(config(), {"x": np.zeros(3), "y": np.zeros(3)})
+        class_subsets.points(config(), samples(np.zeros(3), np.zeros(3)))
 
 
 def test_arrays_have_one_row_a_network(balanced):

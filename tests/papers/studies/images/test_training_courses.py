@@ -7,7 +7,7 @@ import pytest
 import torch
 from small_images import CLASSES, image_sets
 
-from hessian_papers.labelled import joined
+from hessian_papers.labelled import items_of, joined
 from hessian_papers.studies.images.training_courses import study
 from hessian_papers.studies.images.training_courses.claims import kept
 from hessian_spectra import curvature as cv
@@ -40,7 +40,7 @@ def config(**changes):
 def data():
     actual = image_sets(digits=60)
     # The class that stands alone has a direction less than all classes have.
-    actual["digits/images"][actual["digits/labels"] == 0, 2, 2] = 0
+    actual["images:digits"].values[actual["labels:digits"].values == 0, 2, 2] = 0
     return actual
 
 
@@ -147,9 +147,10 @@ def test_the_edge_is_beyond_the_balanced_solution(data):
 
 
 def test_subsets_are_of_one_class_and_of_all(data):
+    images = items_of(data, "source")["digits"]
     for labels, count in (("one", 1), ("uniform", CLASSES)):
         draws = torch.Generator().manual_seed(0)
-        x, y = study._samples(config(), data, "digits", labels, draws)
+        x, y = study._samples(config(), images, labels, draws)
         assert x.shape[0] == 12
         assert int((y.sum(dim=0) > 0).sum()) == count
 

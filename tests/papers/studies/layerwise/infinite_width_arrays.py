@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from hessian_papers.studies.layerwise.infinite_width.study import Config, closed_form
 
@@ -76,7 +77,7 @@ def sides(
     draw = np.random.default_rng(0)
     shape = len(laws), len(widths), draws
     places = [("rectified", "gaussian").index(law) for law in laws]
-    theory = closed_form(config(laws=list(laws), widths=list(widths)), {})
+    theory = closed_form(config(laws=list(laws), widths=list(widths)), xr.Dataset())
     actual = {
         "law": np.array(laws),
         "width": np.array(widths),

@@ -1,9 +1,10 @@
 """Classifiers of few small images, as an ensemble that was trained."""
 
 import numpy as np
+from small_images import data_of_images
 
 from hessian_papers.networks import classifiers
-from hessian_papers.networks.tools.result import Networks
+from hessian_papers.networks.tools.result import kept_in
 from hessian_papers.work import TrainingRun
 
 EPOCHS = 3
@@ -25,14 +26,9 @@ def ensemble(folder, *, shape=(4, 4), samples=40, random_labels=False, **changes
     config = settings(**changes)
     draws, labels = np.random.default_rng(0), np.arange(samples) % 3
     grey = draws.integers(0, 60, (samples, *shape, 1)) + 60 * labels[:, None, None, None]
-    data = {
-        "sources": np.array(["made"]),
-        "made/images": grey.astype(np.uint8),
-        "made/labels": labels.astype(np.int64),
-        "random_labels": np.array(random_labels),
-    }
+    data = data_of_images(random_labels, made=(grey, labels))
     parts = [
         classifiers.train.compute(**item, run=TrainingRun(folder=folder / str(number)))
         for number, item in enumerate(classifiers.train.items(config, data))
     ]
-    return Networks(classifiers.train.gather(config, parts), folder)
+    return kept_in(folder, classifiers.train.gather(config, parts))

@@ -155,7 +155,7 @@ def test_nothing_that_is_a_product_comes_closer_than_the_nearest(networks, actua
 
 @pytest.mark.parametrize(("network", "seed", "layer"), CASES)
 def test_tables_are_about_all_images(networks, actual, network, seed, layer):
-    whole = len(networks["labels"])
+    whole = networks.sizes["image"]
     assert whole > FEW
     single = dense(networks, network, seed, layer, images=whole)
     mine = of_layer(actual, network, seed, layer)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy
 import torch
+import xarray as xr
 from infinite_width_arrays import config
 from torch import nn
 from torch.autograd.functional import hessian
@@ -158,7 +159,7 @@ def test_the_softmax_of_gaussian_logits_is_the_integral(classes):
 
 
 def test_limits_are_the_integrals():
-    actual = study.closed_form(config(), {})
+    actual = study.closed_form(config(), xr.Dataset())
 
     def square(g):
         return scipy.stats.norm.cdf(g / np.sqrt(np.pi - 1)) ** 2 * scipy.stats.norm.pdf(g)
@@ -177,7 +178,7 @@ def test_the_limits_are_those_of_wide_matrices():
     active = torch.special.ndtr(torch.randn(n, generator=draws).double() / math.sqrt(math.pi - 1))
     p = torch.tensor([0.1, 0.2, 0.3, 0.4]).double()
     softmax = torch.diag(p) - torch.outer(p, p)
-    limits = study.closed_form(config(laws=["rectified"]), {}).sel(law="rectified")
+    limits = study.closed_form(config(laws=["rectified"]), xr.Dataset()).sel(law="rectified")
     spaces = [cf.decoupled_top_space(second, probability) for probability in (active, active**0)]
     assert subspace_overlap(*spaces) == pytest.approx(float(limits["space_limit"]), abs=0.01)
     weighted = second * active
@@ -189,18 +190,18 @@ def test_the_limits_are_those_of_wide_matrices():
 
 def test_a_small_study_has_a_number_for_each_network():
     small = config(widths=[8, 12], classes=3, draws=2)
-    actual = study.numerics(small, {})
+    actual = study.numerics(small, xr.Dataset())
     assert actual["width"].values.tolist() == [8, 12]
     assert actual["inputs"].values.tolist() == [23, 42]
     rectified = actual[[*study.QUANTITIES]].sel(law="rectified")
     assert all(np.isfinite(values).all() for values in rectified.data_vars.values())
     assert actual["layer"].sel(law="gaussian").isnull().all()
-    again = study.measure(**study._items(small, {})[3])
+    again = study.measure(**study._items(small, xr.Dataset())[3])
     assert float(again["space"]) == rectified["space"].sel(width=12, draw=1)
 
 
 def test_an_item_costs_more_where_there_is_more_to_draw():
-    items = study._items(config(), {})
+    items = study._items(config(), xr.Dataset())
     costs = [study._cost(item) for item in items]
     assert costs.index(max(costs)) == 12
     assert study._cost(study._probe(items[12])) < max(costs)

@@ -79,7 +79,7 @@ def top(matrix, count):
     [("F-6", "fc1", 9), ("F-6", "fc2", 5), ("F-5^2-BN", "fc2", 8)],
 )
 def test_overlaps_are_those_of_dense_matrices(networks, data, network, layer, count):
-    matrices = [dense(networks, network, layer, seed) for seed in networks["seed"].tolist()]
+    matrices = [dense(networks, network, layer, seed) for seed in networks["seed"].values.tolist()]
     row = layer_in(data, network, layer)
     for number, (combination, other) in enumerate(combinations(matrices, 2)):
         for name, (a, b) in {
@@ -126,7 +126,7 @@ def test_single_precision_is_nearly_the_same(networks, data):
 
 
 def test_first_inputs_and_means(networks, data):
-    seeds = networks["seed"].tolist()
+    seeds = networks["seed"].values.tolist()
     single, other = (dense(networks, "F-6", "fc2", seed)[2] for seed in (seeds[0], seeds[2]))
     expected = float((top(single, 1).T @ top(other, 1)).square())
     row = layer_in(data, "F-6", "fc2")
@@ -249,7 +249,7 @@ def test_only_the_networks_that_are_asked_for(networks):
     items = layerwise.items(config(networks=["F-5^2-BN"], times=[0]), networks)
     assert [item["layer"] for item in items] == ["fc1", "fc2", "fc3"]
     assert {element.network for item in items for element in item["kept"]} == {"F-5^2-BN"}
-    assert {element.path.name for item in items for element in item["kept"]} == {"0.npz"}
+    assert {element.path.name for item in items for element in item["kept"]} == {"0.nc"}
 
 
 def test_a_probe_is_cheaper(networks):

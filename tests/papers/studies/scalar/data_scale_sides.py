@@ -1,6 +1,7 @@
 """Small instances of the study of the data scale."""
 
 import numpy as np
+from samples import samples
 
 from hessian_papers.studies.scalar.data_scale import study
 
@@ -25,7 +26,7 @@ def config(**changes):
 def sample(correlation=0.5, size=12):
     draw = np.random.default_rng(0)
     x, noise = draw.normal(size=(2, size))
-    return {"x": x, "y": correlation * x + noise}
+    return samples(x, correlation * x + noise)
 
 
 def both(networks=None, **changes):

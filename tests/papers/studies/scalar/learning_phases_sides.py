@@ -1,6 +1,7 @@
 """Small instances of the study of the phases of learning."""
 
 import numpy as np
+from samples import samples
 
 from hessian_papers.studies.scalar.learning_phases import study
 
@@ -30,7 +31,7 @@ def config(**changes):
 
 def sample(size=8):
     x, y = np.random.default_rng(0).normal(size=(2, size))
-    return {"x": x, "y": y}
+    return samples(x, y)
 
 
 def both(**changes):

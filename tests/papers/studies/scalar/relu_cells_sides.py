@@ -1,6 +1,7 @@
 """Small instances of the study of the ReLU network's cells."""
 
 import numpy as np
+from samples import samples
 
 from hessian_papers.studies.scalar.relu_cells import study
 
@@ -26,7 +27,7 @@ def config(**changes):
 def sample(size=15):
     draw = np.random.default_rng(1)
     x, noise = draw.normal(size=(2, size))
-    return {"x": x, "y": np.abs(x) + 0.5 * x + 0.1 * noise}
+    return samples(x, np.abs(x) + 0.5 * x + 0.1 * noise)
 
 
 def both(**changes):

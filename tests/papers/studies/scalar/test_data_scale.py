@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from data_scale_sides import both, config, sample
+from samples import samples
 
 from hessian_papers.labelled import joined
 from hessian_papers.studies.scalar.data_scale import study
@@ -43,7 +44,7 @@ def test_the_bulk_of_the_wider_network_stands_around_the_small_outlier(data):
 def test_proportional_with_fixed_targets_if_they_are_uncorrelated(data):
     networks = sample()
     x, y = networks["x"], networks["y"]
-    uncorrelated = data_of({"x": x, "y": y - (x @ y) / (x @ x) * x})
+    uncorrelated = data_of(samples(x, y - (x @ y) / (x @ x) * x))
     assert departure(uncorrelated.sel(targets="fixed"), "bulk", "numerical").max() < 1e-12
     assert departure(data.sel(targets="fixed"), "bulk", "numerical").max() > 0.1
 

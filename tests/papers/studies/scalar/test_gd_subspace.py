@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from samples import samples
 from trainings import gd_subspace_config as config
 from trainings import gd_subspace_sides, line
 
@@ -24,18 +25,17 @@ def data():
 
 
 def test_all_optimizers_start_alike_and_go_their_own_ways(trained):
-    assert trained["optimizers"].tolist() == [*STAYING, *LEAVING]
-    starts = {tuple(trained[f"{name}/v"][0]) for name in trained["optimizers"]}
-    ends = {tuple(trained[f"{name}/v"][-1]) for name in trained["optimizers"]}
+    assert trained["optimizer"].values.tolist() == [*STAYING, *LEAVING]
+    starts, ends = (
+        {tuple(v) for v in trained["v"].isel(step=place).values.tolist()} for place in (0, -1)
+    )
     assert len(starts) == 1
-    assert len(ends) == len(trained["optimizers"])
-    assert all(trained[f"{name}/diverged_at"] == -1 for name in trained["optimizers"])
+    assert len(ends) == trained.sizes["optimizer"]
+    assert (trained["diverged_at"] == -1).all()
 
 
 def test_training_is_reproducible(trained):
-    again = study.train(config(), line())
-    for name, array in trained.items():
-        np.testing.assert_array_equal(array, again[name], err_msg=name)
+    assert trained.identical(study.train(config(), line()))
 
 
 @pytest.mark.parametrize("name", STAYING)
@@ -86,4 +86,4 @@ def test_a_batch_larger_than_the_data_is_named():
 
 def test_data_with_several_features_are_refused():
     with pytest.raises(ValueError, match="data: expected a data set with one feature per sample"):
-        study.train(config(), {"x": np.ones((20, 2)), "y": np.ones(20)})
+        study.train(config(), samples(np.ones((20, 2)), np.ones(20)))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from learning_phases_sides import both, config, sample
+from samples import samples
 
 from hessian_papers.labelled import joined
 from hessian_papers.ledger.bounds import NothingToMeasure, estimate_of
@@ -93,7 +94,7 @@ def test_a_bad_setting_is_named(changes, message):
 
 def test_data_with_several_features_are_refused():
     with pytest.raises(ValueError, match="data: expected a data set with one feature per sample"):
-        study.closed_form(config(), {"x": np.ones((8, 2)), "y": np.ones(8)})
+        study.closed_form(config(), samples(np.ones((8, 2)), np.ones(8)))
 
 
 def test_heads_are_trained_as_a_network_of_several_outputs():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from samples import samples
 from trainings import multi_input_config as config
 from trainings import multi_input_sides, three_features
 
@@ -29,8 +30,8 @@ def test_arrays_have_one_row_a_step(data):
 
 def test_recorded_weights_are_the_networks():
     trained = study.train(config(), three_features())
-    x, y = trained["x"], trained["y"]
-    outputs = np.einsum("nd,rdm,rdm->rn", x, trained["v"], trained["w"])
+    x, y = trained["x"].values, trained["y"].values
+    outputs = np.einsum("nd,rdm,rdm->rn", x, trained["v"].values, trained["w"].values)
     np.testing.assert_allclose(np.mean((outputs - y) ** 2, axis=1) / 2, trained["loss"])
     assert (np.diff(trained["loss"]) < 0).all()
 
@@ -82,4 +83,4 @@ def test_data_with_a_single_feature_are_refused():
     with pytest.raises(
         ValueError, match="data: expected a data set with several features per sample"
     ):
-        study.train(config(), {"x": np.ones(5), "y": np.ones(5)})
+        study.train(config(), samples(np.ones(5), np.ones(5)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from samples import samples
 from trainings import outlier_pair_config as config
 from trainings import outlier_pair_sides, wedge
 
@@ -46,12 +47,13 @@ def test_the_bulk_is_the_mean_of_residual_times_input():
     data, settings = wedge(), config(steps=10)
     trained = study.train(settings, data)
     actual = study.closed_form(settings, trained)
-    x, y = data["x"], data["y"]
+    x, y = data["x"].values, data["y"].values
     for run, seen in (("linear", np.ones_like(x)), ("relu", x > 0)):
-        hidden = trained[f"{run}/v"][:, None, :] * x[:, None]
+        weights = trained.sel(run=run)
+        hidden = weights["v"].values[:, None, :] * x[:, None]
         if run == "relu":
             hidden = np.maximum(hidden, 0)
-        outputs = np.einsum("snm,sm->sn", hidden, trained[f"{run}/w"])
+        outputs = np.einsum("snm,sm->sn", hidden, weights["w"].values)
         expected = ((outputs - y) * x * seen).mean(axis=1)
         np.testing.assert_allclose(actual["bulk"].sel(run=run), expected, rtol=1e-12)
         assert expected[0] < -0.05
@@ -59,8 +61,9 @@ def test_the_bulk_is_the_mean_of_residual_times_input():
 
 def test_all_runs_start_from_the_same_draw():
     trained = study.train(config(high_learning_rate=0.1, high_initial_scale=1.5), wedge())
-    np.testing.assert_array_equal(trained["linear/v"][0], trained["relu/v"][0])
-    np.testing.assert_allclose(trained["linear_high/w"][0], 2 * trained["linear/w"][0])
+    linear, relu, high = (trained.sel(run=run, step=0) for run in ("linear", "relu", "linear_high"))
+    np.testing.assert_array_equal(linear["v"], relu["v"])
+    np.testing.assert_allclose(high["w"], 2 * linear["w"])
 
 
 def test_the_same_configuration_gives_the_same_arrays(plain):
@@ -103,14 +106,15 @@ def test_width_one_has_a_pair_and_no_bulk():
 def test_a_relu_network_is_followed_until_its_positive_cell_is_empty():
     data = wedge()
     # Large steps towards targets that fall take v of the positive units below zero.
-    falling = {"x": data["x"], "y": -0.5 * data["x"]}
+    falling = samples(data["x"], -0.5 * data["x"])
     changes = {"width": 4, "steps": 40, "learning_rate": 0.3, "seed": 8}
     settings = config(networks=["relu", "linear"], **changes)
     trained = study.train(settings, falling)
-    end = int(trained["relu/emptied_at"])
-    assert 0 < end == trained["relu/step"][-1] + 1
-    assert (trained["relu/v"] > 0).any(axis=1).all()
-    assert "linear/emptied_at" not in trained
+    relu = training(trained, run="relu")
+    end = int(relu["emptied_at"])
+    assert 0 < end == relu["step"][-1] + 1
+    assert (relu["v"] > 0).any("unit").all()
+    assert trained["emptied_at"].sel(run="linear") == -1
     data = joined([study.closed_form(settings, trained), study.numerics(settings, trained)])
     run = training(data, run="relu")
     assert run["emptied_at"] == end
@@ -122,10 +126,10 @@ def test_a_relu_network_is_followed_until_its_positive_cell_is_empty():
 
 def test_a_relu_network_needs_inputs_that_it_sees():
     data = wedge()
-    hidden = {"x": -np.abs(data["x"]), "y": data["y"]}
+    hidden = samples(-np.abs(data["x"]), data["y"])
     with pytest.raises(ValueError, match=r"data: expected a sample with x > 0 .*, got 'test'"):
         study.train(config(), hidden)
-    assert len(study.train(config(networks=["linear"], steps=1), hidden)["linear/step"]) == 2
+    assert study.train(config(networks=["linear"], steps=1), hidden).sizes["step"] == 2
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -172,4 +176,4 @@ def test_data_with_several_features_are_refused():
     with pytest.raises(
         ValueError, match="data: expected a data set with one feature per sample, got 'test'"
     ):
-        study.train(config(), {"x": np.ones((5, 2)), "y": np.ones(5)})
+        study.train(config(), samples(np.ones((5, 2)), np.ones(5)))

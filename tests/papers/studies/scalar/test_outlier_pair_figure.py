@@ -47,8 +47,9 @@ def test_the_caption_tells_when_a_run_diverged():
 def test_the_caption_tells_when_units_change_cell():
     config = outlier_pair_config(networks=["relu"], steps=2)
     trained = study.train(config, wedge())
-    moved = int(np.flatnonzero(trained["relu/v"][0] < 0)[0])
-    trained["relu/v"][1:, moved] *= -1
+    weights = trained["v"].sel(run="relu")
+    moved = int(np.flatnonzero(weights.isel(step=0) < 0)[0])
+    weights.isel(step=slice(1, None), unit=moved).values[:] *= -1
     data = joined([study.closed_form(config, trained), study.numerics(config, trained)])
     assert np.diff(data["units"].sel(run="relu")).tolist() == [1, 0]
     assert (

@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+from samples import samples
 
 from hessian_papers.studies.scalar.gd_subspace import study as gd_subspace
 from hessian_papers.studies.scalar.multi_input_training import study as multi_input_training
@@ -23,7 +24,7 @@ def sides(study, config, data):
 def wedge(size=30):
     draw = np.random.default_rng(0)
     x = draw.uniform(-1, 1, size)
-    return {"x": x, "y": np.where(x > 0, 2.0, -0.5) * x + 0.1 * draw.normal(size=size)}
+    return samples(x, np.where(x > 0, 2.0, -0.5) * x + 0.1 * draw.normal(size=size))
 
 
 def outlier_pair_config(**changes):
@@ -60,7 +61,7 @@ def outlier_pair_sides(**changes):
 @cache
 def line(size=20):
     x, noise = np.random.default_rng(0).normal(size=(2, size))
-    return {"x": x, "y": 0.8 * x + 0.3 * noise}
+    return samples(x, 0.8 * x + 0.3 * noise)
 
 
 def gd_subspace_config(**changes):
@@ -97,7 +98,7 @@ def three_features(correlated=True, size=16):
         x[:, 1] += x[:, 0]
     else:
         x = np.sqrt(size) * np.linalg.qr(x)[0]
-    return {"x": x, "y": x @ [1.0, -0.5, 0.2] + 0.1 * draw.normal(size=size)}
+    return samples(x, x @ [1.0, -0.5, 0.2] + 0.1 * draw.normal(size=size))
 
 
 def multi_input_config(**changes):

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from hessian_papers.constraints import Count, Once
 from hessian_papers.data.base import SCALAR_TOKENS
+from hessian_papers.data.tools.pairs import SEQUENCES, inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, assembled, joined
 from hessian_papers.results import stacked
 from hessian_papers.studies import spectra, trainings
@@ -21,7 +22,7 @@ from hessian_papers.studies.training import (
     require_dense,
 )
 from hessian_papers.training import gradient_descent
-from hessian_papers.work import KEEPS_NOTHING, TrainingRun
+from hessian_papers.work import TrainingRun, alone
 from hessian_spectra import closed_form as cf
 from hessian_spectra import statistics
 from hessian_spectra.files import Arrays
@@ -70,12 +71,11 @@ def initial_weights(config: Config) -> tuple[Tensor, Tensor, Tensor]:
     return value.squeeze(0), query, key
 
 
-def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arrays:
+def _train(config: Config, data: Arrays, run: TrainingRun) -> Arrays:
     """Gradient descent on half the squared error, averaged over positions and sequences.
 
     Returns:
-        ``x``, ``y``, ``learning_rate``, ``step`` and ``loss`` (r,), ``w_value`` (r,), ``w_query``
-        and ``w_key`` (r, d_K), and ``diverged_at`` (-1 for never).
+        What :data:`TRAINED` declares.
 
     Raises:
         ValueError: the data set's tokens are not numbers.
@@ -119,12 +119,23 @@ VARIABLES: Variables = {
     "draw_solved": Variable("rate draw", "share that is left with targets that are met"),
 }
 
+TRAINED: Variables = {
+    **SEQUENCES,
+    **trainings.variables(""),
+    "learning_rate": VARIABLES["learning_rate"],
+    "w_value": Variable("step", "w_V"),
+    "w_query": Variable("step entry", "w_Q"),
+    "w_key": Variable("step entry", "w_K"),
+}
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+train = alone(_train, TRAINED)
+
+
+def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """All eigenvalues at each recorded step, and what the bounds on them are made of."""
-    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    kept = {name: networks[name] for name in ("learning_rate", "diverged_at")}
-    columns = (map(np.asarray, networks[name]) for name in ("step", "loss", *WEIGHTS))
+    x, y = inputs_and_targets(networks)
+    kept = {name: networks[name].values for name in ("learning_rate", "diverged_at")}
+    columns = (map(np.asarray, networks[name].values) for name in ("step", "loss", *WEIGHTS))
     parts = [
         {"step": step, "loss": loss, **kept} | _at_step(x, y, *map(torch.as_tensor, weights))
         for step, loss, *weights in zip(*columns, strict=True)
@@ -302,12 +313,13 @@ def _at_step(x: Tensor, y: Tensor, value: Tensor, query: Tensor, key: Tensor) ->
     return arrays | {f"norm_{name}": values.norm().numpy() for name, values in measured.items()}
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """The spectrum of the automatically differentiated Hessian at some of the recorded steps."""
-    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    parts = [{"step": np.asarray(step)} for step in networks["step"]]
+    x, y = inputs_and_targets(networks)
+    parts = [{"step": np.asarray(step)} for step in networks["step"].values]
     for part in parts[:: config.numeric_every]:
-        value, query, key = (torch.as_tensor(networks[name][part["step"]]) for name in WEIGHTS)
+        network = networks.sel(step=part["step"])
+        value, query, key = (torch.as_tensor(network[name].values) for name in WEIGHTS)
         layer = SelfAttention(value, query, key)
         # Without a check of its own: small weights have a Hessian so much smaller than what cancels
         # in the gradient that differences of it are rounding.

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Count, Scale
 from hessian_papers.data.base import SCALAR_TOKENS
-from hessian_papers.labelled import Variable, Variables, assembled, data_set, joined
+from hessian_papers.labelled import Variable, Variables, arrays_of, assembled, data_set, joined
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.training import require_dense
 from hessian_spectra import closed_form as cf
@@ -150,8 +150,8 @@ def varied_in(config: Config, name: str, points: int) -> np.ndarray:
     return np.linspace(0.0, config.largest_sink_bias, points)
 
 
-def _own_sweep(config: Config, name: str, data: Arrays) -> Iterator[Network]:
-    return sweep(config, name, data, varied_in(config, name, config.points))
+def _own_sweep(config: Config, name: str, samples: xr.Dataset) -> Iterator[Network]:
+    return sweep(config, name, arrays_of(samples), varied_in(config, name, config.points))
 
 
 POINTS, NUMBERS, DRAWS = "sweep point", "sweep numerical_point", "sweep draw draw_point"
@@ -191,7 +191,7 @@ VARIABLES: Variables = {
 }
 
 
-def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """Theorem 3.5 and the bounds at each point of each sweep, and of each sweep of the draws."""
     settings = ("key_dimension", "massive_activation", "small_norm")
     points = [
@@ -279,7 +279,7 @@ def _condition_number(eigenvalues: np.ndarray) -> np.ndarray:
         return np.array(sizes.max() / sizes.min())
 
 
-def numerics(config: Config, samples: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The eigenvalues of the automatically differentiated Hessian at some points of each sweep.
 
     The bulk are the eigenvalues that repeat, as in the paper.

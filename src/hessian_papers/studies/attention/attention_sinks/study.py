@@ -151,7 +151,7 @@ class Network:
         return cv.hessian(problem, check=check)
 
 
-def networks_of(config: Config, data: Arrays) -> Iterator[Network]:
+def networks_of(config: Config, data: xr.Dataset) -> Iterator[Network]:
     """The network of the figure and its replicates; replicate ``k`` has token ``k + 1`` first.
 
     Raises:
@@ -168,7 +168,8 @@ def networks_of(config: Config, data: Arrays) -> Iterator[Network]:
         numbers = generator(config.seed, purpose)
         # Attention does not see the order of the tokens: rolled, another one becomes the sink.
         x, y = (
-            torch.from_numpy(np.roll(data[name], -replicate, axis=1).copy()) for name in ("x", "y")
+            torch.from_numpy(np.roll(data[name].values, -replicate, axis=1).copy())
+            for name in ("x", "y")
         )
         yield _drawn(key_dimension, (config.value_norm, config.query_key_norm), numbers, x, y)
 
@@ -232,7 +233,7 @@ def _settings(config: Config) -> Arrays:
     }
 
 
-def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The eigenvalues that repeat: an extension of Theorem 3.5, see ``vector_attention_bulk``."""
     first, *replicates = networks_of(config, samples)
     chosen, biases = config.sink_biases, np.linspace(*config.ends, config.points)
@@ -257,7 +258,7 @@ def _magnitude(network: Network, sink_biases: Sequence[float]) -> np.ndarray:
     return np.asarray(np.abs(network.bulk(sink_biases)).mean(axis=1))
 
 
-def numerics(config: Config, samples: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The whole spectrum for each sink, and the largest eigenvalue of replicates and draws."""
     first, *replicates = networks_of(config, samples)
     biases = config.sink_biases

@@ -147,7 +147,7 @@ VARIABLES: Variables = {
 }
 
 
-def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """Attention, its second moment and the bulk of every draw, by Theorem 3.5."""
     parts = [
         {"draw": np.array(number), **_of_draw(config, draw)}
@@ -180,7 +180,7 @@ def _of_draw(config: Config, draw: Draw) -> Arrays:
     }
 
 
-def numerics(config: Config, samples: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The quantities of networks as modules, and the eigenvalues of their Hessians that repeat."""
     dimensions = [d for d in config.key_dimensions if d <= config.checked_dimension]
     chosen = [*islice(draws(config), config.checked)]

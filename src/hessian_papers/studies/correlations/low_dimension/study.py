@@ -59,12 +59,12 @@ VARIABLES: Variables = {
 }
 
 
-def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
+def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
     """By how much the product without the last matrix leads at both sizes, and the difference.
 
     Args:
         config: the study's configuration.
-        ensembles: the arrays of the ensemble.
+        ensembles: the networks of the ensemble.
 
     Returns:
         What ``VARIABLES`` declares.
@@ -73,15 +73,14 @@ def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
         ValueError: the ensemble lacks what the configuration asks for.
     """
     points = select(config, ensembles)
-    spectral = ensembles["norm"].tolist().index("spectral")
-    depths = ensembles["depth"][points[0, :, 0]]
+    depths = points["depth"].values
+    products = points["products"].sel(norm="spectral", layer=slice(depths.max())).values ** 2
     rows: list[Arrays] = []
-    for row in points:
-        values = ensembles["products"][row][..., : depths.max(), spectral] ** 2
+    for sharpness, values in zip(points["sharpness"].values, products, strict=True):
         r, _ = over_teachers(
-            ensembles["sharpness"][row],
+            sharpness,
             values,
-            ensembles["teacher"],
+            points["teacher"].values,
             config.resamples,
             config.seed,
         )
@@ -92,6 +91,6 @@ def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
         mean = lead.mean(axis=1)
         entries = {"lead": lead, "mean_lead": mean, "mean_difference": mean[:, 0] - mean[:, 1]}
         rows.append(with_intervals(entries, config.resamples, config.confidence))
-    arrays = described(ensembles, points, "depth") | settings(config) | stacked(rows)
+    arrays = described(points, "depth") | settings(config) | stacked(rows)
     arrays |= {name: arrays[name].max(axis=-1) for name in ("diverged", "epoch_limit")}
     return study_data(arrays, VARIABLES)

@@ -1,23 +1,25 @@
 """Regions of sizes or depths, and means over them."""
 
 import numpy as np
-
-from hessian_spectra.files import Arrays
+import xarray as xr
 
 # Up to this ratio of their entries two matrices count as initialised with similar magnitude.
 SIMILAR = 1.5
 REGIONS = ("all", "larger first matrix", "similar matrices", "larger less similar")
 
 
-def magnitude_ratio(ensembles: Arrays, points: np.ndarray) -> np.ndarray:
+def magnitude_ratio(points: xr.Dataset) -> np.ndarray:
     """Root mean square of the first matrix's entries over the last's, at initialisation.
 
     Both have D·m entries, so it is the ratio of their Frobenius norms; the median over networks.
+
+    Args:
+        points: of an ensemble, by parametrisation, depth and size.
     """
-    norms = ensembles["norms"][:, 0, ..., ensembles["norm"].tolist().index("frobenius")]
-    depth = ensembles["depth"]
-    last = norms[np.arange(len(depth)), :, depth - 1]
-    return np.asarray(np.median(norms[..., 0] / last, axis=-1)[points])
+    norms = points["norms"].sel(time="initialisation", norm="frobenius")
+    ratio = norms.sel(layer=1) / norms.sel(layer=points["depth"])
+    places = ratio.transpose("parametrisation", "depth", "size", "network")
+    return np.asarray(np.median(places.values, axis=-1))
 
 
 def shares(ratio: np.ndarray, positions: np.ndarray) -> np.ndarray:

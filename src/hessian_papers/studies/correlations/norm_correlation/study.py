@@ -119,12 +119,12 @@ VARIABLES: Variables = {
 }
 
 
-def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
+def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
     """Correlations, paired differences of them, and of how many networks they are.
 
     Args:
         config: the study's configuration.
-        ensembles: the arrays of the ensemble.
+        ensembles: the networks of the ensemble.
 
     Returns:
         What ``VARIABLES`` declares. ``magnitude_ratio`` defines the regions: all positions; those
@@ -136,13 +136,13 @@ def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
         ValueError: the ensemble lacks what the configuration asks for.
     """
     points = select(config, ensembles)
-    target, values = ensembles[config.target][points], _factors(config, ensembles, points)
-    ratio = magnitude_ratio(ensembles, points)
-    arrays = described(ensembles, points, config.along)
+    target, values = points[config.target].values, _factors(config, points)
+    ratio = magnitude_ratio(points)
+    arrays = described(points, config.along)
     rows: list[Arrays] = []
     for of_target, of_factors, of_ratio in zip(target, values, ratio, strict=True):
         r, each = over_teachers(
-            of_target, of_factors, ensembles["teacher"], config.resamples, config.seed
+            of_target, of_factors, points["teacher"].values, config.resamples, config.seed
         )
         result = _statistics(r, arrays["depth"])
         regions = shares(of_ratio.ravel(), arrays[config.along])
@@ -173,25 +173,25 @@ def _first_layer(config: Config) -> int:
     return 0 if "alignments" in config.quantities else 1
 
 
-def _factors(config: Config, ensembles: Arrays, points: np.ndarray) -> np.ndarray:
+def _factors(config: Config, points: xr.Dataset) -> np.ndarray:
     """Squared norms of matrices and products, absolute alignments.
 
     Returns:
         The values along parametrisation, depth, size, time, networks, group, layer and norm; NaN
         where a group or a network has no such layer.
     """
-    columns = [ensembles["norm"].tolist().index(norm) for norm in config.norms]
-    depth = int(ensembles["depth"][points].max())
+    depth = int(points["depth"].max())
+    chosen = points.sel(norm=config.norms, layer=slice(depth))
     known = {
-        "matrices": ensembles["norms"][..., :depth, :] ** 2,
-        "products": ensembles["products"][..., :depth, :] ** 2,
-        "alignments": np.abs(ensembles["alignments"])[..., None, :],
+        "matrices": chosen["norms"].values ** 2,
+        "products": chosen["products"].values ** 2,
+        "alignments": np.abs(chosen["alignments"].values)[..., None, :],
     }
     groups = []
     for name in config.quantities:
-        room = [(0, 0)] * 5
-        room[3] = (0, depth) if name == "alignments" else (1 - _first_layer(config), 0)
-        groups.append(np.pad(known[name], room, constant_values=np.nan)[points][..., columns])
+        room = [(0, 0)] * known[name].ndim
+        room[-2] = (0, depth) if name == "alignments" else (1 - _first_layer(config), 0)
+        groups.append(np.pad(known[name], room, constant_values=np.nan))
     return np.stack(groups, axis=-3)
 
 

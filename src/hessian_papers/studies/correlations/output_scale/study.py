@@ -18,7 +18,6 @@ from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbe
 from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.models import parametrise
 from hessian_papers.studies.base import StudyConfig
-from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
 
 # The maximal-update parametrisation with the variance that is printed.
@@ -101,7 +100,7 @@ def _labels(config: Config) -> dict[str, list[Any]]:
     }
 
 
-def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The expected size of the outputs, see :func:`expected`."""
     labels = _labels(config)
     sizes = [
@@ -112,7 +111,7 @@ def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     return data_set({**labels, "expected": np.reshape(sizes, shape)}, VARIABLES)
 
 
-def numerics(config: Config, samples: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The size of the outputs of networks that are drawn."""
     labels = _labels(config)
     draws = itertools.product(config.widths, range(config.draws))

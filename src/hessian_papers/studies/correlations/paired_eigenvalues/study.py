@@ -148,10 +148,10 @@ class Point:
         return drawn(parametrisation, self.activation, *sizes, self.seed, numbers)
 
 
-def _points(config: Config, data: Arrays) -> Iterator[Point]:
+def _points(config: Config, data: xr.Dataset) -> Iterator[Point]:
     """All points: cases, then widths, then input sizes, ascending."""
-    x, y = data["x"], data["y"]
-    config.require_data(Form.of_features(x))
+    x, y = data["x"].values, data["y"].values
+    config.require_data(Form.of_features(data["x"]))
     common: dict[str, Any] = {n: getattr(config, n) for n in ("activation", "depth", "seed")}
     for case in config.cases:
         _, kind = case.split("-")
@@ -230,7 +230,7 @@ AXES = ("case", "width", "size")
 PAIRS = np.array(["best", "second"])
 
 
-def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """What is known without any eigenvalue of the Hessian matrix.
 
     Spectra are known in two-layer linear networks, with one input or with orthonormal first layer
@@ -285,7 +285,7 @@ def _distances(eigenvalues: Tensor, multiplicities: Tensor, target: float) -> Te
     return closest_pair_sums(values[None], counts[None] > 1, target)[0]
 
 
-def _items(config: Config, samples: Arrays) -> list[Item]:
+def _items(config: Config, samples: xr.Dataset) -> list[Item]:
     chunks = [
         list(range(config.networks))[first : first + config.networks_per_item]
         for first in range(0, config.networks, config.networks_per_item)

@@ -20,7 +20,6 @@ from hessian_papers.studies.correlations.points import (
     select,
     study_data,
 )
-from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 FORMULAS = {"maximum": "largest_block", "sum": "ggn_sum"}
@@ -58,12 +57,12 @@ VARIABLES: Variables = {
 }
 
 
-def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
+def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
     """How the sharpness over each formula is distributed over the networks.
 
     Args:
         config: the study's configuration.
-        ensembles: the arrays of the ensemble.
+        ensembles: the networks of the ensemble.
 
     Returns:
         What ``VARIABLES`` declares; NaN where no network is finite.
@@ -72,8 +71,8 @@ def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
         ValueError: the ensemble lacks what the configuration asks for.
     """
     points = select(config, ensembles)
-    sharpness = ensembles["sharpness"][points]
-    ratios = np.stack([sharpness / ensembles[key][points] for key in FORMULAS.values()], axis=-2)
+    sharpness = points["sharpness"].values
+    ratios = np.stack([sharpness / points[key].values for key in FORMULAS.values()], axis=-2)
     usable = (np.isfinite(ratios) & (ratios > 0)).all(axis=-2, keepdims=True)
     kept = np.where(usable, ratios, np.nan)
     maximum, total = np.moveaxis(kept, -2, 0)
@@ -81,7 +80,7 @@ def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
     closer = (np.abs(np.log(total)) < np.abs(np.log(maximum))).sum(axis=-1)
     by_time = np.moveaxis(kept, (1, 2), (-3, -2))  # the networks of all positions come last
     arrays = {
-        **described(ensembles, points, config.along),
+        **described(points, config.along),
         "formula": np.array(list(FORMULAS)),
         "level": np.array(LEVELS),
         "ratio": _quantiles(kept),

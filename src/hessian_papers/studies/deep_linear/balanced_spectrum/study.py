@@ -108,14 +108,14 @@ class _Network:
         return cv.dense_matrix(cv.ggn(self.problem("exact"), backend="curvlinops"))
 
 
-def _networks(config: Config, data: Arrays) -> Iterator[_Network]:
+def _networks(config: Config, data: xr.Dataset) -> Iterator[_Network]:
     """All networks; each has draws of its own.
 
     Raises:
         ValueError: the data have too few inputs or samples.
     """
     config.require_data(Form.of_features(data["x"]))
-    x = torch.as_tensor(data["x"], dtype=torch.float64)
+    x = torch.as_tensor(data["x"].values, dtype=torch.float64)
     for number, sizes in enumerate(config.architectures, start=1):
         inputs, rank = whiten(x[:, : sizes[0]], config.input_scale)
         if rank < sizes[0]:
@@ -187,7 +187,7 @@ VARIABLES: Variables = {
 
 
 def _of_all(
-    config: Config, data: Arrays, arrays: Callable[[Config, _Network, str], Arrays]
+    config: Config, data: xr.Dataset, arrays: Callable[[Config, _Network, str], Arrays]
 ) -> xr.Dataset:
     """The arrays of each network with each kind of labels."""
     parts = [
@@ -199,7 +199,7 @@ def _of_all(
     return assembled(parts, VARIABLES, ["network", "labels"])
 
 
-def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """All eigenvalues by anon2026data, eq. (13) and (9), with both sets of indices."""
     return _of_all(config, samples, _theory)
 
@@ -244,7 +244,7 @@ def _of_network(config: Config, network: _Network) -> Arrays:
     }
 
 
-def numerics(config: Config, samples: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """All eigenvalues of the Hessian and of its Gauss-Newton part, from products with the loss."""
     return _of_all(config, samples, _measured)
 

@@ -23,7 +23,6 @@ from hessian_papers.models import balanced_weights
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
-from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, Perceptron
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import (
@@ -90,14 +89,14 @@ class _Network:
     labels: Tensor
 
 
-def _networks(config: Config, data: Arrays) -> Iterator[_Network]:
+def _networks(config: Config, data: xr.Dataset) -> Iterator[_Network]:
     """The networks of all depths, of all norms for each.
 
     Raises:
         ValueError: the data have too few inputs or samples.
     """
     config.require_data(Form.of_features(data["x"]))
-    x = torch.as_tensor(data["x"], dtype=torch.float64)
+    x = torch.as_tensor(data["x"].values, dtype=torch.float64)
     largest = config.largest_width
     whitened = {
         size: whiten(x[:, :size], config.input_scale)[0]
@@ -140,7 +139,7 @@ VARIABLES: Variables = {
 
 
 def _of_networks(
-    config: Config, data: Arrays, quantities: Callable[[_Network], Mapping[str, float]]
+    config: Config, data: xr.Dataset, quantities: Callable[[_Network], Mapping[str, float]]
 ) -> xr.Dataset:
     """Some quantities of each network, by depth and norm."""
     parts = [
@@ -151,7 +150,7 @@ def _of_networks(
     return assembled(arrays, VARIABLES, ["depth", "norm"])
 
 
-def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The largest eigenvalue from the labels alone, anon2026data, eq. (14).
 
     It is L σ_x^{2/L} α^{1−1/L} with α = ‖Y‖₂²/n, and d ln λ / dL = (L − ln(σ_x²/α)) / L²: it falls
@@ -197,7 +196,7 @@ def _flattest_depth(norms: np.ndarray, scale: float) -> np.ndarray:
         return np.maximum(1.0, 2 * np.log(scale / norms))
 
 
-def numerics(config: Config, samples: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The largest eigenvalue of the Hessian at each network, by Lanczos' method."""
     return _of_networks(config, samples, _measured)
 

@@ -21,13 +21,11 @@ from hessian_papers.constraints import AtLeast, Different, OneOf
 from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.studies.base import EnsembleStudyConfig
-from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 # What runs are compared at, and which array of theirs has it.
 ALONG = {"residual": "residual", "loss": "loss", "step": "step", "sharpness": "hessian"}
 # What each run has of its measurements.
-MEASURED = ("loss", "residual", "hessian", "ggn", "hessian_error", "ggn_error")
 RUN = "variant seed step"
 
 
@@ -117,24 +115,19 @@ VARIABLES: Variables = {
 }
 
 
-def gpt2(config: Config, networks: Arrays) -> xr.Dataset:
+def gpt2(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """The relative error of each run, as measured and at common levels.
 
     Twins are compared by seed: of a network that diverged the seed is left out, or the variant.
 
     Args:
         config: the study's configuration.
-        networks: the arrays of the language models, see :mod:`hessian_papers.networks.gpt2`.
+        networks: the language models, see :mod:`hessian_papers.networks.gpt2`.
     """
     names, seeds = surviving(networks, "variant")
     if not seeds:
         return xr.Dataset()  # and no levels of theirs
-    dims = RUN.split()
-    runs = xr.Dataset(
-        {name: (dims, networks[name]) for name in MEASURED},
-        {name: networks[name] for name in dims}
-        | {"parameters": ("variant", networks["parameters"])},
-    ).sel(variant=names, seed=seeds)
+    runs = networks.sel(variant=names, seed=seeds)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = runs["ggn"] / runs["hessian"]
         # An eigenvalue λ with residual r λ is at most r λ off.
@@ -149,7 +142,7 @@ def gpt2(config: Config, networks: Arrays) -> xr.Dataset:
     errors, first = _at_all_levels(level, x, error)
     offs, _ = _at_all_levels(level, x, off)
     arrays = {
-        **{name: runs[name] for name in (*dims, "parameters", "loss")},
+        **{name: runs[name] for name in (*RUN.split(), "parameters", "loss")},
         "along": config.along,
         "shown": config.shown,
         "quantity": x,

@@ -20,6 +20,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast, Between, Count
@@ -28,7 +29,6 @@ from hessian_papers.models import gpt2 as architectures
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
-from hessian_papers.networks.tools.result import Networks
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
@@ -177,11 +177,10 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasuremen
     return {name: np.array(values) for name, values in arrays.items()}
 
 
-def _items(config: Config, networks: Arrays) -> list[Item]:
+def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     """Each variant with each seed at each step whose weights are kept."""
-    assert isinstance(networks, Networks)
     settings = PartsMeasurement(**shared(PartsMeasurement, config))
-    labels = *surviving(networks, "variant"), networks["kept"].tolist()
+    labels = *surviving(networks, "variant"), networks["kept"].values.tolist()
     return [
         {
             "kept": kept_model(networks, variant, seed, step),

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Between, Count
@@ -23,7 +24,6 @@ from hessian_papers.models import gpt2 as architectures
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
-from hessian_papers.networks.tools.result import Networks
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
@@ -246,20 +246,16 @@ def _on_rungs(parts: Mapping[int, Mapping[str, Any]], count: int) -> Arrays:
     }
 
 
-def _items(config: Config, networks: Arrays) -> list[Item]:
+def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     """Each edit of each network: the weights at the end of its training."""
-    assert isinstance(networks, Networks)
-    variant = networks["variant"].tolist().index(ATTENTION)
     items: list[Item] = []
     _, seeds = surviving(networks, "variant", [ATTENTION])
-    for number, seed in enumerate(networks["seed"].tolist()):
-        if seed not in seeds:
-            continue
+    for seed in seeds:
         kept = kept_model(networks, ATTENTION, seed, networks["kept"][-1].item())
         training = {
-            "step": networks["step"],
-            "training_mass": networks["mass"][variant, number],
-            "training_largest": networks["hessian"][variant, number],
+            "step": networks["step"].values,
+            "training_mass": networks["mass"].sel(variant=ATTENTION, seed=seed).values,
+            "training_largest": networks["hessian"].sel(variant=ATTENTION, seed=seed).values,
         }
         items += [
             {

@@ -11,7 +11,6 @@ from hessian_papers.data.base import ONE_FEATURE, Form
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.theorems import PAPERS, THEOREMS, Draw, drawn
-from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 # What the ledger and the figure take of a theorem as it stands.
@@ -72,7 +71,7 @@ class Config(DataStudyConfig):
         require(form.shape[0] >= least, "data", expected, form.shape[0])
 
 
-def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """What theory says: the texts of the catalogue, which do not depend on the data."""
     theorems = THEOREMS.values()
     papers = [p for p in PAPERS.values() if any(p in theorem.places for theorem in theorems)]
@@ -86,7 +85,7 @@ def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     return data_set(arrays, VARIABLES)
 
 
-def numerics(config: Config, samples: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The error of every theorem, and of what is in print, in each instance that it is about.
 
     Args:
@@ -94,7 +93,7 @@ def numerics(config: Config, samples: Arrays) -> xr.Dataset:
         samples: ``x`` and ``y`` ``(n,)``, the data set whose slices the instances use.
     """
     settings: dict[str, Any] = {n: getattr(config, n) for n in ("seed", "instances", "width")}
-    nets = drawn(Draw(x=samples["x"], y=samples["y"], size=config.points, **settings))
+    nets = drawn(Draw(x=samples["x"].values, y=samples["y"].values, size=config.points, **settings))
     parts = []
     for name, theorem in THEOREMS.items():
         for form in ("corrected", "printed") if theorem.printed else ("corrected",):

@@ -60,7 +60,7 @@ VARIABLES: Variables = {
 train = training(training_items)
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """What the theory says of each trained network, NaN where it says nothing.
 
     That is of nonlinear networks or raw inputs what is said of the least-squares point and the
@@ -113,7 +113,7 @@ def _theory(config: Config, network: Arrays) -> Arrays:
     return {name: np.array(value) for name, value in values.items()}
 
 
-def _numerics_items(config: Config, networks: Arrays) -> list[Item]:
+def _numerics_items(config: Config, networks: xr.Dataset) -> list[Item]:
     return [
         {
             "network": at_epoch(network, -1),

@@ -76,7 +76,7 @@ VARIABLES: Variables = {
 train = training(lambda config, data: training_items(config, data, _widths(config)))
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """Equation (15) at each recorded epoch, with the printed and with the corrected indices."""
     parts = [facts | _theory(config, *weights) for facts, weights in at_epochs(networks)]
     return assembled(parts, VARIABLES, AXES)

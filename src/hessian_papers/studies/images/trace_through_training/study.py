@@ -16,7 +16,6 @@ from hessian_papers.studies.images.through_training import (
     trace_by_formula,
     training_items,
 )
-from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 
@@ -45,7 +44,7 @@ VARIABLES: Variables = {
 train = training(lambda config, data: training_items(config, data, [config.width]))
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """Equation (7) at each recorded epoch."""
     parts = [
         facts | {"trace": trace_by_formula(config, weights)}

@@ -26,7 +26,7 @@ from hessian_papers.data.tools.subsets import imbalanced_subset
 from hessian_papers.data.tools.whitening import principal_components
 from hessian_papers.labelled import Variable, Variables, data_set, left_out
 from hessian_papers.models import balanced_weights, kaiming_uniform
-from hessian_papers.networks.tools.images import sources
+from hessian_papers.networks.tools.images import image_sets
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.images.through_training import recorded_epochs
 from hessian_spectra import closed_form as cf
@@ -112,17 +112,18 @@ class Course:
         return float(cf.least_squares_sharpness(largest, len(self.weights), 1.0))
 
 
-def courses(config: Config, data: Arrays) -> Iterator[list[Course]]:
+def courses(config: Config, data: xr.Dataset) -> Iterator[list[Course]]:
     """The courses of each replicate, those of one class first.
 
     Raises:
         ValueError: the data are no images, or an image set has too few of class 0.
     """
-    for source, replicate in itertools.product(sources(data), range(config.replicates)):
+    sets = image_sets(data).items()
+    for (source, images), replicate in itertools.product(sets, range(config.replicates)):
         starts = []
         for labels in LABELS:
             own = f"{source} {replicate}"
-            x, y = _samples(config, data, source, labels, generator(config.seed, f"subset {own}"))
+            x, y = _samples(config, images, labels, generator(config.seed, f"subset {own}"))
             parts = principal_components(x)
             white, raw = (reduce_regression(parts, y, scale) for scale in (1.0, None))
             sizes = (len(white.root), *[config.width] * (config.depth - 1), y.shape[1])
@@ -146,10 +147,10 @@ def courses(config: Config, data: Arrays) -> Iterator[list[Course]]:
 
 
 def _samples(
-    config: Config, data: Arrays, source: str, labels: str, draws: torch.Generator
+    config: Config, data: xr.Dataset, labels: str, draws: torch.Generator
 ) -> tuple[Tensor, Tensor]:
     """Inputs ``(n, d)`` and one-hot labels ``(n, K)`` of one class, or of all in equal shares."""
-    images, of = data[f"{source}/images"], torch.from_numpy(data[f"{source}/labels"])
+    images, of = data["images"].values, torch.from_numpy(data["labels"].values)
     classes = int(of.max()) + 1
     share = 1.0 if labels == "one" else 1 / classes
     chosen = imbalanced_subset(of, config.samples, share, draws).numpy()
@@ -187,7 +188,7 @@ VARIABLES: Variables = {
 }
 
 
-def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """What is known of the runs without training, of all replicates of all image sets.
 
     Under gradient flow W_l W_lᵀ − W_{l+1}ᵀ W_{l+1} is multiplied by e^{−2λt}, whatever the loss.
@@ -205,9 +206,9 @@ def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     return data_set(labels | _by_run(arrays, BALANCED + KAIMING), VARIABLES)
 
 
-def _labels(config: Config, samples: Arrays) -> Arrays:
+def _labels(config: Config, samples: xr.Dataset) -> Arrays:
     """What tells runs apart, on both sides."""
-    source = np.repeat(sources(samples), config.replicates)
+    source = np.repeat([*image_sets(samples)], config.replicates)
     return {
         "labels": np.array(LABELS),
         "treated": np.array(BALANCED + KAIMING),
@@ -270,7 +271,7 @@ def descend(runs: Sequence[Course], epochs: int, record: Sequence[int]) -> _Trai
     return _Trained(losses, recorded)
 
 
-def numerics(config: Config, samples: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """What training does, and the sharpness in the runs from balanced layers."""
     runs = [run for result in courses(config, samples) for run in result]
     trained = descend(runs, config.epochs, config.epoch.tolist())

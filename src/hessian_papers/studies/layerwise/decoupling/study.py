@@ -115,9 +115,9 @@ def measure(
     }
 
 
-def _items(config: Config, networks: Arrays) -> list[Item]:
+def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     """Each architecture with each seed at each epoch whose weights are kept."""
-    epochs = np.sort(networks["kept"])
+    epochs = np.sort(networks["kept"].values)
     settings = DecouplingMeasurement(**shared(DecouplingMeasurement, config))
     items = each_network(networks, settings, epochs, config.networks)
     last = int(epochs[-1])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, get_args
 
 import numpy as np
+import xarray as xr
 from torch import nn
 
 from hessian_papers.constraints import AtLeast, Count
@@ -90,10 +91,10 @@ def measure(
     }
 
 
-def _items(config: Config, networks: Arrays) -> list[Item]:
+def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     """Each network after its training."""
     settings = FullOutputMeasurement(**shared(FullOutputMeasurement, config))
-    return each_network(networks, settings, networks["kept"][-1:])
+    return each_network(networks, settings, networks["kept"].values[-1:])
 
 
 VARIABLES: Variables = {

@@ -120,7 +120,7 @@ VARIABLES: Variables = {
 }
 
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """What the quantities tend to given the weights, and two integrals that are wrong in print.
 
     With rectified inputs a unit is active with probability ``π = Φ(g/√(π−1))``, ``g ~ N(0, 1)``, so
@@ -150,7 +150,7 @@ def _inputs(config: Config, width: int) -> int:
     return round(float(width) ** min(1 + config.alpha, 16.0))
 
 
-def _items(config: Config, networks: Arrays) -> list[Item]:
+def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     common = ("classes", "samples", "layer_samples", "seed")
     return [
         {"law": law, "width": width, "inputs": _inputs(config, width), "draw": draw}

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast
@@ -216,10 +217,11 @@ def _numbers(arrays: Gradients, hessian: Tensor) -> dict[str, float]:
     }
 
 
-def _items(config: Config, networks: Arrays) -> list[Item]:
+def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     """Each architecture with each seed, before and after training."""
     settings = LogitGradientMeasurement(**shared(LogitGradientMeasurement, config))
-    ends = networks["kept"][[0, -1]] if len(networks["kept"]) > 1 else networks["kept"]
+    kept = networks["kept"].values
+    ends = kept[[0, -1]] if len(kept) > 1 else kept
     items = each_network(networks, settings, np.sort(ends))
     place = {name: item["labels"][name] for item in items[:1] for name in ("network", "seed")}
     return [{**item, "drawn": place.items() <= item["labels"].items()} for item in items]

@@ -15,13 +15,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
+import xarray as xr
 
 from hessian_papers.constraints import AtLeast, Once
 from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_papers.networks.tools.divergence import surviving
-from hessian_papers.networks.tools.result import Networks
 from hessian_papers.studies.layerwise.ensembles import (
     ClassifierStudyConfig,
     batches_of,
@@ -182,14 +182,13 @@ def measure(
     )
 
 
-def _items(config: Config, networks: Arrays) -> list[Item]:
+def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     """Each layer of each architecture at each time, with all seeds but those that diverged."""
-    assert isinstance(networks, Networks)
     settings = OverlapMeasurement(**shared(OverlapMeasurement, config))
     names, seeds = surviving(networks, "network", config.networks, least=2)
-    epochs = networks["kept"][list(config.times)].tolist()
+    epochs = networks["kept"].values[list(config.times)].tolist()
     items: list[Item] = []
-    facts = {"variation": networks["variation"][np.isin(networks["seed"], seeds)].tolist()}
+    facts = {"variation": networks["variation"].sel(seed=seeds).values.tolist()}
     for network, epoch in product(names, sorted(epochs)):
         kept = [kept_classifier(networks, network, seed, epoch) for seed in seeds]
         items += [

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
+import xarray as xr
 from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast
@@ -208,9 +209,9 @@ def _basis(rows: Tensor, dimensions: int) -> Tensor | None:
     return vectors[:dimensions].T
 
 
-def _items(config: Config, networks: Arrays) -> list[Item]:
+def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     settings = OutputSpacesMeasurement(**shared(OutputSpacesMeasurement, config))
-    return each_network(networks, settings, networks["kept"])
+    return each_network(networks, settings, networks["kept"].values)
 
 
 layerwise = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, *LABELS))

@@ -23,7 +23,6 @@ from hessian_papers.labelled import Variable, Variables, assembled, left_out
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_papers.networks.tools.divergence import surviving
-from hessian_papers.networks.tools.result import Networks
 from hessian_papers.studies.layerwise.ensembles import LABELS, ClassifierStudyConfig
 from hessian_papers.work import FanOut, Item, TrainingRun
 from hessian_spectra import closed_form as cf
@@ -301,8 +300,7 @@ def _error(model: nn.Module, inputs: Tensor, labels: Tensor) -> float:
     return wrong / len(labels)
 
 
-def _items(config: Config, networks: Arrays) -> list[Item]:
-    assert isinstance(networks, Networks)
+def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     settings, last = BoundMeasurement(**shared(BoundMeasurement, config)), int(networks["kept"][-1])
     names, seeds = surviving(networks, "network")
     return [

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import torch
 import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Scale
 from hessian_papers.data.base import ONE_FEATURE
+from hessian_papers.data.tools.pairs import inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models import standard_parametrisation
 from hessian_papers.studies import spectra
@@ -68,16 +68,16 @@ def _weights(config: Config) -> Iterator[tuple[str, Tensor, Tensor]]:
         yield name, *standard_parametrisation(width, config.variance_times_fan_in, draws)
 
 
-def _rescaled(samples: Arrays, second_moment: float, targets: str) -> tuple[Tensor, Tensor]:
+def _rescaled(samples: xr.Dataset, second_moment: float, targets: str) -> tuple[Tensor, Tensor]:
     """The sample with inputs of mean square ``second_moment``, and its targets."""
-    x, y = (torch.as_tensor(samples[name], dtype=torch.float64) for name in ("x", "y"))
+    x, y = inputs_and_targets(samples)
     unit = x / x.square().mean().sqrt()
     scale = math.sqrt(second_moment)
     return scale * unit, scale * y if targets == "scaled" else y
 
 
 def _instances(
-    config: Config, samples: Arrays
+    config: Config, samples: xr.Dataset
 ) -> Iterator[tuple[Arrays, Tensor, Tensor, list[tuple[Tensor, Tensor]]]]:
     """Labels, ``v``, ``w``, and the samples at all values of σ_x²."""
     moments = second_moments(config).tolist()
@@ -98,7 +98,7 @@ VARIABLES: Variables = {
 AXES = ("network", "targets")
 
 
-def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """All eigenvalues by Theorem 3.1 of singh2026cracking, and what is known of the networks."""
     parts = [
         {
@@ -115,7 +115,7 @@ def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     return assembled(parts, VARIABLES, AXES)
 
 
-def numerics(config: Config, samples: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """All eigenvalues of the Hessian that exact products with the loss of the whole sample give."""
     parts = [
         {

@@ -9,12 +9,13 @@ from torch import Tensor, nn
 
 from hessian_papers.constraints import Count, Positive, Scale
 from hessian_papers.data.base import ONE_FEATURE, Form
+from hessian_papers.data.tools.pairs import SCALARS, inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.studies import spectra, trainings
-from hessian_papers.studies.scalar.recorded import states_of_trainings
+from hessian_papers.studies.scalar.recorded import recorded_trainings, states
 from hessian_papers.studies.training import HiddenLayerConfig, curvature_shown, recorded
 from hessian_papers.training import descend, follow, stochastic_gradient_descent
-from hessian_papers.work import KEEPS_NOTHING, TrainingRun
+from hessian_papers.work import TrainingRun, alone
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
@@ -98,12 +99,11 @@ def _optimizer(config: Config, name: str, model: nn.Module) -> torch.optim.Optim
     )
 
 
-def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arrays:
+def _train(config: Config, data: Arrays, run: TrainingRun) -> Arrays:
     """The linear network trained by each optimizer from the same weights.
 
     Returns:
-        ``x``, ``y``, the names of the ``optimizers``, and for each ``<name>/step`` (r,), ``loss``
-        (r,), ``v`` and ``w`` (r, m), and ``diverged_at`` (-1 for never).
+        What :data:`TRAINED` declares.
 
     Raises:
         ValueError: the data set has more than one feature, or fewer samples than a batch.
@@ -126,10 +126,9 @@ def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arr
             order=generator(config.seed, "order"),
         )
     measures = {name: curvature_shown(_spectrum, x, y, config.steps) for name in OPTIMIZERS}
-    arrays: Arrays = {"x": data["x"], "y": data["y"], "optimizers": np.array(OPTIMIZERS)}
-    for name, trajectory in follow(descents, run.log, measures).items():
-        arrays |= {f"{name}/{key}": array for key, array in recorded(trajectory).items()}
-    return arrays
+    followed = follow(descents, run.log, measures).items()
+    trained = {name: recorded(trajectory) for name, trajectory in followed}
+    return {"x": data["x"], "y": data["y"], **recorded_trainings("optimizer", trained, TRAINED)}
 
 
 def _spectrum(v: Tensor, w: Tensor, x: Tensor, y: Tensor) -> Spectrum:
@@ -167,12 +166,21 @@ VARIABLES: Variables = {
     "overlap": Variable("optimizer step", f"{COSINE}; {UNRESOLVED}"),
 }
 
+TRAINED: Variables = {
+    **SCALARS,
+    **{name: VARIABLES[name] for name in ("optimizer", *trainings.variables("optimizer"))},
+    "v": Variable("optimizer step unit", "weights of the first layer"),
+    "w": Variable("optimizer step unit", "weights of the second layer"),
+}
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+train = alone(_train, TRAINED)
+
+
+def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """How far iterates and bulk eigenspaces are from those at the start, by Corollary 3.1."""
-    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    x, y = inputs_and_targets(networks)
     parts, start = [], torch.empty(0)
-    for state in states_of_trainings(networks, "optimizer", networks["optimizers"].tolist()):
+    for state in states(networks, "optimizer"):
         bulk = cf.gradient_descent_subspace(state.w, state.v).bulk
         start = start if state.place else bulk
         values = {
@@ -199,11 +207,11 @@ def _numeric_bulk(spectrum: Spectrum) -> tuple[Tensor, float]:
     return spectrum.eigenvectors()[:, bulk], float(gap)
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """The quantities from eigenvectors of the automatically differentiated Hessian."""
-    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    x, y = inputs_and_targets(networks)
     parts, start = [], torch.empty(0)
-    for state in states_of_trainings(networks, "optimizer", networks["optimizers"].tolist()):
+    for state in states(networks, "optimizer"):
         parts.append({**state.labels})
         if state.place % config.numeric_every:
             continue

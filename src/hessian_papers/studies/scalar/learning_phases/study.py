@@ -11,13 +11,13 @@ from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Count, Once, Positive
 from hessian_papers.data.base import ONE_FEATURE
+from hessian_papers.data.tools.pairs import inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies import spectra
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.scalar.learning_phases.heads import train_heads
 from hessian_papers.studies.training import numeric_spectrum, require_dense
 from hessian_spectra import closed_form as cf
-from hessian_spectra.files import Arrays
 from hessian_spectra.models import TwoLayerLinear
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require
@@ -93,7 +93,7 @@ def _uniform(bounds: list[float], count: int, draws: torch.Generator) -> Tensor:
     return bounds[0] + (bounds[1] - bounds[0]) * unit
 
 
-def instances(config: Config, data: Arrays) -> Instances:
+def instances(config: Config, data: xr.Dataset) -> Instances:
     """Networks in all phases, for positive, negative and vanishing solutions.
 
     Targets are θ* x plus the part of the data set's targets that no linear function of x explains,
@@ -103,7 +103,7 @@ def instances(config: Config, data: Arrays) -> Instances:
     Raises:
         ValueError: the data set has more than one feature.
     """
-    x, y = torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
+    x, y = inputs_and_targets(data)
     require(x.ndim == 1, "data", "a data set with one feature per sample", config.data)
     unexplained = y - x * torch.dot(x, y) / torch.dot(x, x)
     total = 2 * config.instances + config.without_signal
@@ -160,7 +160,7 @@ def heads(config: Config, second_moment: float) -> xr.Dataset:
     return assembled(parts, VARIABLES, ["head_scale"])
 
 
-def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The outlier pair, the trace and the phase of every network, and the heads in training."""
     drawn = instances(config, samples)
     rows = [
@@ -184,7 +184,7 @@ def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     return data_set(arrays, VARIABLES).merge(heads(config, float(second_moment)))
 
 
-def numerics(config: Config, samples: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The spectra of the automatically differentiated Hessians of the same networks."""
     drawn = instances(config, samples)
     rows = [

@@ -1,6 +1,5 @@
 """A multi-input linear network trained on correlated data (singh2026cracking, Corollary B.1)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,9 +8,10 @@ import xarray as xr
 from torch import Tensor
 
 from hessian_papers.data.base import SEVERAL_FEATURES, Form
+from hessian_papers.data.tools.pairs import VECTORS, inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.studies import spectra, trainings
-from hessian_papers.studies.scalar.recorded import State, states_of_training
+from hessian_papers.studies.scalar.recorded import states
 from hessian_papers.studies.training import (
     HiddenLayerConfig,
     curvature_shown,
@@ -20,7 +20,7 @@ from hessian_papers.studies.training import (
     require_dense,
 )
 from hessian_papers.training import gradient_descent
-from hessian_papers.work import KEEPS_NOTHING, TrainingRun
+from hessian_papers.work import TrainingRun, alone
 from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, MultiInputLinear
@@ -40,12 +40,11 @@ class Config(HiddenLayerConfig):
         require_dense(2 * self.width * form.shape[1], "width")
 
 
-def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arrays:
+def _train(config: Config, data: Arrays, run: TrainingRun) -> Arrays:
     """Gradient descent on the half mean squared error.
 
     Returns:
-        ``x`` (n, D), ``y`` (n,), ``step`` (r,), ``loss`` (r,), ``v`` and ``w`` (r, D, m), and
-        ``diverged_at`` (-1 for never).
+        What :data:`TRAINED` declares.
 
     Raises:
         ValueError: the data set has a single feature without an axis of its own.
@@ -82,22 +81,21 @@ VARIABLES: Variables = {
     "inputs": Variable("", "number of inputs D"),
 }
 
+TRAINED: Variables = {
+    **VECTORS,
+    **trainings.variables(""),
+    "v": Variable("step feature unit", "weights of the first layer"),
+    "w": Variable("step feature unit", "weights of the second layer"),
+}
 
-def _samples(networks: Arrays) -> tuple[Tensor, Tensor]:
-    return torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+train = alone(_train, TRAINED)
 
 
-def _steps(networks: Arrays) -> Iterator[State]:
-    return states_of_training(
-        {}, {name: array for name, array in networks.items() if name not in "xy"}
-    )
-
-
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """All eigenvalues at each recorded step, for the correlated inputs and as if they were not."""
-    x, y = _samples(networks)
+    x, y = inputs_and_targets(networks)
     parts = []
-    for state in _steps(networks):
+    for state in states(networks):
         spectrum = cf.multi_input(state.w, state.v, x, y).arrays()
         coordinates = [
             cf.two_layer_linear(w, v, each, y).eigenvalues
@@ -112,12 +110,13 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     return assembled(parts, VARIABLES, ["step"])
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """The spectrum of the automatically differentiated Hessian at some of the recorded steps."""
+    x, y = inputs_and_targets(networks)
     parts = []
-    for state in _steps(networks):
+    for state in states(networks):
         parts.append({**state.labels})
         if state.place % config.numeric_every == 0:
             model = MultiInputLinear(state.v, state.w)
-            parts[-1]["numerical"] = numeric_spectrum(model, *_samples(networks))
+            parts[-1]["numerical"] = numeric_spectrum(model, x, y)
     return assembled(parts, VARIABLES, ["step"])

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast, Different, Once, Scale
 from hessian_papers.data.base import ONE_FEATURE
+from hessian_papers.data.tools.pairs import SCALARS, inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.studies import spectra, trainings
 from hessian_papers.studies.scalar.outlier_pair.many import ENDS, small_outlier
-from hessian_papers.studies.scalar.recorded import State, states_of_trainings
+from hessian_papers.studies.scalar.recorded import State, recorded_trainings, states
 from hessian_papers.studies.training import (
     HiddenLayerConfig,
     curvature_shown,
@@ -22,7 +23,7 @@ from hessian_papers.studies.training import (
     recorded,
 )
 from hessian_papers.training import descend, follow, stochastic_gradient_descent
-from hessian_papers.work import KEEPS_NOTHING, TrainingRun
+from hessian_papers.work import TrainingRun, alone
 from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear, TwoLayerReLU
@@ -111,13 +112,11 @@ class Config(HiddenLayerConfig):
         return runs
 
 
-def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arrays:
+def _train(config: Config, data: Arrays, run: TrainingRun) -> Arrays:
     """Gradient descent on the half mean squared error, all runs side by side.
 
     Returns:
-        ``x``, ``y``, the names of the ``runs``, and for each ``<run>/step`` (r,), ``loss`` (r,),
-        ``v`` and ``w`` (r, m), ``learning_rate``, ``momentum``, ``diverged_at`` (-1 for never), and
-        ``emptied_at`` if that happened, see :func:`_before_empty`.
+        What :data:`TRAINED` declares; of ``emptied_at`` see :func:`_before_empty`.
 
     Raises:
         ValueError: the data set has more than one feature, or none with x > 0 for a ReLU network,
@@ -142,14 +141,14 @@ def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arr
             record_every=config.record_every,
         )
         shown[name] = curvature_shown(SPECTRA[variant.network], x, y, config.steps)
-    arrays: Arrays = {"x": data["x"], "y": data["y"], "runs": np.array(list(descents))}
+    trained: dict[str, Arrays] = {}
     for name, trajectory in follow(descents, run.log, shown).items():
-        variant, kept = config.runs()[name], recorded(trajectory)
+        variant, kept = config.runs()[name], recorded(trajectory) | {"emptied_at": np.array(-1)}
         if variant.network == "relu":
             kept = _before_empty(kept)
         kept |= {key: np.array(getattr(variant, key)) for key in ("learning_rate", "momentum")}
-        arrays |= {f"{name}/{key}": array for key, array in kept.items()}
-    return arrays
+        trained[name] = kept
+    return {"x": data["x"], "y": data["y"], **recorded_trainings("run", trained, TRAINED)}
 
 
 def _before_empty(kept: Arrays) -> Arrays:
@@ -193,20 +192,30 @@ VARIABLES: Variables = {
     "high_crossings": Variable("high_momentum high_setting seed", "changes of the sign of λ₂"),
 }
 
+_OF_A_TRAINING = ("run", "learning_rate", "momentum", "emptied_at")
+TRAINED: Variables = {
+    **SCALARS,
+    **trainings.variables("run"),
+    **{name: VARIABLES[name] for name in _OF_A_TRAINING},
+    "v": Variable("run step unit", "weights of the first layer"),
+    "w": Variable("run step unit", "weights of the second layer"),
+}
 
-def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
+train = alone(_train, TRAINED)
+
+
+def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """All eigenvalues at each recorded step, and the outlier pair among them.
 
     For the ReLU network the pair, and the quantities that go with it, are those of the positive
     cell (inputs x > 0, hidden units with v_j > 0), each moment a mean over all n samples. Of many
     other initial weights, how the small outlier ends.
     """
-    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
-    common = {"layer": np.array(["v", "w"]), "emptied_at": np.array(-1)}
-    common |= _over_seeds(config, x, y)
+    x, y = inputs_and_targets(networks)
+    common = {"layer": np.array(["v", "w"]), **_over_seeds(config, x, y)}
     parts = [
         common | state.labels | state.facts | _at_step(_network(config, state), state, x, y)
-        for state in states_of_trainings(networks, "run", networks["runs"].tolist())
+        for state in states(networks, "run")
     ]
     return assembled(parts, VARIABLES, ("run", "step"))
 
@@ -272,11 +281,11 @@ def _at_step(network: str, state: State, x: Tensor, y: Tensor) -> Arrays:
     }
 
 
-def numerics(config: Config, networks: Arrays) -> xr.Dataset:
+def numerics(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """The spectrum of the automatically differentiated Hessian at some of the recorded steps."""
-    x, y = torch.from_numpy(networks["x"]), torch.from_numpy(networks["y"])
+    x, y = inputs_and_targets(networks)
     parts = []
-    for state in states_of_trainings(networks, "run", networks["runs"].tolist()):
+    for state in states(networks, "run"):
         chosen = state.place < DENSE_START or state.place % config.numeric_every == 0
         model = NETWORKS[_network(config, state)](state.v, state.w)
         spectrum = {"numerical": numeric_spectrum(model, x, y)} if chosen else {}

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from hessian_papers.constraints import Count, Scale
 from hessian_papers.data.base import ONE_FEATURE
+from hessian_papers.data.tools.pairs import inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.models import standard_parametrisation
 from hessian_papers.studies import spectra
@@ -20,7 +21,6 @@ from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.training import require_dense
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
-from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, TwoLayerReLU
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
@@ -60,11 +60,6 @@ def _weights(config: Config) -> tuple[Tensor, Tensor]:
     return sign * v.abs(), w
 
 
-def _data(samples: Arrays) -> tuple[Tensor, Tensor]:
-    x, y = (torch.as_tensor(samples[name], dtype=torch.float64) for name in ("x", "y"))
-    return x, y
-
-
 _MASS = "share of the eigenvector's squared norm on the parameters of the units with v_j > 0"
 # Which leaves the averages over a cell as they are and changes its share of the points.
 _DOUBLED = "after every point with x < 0 was taken twice"
@@ -81,10 +76,10 @@ VARIABLES: Variables = {
 }
 
 
-def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """All eigenvalues by Theorem 3.4 of singh2026cracking, and what is known of the cells."""
     v, w = _weights(config)
-    x, y = _data(samples)
+    x, y = inputs_and_targets(samples)
     arrays = cf.two_layer_relu(w, v, x, y).arrays()
     known = {
         "exact": arrays.pop("eigenvalues"),
@@ -95,10 +90,10 @@ def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
     return data_set(arrays | known, VARIABLES)
 
 
-def numerics(config: Config, samples: Arrays) -> xr.Dataset:
+def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The spectra from exact products with the loss, which know nothing of cells."""
     v, w = _weights(config)
-    x, y = _data(samples)
+    x, y = inputs_and_targets(samples)
     model = TwoLayerReLU(v=v, w=w)
     positive = torch.cat([v > 0, v > 0]).numpy()
     copies = torch.where(x < 0, 2, 1)
