@@ -9,6 +9,7 @@ they are read: they agree on the names and the labels of the dimensions that the
 import hashlib
 import io
 import itertools
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,8 +34,11 @@ xr.set_options(use_new_combine_kwarg_defaults=True)
 WHOLE = "data.nc"
 # The attribute of a file that its content is held against.
 CHECKSUM = "sha256"
-# Variables of at least so many bytes are compressed: of a smaller one the index takes more.
-LARGE = 4096
+# Variables of at least so many bytes are compressed, of a smaller one the index takes more; but for
+# numbers of which so much would be left, such as weights: to read them takes several times as long.
+LARGE, WORTHWHILE = 4096, 0.8
+# The part of a variable by which that is decided, in bytes.
+TRIED = 2**20
 # Between the name of an item's own variable, or dimension, and the item's label.
 OF = ":"
 # Strings are compressed as letters of one byte alone.
@@ -224,12 +228,22 @@ def content(data: xr.Dataset) -> bytes:
     encoding: dict[Any, Any] = {
         name: {"zlib": True} | (TEXT if values.dtype.kind == "U" else {"shuffle": True})
         for name, values in data.variables.items()
-        if values.nbytes >= LARGE
+        if values.nbytes >= LARGE and _shrinks(values.values)
     }
     # Of one that was read nothing is left of the order and the way in which it was written.
     plain = xr.Dataset({name: data[name].variable for name in sorted(data.variables, key=str)})
     plain = plain.drop_encoding().assign_attrs({CHECKSUM: _checksum(plain)})
     return bytes(plain.to_netcdf(None, engine="h5netcdf", encoding=encoding))
+
+
+def _shrinks(values: np.ndarray) -> bool:
+    """Whether compression makes a variable smaller by enough to be worth the time of reading."""
+    if values.dtype.kind == "U":
+        return True
+    numbers = values.ravel()[: TRIED // values.itemsize]
+    # As HDF5 shuffles it: the first bytes of all numbers, then the second ones.
+    shuffled = numbers.view(np.uint8).reshape(-1, values.itemsize).T.tobytes()
+    return len(zlib.compress(shuffled, 1)) < WORTHWHILE * len(shuffled)
 
 
 def _checksum(data: xr.Dataset) -> str:
@@ -285,8 +299,9 @@ def _variables(file: h5py.File) -> Iterator[tuple[str, xr.Variable]]:
     In a fraction of the time of xarray's own reader, which looks up each dimension again and again.
     """
     # HDF5 would search the whole file for the name of what a variable refers to as its dimension.
-    names = {h5py.h5o.get_info(entry.id).addr: name for name, entry in file.items()}
-    for name, entry in file.items():
+    entries = dict(file.items())
+    names = {h5py.h5o.get_info(entry.id).addr: name for name, entry in entries.items()}
+    for name, entry in entries.items():
         attributes = {key: entry.attrs[key] for key in entry.attrs if key not in _OF_THE_FILE}
         if entry.attrs.get("NAME", b"").startswith(_DIMENSION_ALONE):
             continue

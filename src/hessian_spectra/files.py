@@ -1,4 +1,7 @@
-"""How arrays and records are written and read: npz and JSON, byte-stable and never half-written."""
+"""How arrays and records are written and read: npz and JSON, byte-stable and never half-written.
+
+An npz file holds what the code that wrote it reads again, such as the state of a training.
+"""
 
 import contextlib
 import hashlib
@@ -77,8 +80,8 @@ def write_bytes(path: Path, content: bytes) -> None:
             partial.unlink()
 
 
-def archive(arrays: Mapping[str, Any]) -> bytes:
-    """Named arrays as the content of an ``.npz`` file; equal arrays give equal bytes.
+def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write named arrays to an ``.npz`` file; equal arrays give equal bytes.
 
     Raises:
         TypeError: an entry is not an array of numbers, booleans or strings.
@@ -93,16 +96,7 @@ def archive(arrays: Mapping[str, Any]) -> bytes:
         plain[name] = array
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **plain)
-    return buffer.getvalue()
-
-
-def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write named arrays to an ``.npz`` file, as :func:`archive` makes it.
-
-    Raises:
-        TypeError: see :func:`archive`.
-    """
-    write_bytes(path, archive(arrays))
+    write_bytes(path, buffer.getvalue())
 
 
 def _arrays_of(file: BinaryIO) -> Arrays:

@@ -8,7 +8,17 @@ import pytest
 import xarray as xr
 
 from hessian_papers import labelled
-from hessian_papers.labelled import LEFT_OUT, Variable, assembled, data_set, joined, of_kind
+from hessian_papers.labelled import (
+    LEFT_OUT,
+    Variable,
+    arrays_of,
+    assembled,
+    data_set,
+    items_of,
+    joined,
+    of_kind,
+    side_by_side,
+)
 from hessian_spectra.files import DamagedFileError, MissingResultError
 
 VARIABLES = {
@@ -186,6 +196,59 @@ def test_items_are_put_together_by_their_labels():
         pytest.approx(np.nan, nan_ok=True),
     ]
     assert loss.sel(network="bb").count("step").values.tolist() == [0, 1]
+
+
+SETS = {
+    "source": Variable("source", "name of a set"),
+    "drawn": Variable("source", "whether it was drawn"),
+    "images": Variable("image row", "grey values"),
+    "labels": Variable("image", "class of an image"),
+    "image": Variable("image", "number of an image"),
+}
+
+
+# Of one item alone there is no dimension of items.
+OF_ONE = {name: SETS[name]._replace(dims="") for name in ("source", "drawn")}
+
+
+def image_set(name, count, rows):
+    return {
+        "source": np.array(name),
+        "drawn": np.array(count > 2),
+        "images": np.arange(count * rows, dtype=np.uint8).reshape(count, rows),
+        "labels": np.arange(count),
+        "image": np.arange(count) + 7,
+    }
+
+
+def test_items_of_different_sizes_stand_side_by_side_and_come_apart_as_they_were(tmp_path):
+    """Whatever they are called, and with what others lack."""
+    rows = [image_set("my leaves", 3, 2), image_set("leaves:my leaves", 2, 5)]
+    del rows[1]["labels"]
+    together = side_by_side(rows, SETS, "source")
+    assert together.sizes["row:my leaves"] == 2
+    assert together["images:my leaves"].attrs == {"long_name": "grey values"}
+    labelled.write(tmp_path / "a.nc", together)
+    items = items_of(labelled.read(tmp_path / "a.nc"), "source")
+    assert [*items] == ["my leaves", "leaves:my leaves"]
+    for row, item in zip(rows, items.values(), strict=True):
+        assert item.identical(data_set(row, {**SETS, **OF_ONE}))
+        assert {*arrays_of(item)} == {*row}
+        assert (item["images"].dtype, item["drawn"].dtype) == (np.uint8, bool)
+
+
+def test_what_is_not_declared_of_an_item_is_refused():
+    with pytest.raises(ValueError, match="variables width: expected those that are declared"):
+        side_by_side([image_set("a", 1, 1) | {"width": np.array(3)}], SETS, "source")
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_random_numbers_are_not_compressed_and_what_repeats_is(kind):
+    numbers = np.random.default_rng(0).standard_normal((2, 2, 4000)).astype(kind)
+    repeated = np.zeros_like(numbers)
+    for values, compressed in ((numbers, False), (repeated, True)):
+        content = labelled.content(data_set({"loss": values}, VARIABLES))
+        assert (len(content) < 0.8 * values.nbytes) == compressed
 
 
 def test_entries_of_a_kind_are_as_many_everywhere():
