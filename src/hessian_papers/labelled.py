@@ -104,7 +104,8 @@ def data_set(arrays: Mapping[str, Any], variables: Variables) -> xr.Dataset:
 
 
 def _entry(name: str, array: Any, variable: Variable) -> xr.Variable:
-    values, dims = np.asarray(array), variable.dims.split()
+    # In the order of a file's: the last bits of sums may depend on where the numbers lie.
+    values, dims = np.asarray(array, order="C"), variable.dims.split()
     if values.dtype.kind not in "biufU":
         expected = "numbers, booleans or strings"
         raise ValueError(f"variable {name!r}: expected {expected}, got dtype {values.dtype}")
@@ -302,9 +303,9 @@ def _variables(file: h5py.File) -> Iterator[tuple[str, xr.Variable]]:
     entries = dict(file.items())
     names = {h5py.h5o.get_info(entry.id).addr: name for name, entry in entries.items()}
     for name, entry in entries.items():
-        attributes = {key: entry.attrs[key] for key in entry.attrs if key not in _OF_THE_FILE}
         if entry.attrs.get("NAME", b"").startswith(_DIMENSION_ALONE):
             continue
+        attributes = {key: entry.attrs[key] for key in entry.attrs if key not in _OF_THE_FILE}
         if "DIMENSION_LIST" in entry.attrs:
             scales = [h5py.h5r.dereference(to, file.id) for (to,) in entry.attrs["DIMENSION_LIST"]]
             dims = [names[h5py.h5o.get_info(scale).addr] for scale in scales]

@@ -68,6 +68,11 @@ def test_a_file_comes_back_as_it_was_written(tmp_path):
     assert labelled.content(data) == labelled.content(sample())
 
 
+def test_numbers_lie_in_memory_as_they_will_when_they_are_read():
+    data = data_set({"converged": np.zeros((3, 2), dtype=bool).T}, VARIABLES)
+    assert data["converged"].values.flags.c_contiguous
+
+
 def test_the_bytes_are_the_same_in_every_process_and_in_any_order_of_variables():
     runs = [
         subprocess.run([sys.executable, "-c", MAKE], capture_output=True, text=True, check=True)
