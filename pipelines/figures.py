@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing.forest import Block, Row, forest
+from hessian_papers.drawing.record import CONTROLS
 from hessian_papers.drawing.save import save
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.divergence import left_out
@@ -40,6 +41,17 @@ def painted(module: ModuleType, data: Any) -> tuple[Figure, str]:
     return figure, caption if DIVERGED in caption else f"{caption} {note}".strip()
 
 
+def controls(module: ModuleType, data: Any) -> tuple[Figure, str] | None:
+    """A figure's second picture and its caption; ``None`` where it has none, or nothing to show."""
+    if not hasattr(module, CONTROLS):
+        return None
+    try:
+        figure, caption = getattr(module, CONTROLS)(data)
+    except NothingToMeasure:
+        return None
+    return figure, caption
+
+
 def stated(run: Measured) -> tuple[Figure, str]:
     """The picture of the statements that are measured on a run, and its caption."""
     headings: dict[str, Heading] = {}
@@ -55,18 +67,20 @@ def stated(run: Measured) -> tuple[Figure, str]:
     return forest(blocks), STATEMENTS
 
 
+def _drawn(item: chain.Drawing) -> tuple[Figure, str, tuple[Figure, str] | None]:
+    """The picture of a run, its caption, and the second picture if there is one."""
+    if item.module is None:
+        return *stated(item.run), None
+    data = data_of(item.run)
+    return *painted(item.module, data), controls(item.module, data)
+
+
 def figures(context: Context) -> None:
     """Write ``reports/figures/<paper>/<study>.png`` and the folder ``<study>`` beside it."""
     # All of them are drawn before one is written.
-    drawings = [
-        (
-            item.origin,
-            *(painted(item.module, data_of(item.run)) if item.module else stated(item.run)),
-        )
-        for item in chain.drawn(context)
-    ]
-    for origin, figure, caption in drawings:
-        save(figure, caption, origin, context.reports / "figures")
+    drawings = [(item.origin, *_drawn(item)) for item in chain.drawn(context)]
+    for origin, figure, caption, second in drawings:
+        save(figure, caption, origin, context.reports / "figures", second)
     if not context.locked:
         paper = drawings[0][0].config["paper"]
         print(f"wrote {context.reports / 'figures' / paper / context.name}.png")

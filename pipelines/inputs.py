@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.data.base import Storage
+from hessian_papers.ledger.leads import require_lead
 from hessian_papers.provenance import code_of, digest_of, root_of, versions
 from hessian_spectra.files import read_json, write_json
 from hessian_spectra.validation import require
 from pipelines import recorded
 from pipelines.departures import departures, published
 from pipelines.files import digests as file_digests
+from pipelines.messages import CONF
 from pipelines.schema import figure_of, kinds
 from pipelines.yaml_files import read_yaml
 
@@ -115,6 +117,24 @@ def findings() -> dict[str, Any]:
     return dict(file)
 
 
+@cache
+def leads(paper: str = "*") -> dict[str, dict[str, Any]]:
+    """The sentences that stand over figures, by study, as ``conf/studies`` has them.
+
+    Args:
+        paper: the key of a paper, for its studies alone.
+
+    Raises:
+        ValueError: one is not what it should be; the message is one line that names the file.
+    """
+    files = sorted((CONF / "studies").glob(f"{paper}/*.yaml"))
+    entries = {file.stem: read_yaml(file).get("lead") for file in files}
+    for name, entry in entries.items():
+        if entry is not None:
+            require_lead(entry, f"{name}.yaml, lead")
+    return {name: entry for name, entry in entries.items() if entry is not None}
+
+
 def durations() -> dict[str, Any]:
     """How long it took to make each figure, and on which ``processor``, if that is known."""
     if not DURATIONS.is_file():
@@ -209,17 +229,18 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         read = {"settings": {"studies": chosen, "artifacts": artifacts}}
         claims = made_by([CLAIMS], [*sorted(measured), *ledger]) | read
         yield CLAIMS, paper, claims | {"about": {name: digests[name] for name in chosen}}
-        shown = {"settings": {"durations": durations()}}
+        shown = {"settings": {"durations": durations(), "leads": leads(paper)}}
         yield REPORT, paper, made_by([REPORT], ["report"]) | shown
     whole = made_by(["ledger"], ledger) | {"settings": {"papers": [*papers]}}
     damage = {name: {"damaged": item["damaged"]} for name, item in digests.items()}
     yield "ledger", None, whole | {"about": damage}
-    sentences = {"findings": findings(), "durations": durations()}
+    sentences = {"findings": findings(), "durations": durations(), "leads": leads()}
     # Without DVC it draws and measures as well.
     drawing = ["drawing.forest", "drawing.save", "ledger.evaluation"]
     page = made_by(["page", *ENTRIES[DRAWS]], ["report", *drawing])
     yield "page", None, page | {"settings": sentences}
     shown = settings("data", "networks", "scale", "studies", "tracking")
+    shown["leads"] = leads()
     yield "dashboard", None, made_by(["dashboard"], ["tracking"]) | {"settings": shown}
     yield "check", None, made_by(["check"], ["ledger.evaluation"]) | {"settings": {}}
 

@@ -224,8 +224,9 @@ GROUPS = {
 }
 
 
-# What an entry has beside its settings: values from which the scale chooses, and the paper's own.
-NO_SETTINGS = ("by_scale", "published")
+# What an entry has beside its settings: values from which the scale chooses, the paper's own, and
+# the sentence that stands over a study's figure.
+NO_SETTINGS = ("by_scale", "published", "lead")
 
 
 def at_scale(config: DictConfig) -> DictConfig:

@@ -42,6 +42,13 @@ DEPARTS = {
     "paper": {"sizes": [[1, 2], [1, 2, 3]]},
 }
 
+# A sentence that stands over a figure: today's run of the study has a case that holds, and its
+# recorded one as well; and one over a figure whose statement does not hold.
+LEADS = {
+    RECORDED: {"sentence": "Made-up lead with σ² ≤ 4.", "rests_on": ["sample-5"]},
+    "closed2024-fig1": {"sentence": "This is not so.", "rests_on": ["sample-18"]},
+}
+
 # Text that would break a page or a script that does not escape it.
 AWKWARD = "a < b && \"c\" > 'd' </script><img src=x onerror=alert(1)> ‖w‖²"
 
@@ -186,7 +193,12 @@ def _save(study: str, scale: str, reports: Path) -> None:
         departs=DEPARTS[scale] if study == RECORDED else {},
         recorded=recorded,
     )
-    save(figure, caption, origin, reports / "figures")
+    controls = None
+    if study == RECORDED:
+        second, axes = style.panels()
+        axes.plot(values["x"], values["x"] ** 2)
+        controls = second, f"Made-up errors of {study}."
+    save(figure, caption, origin, reports / "figures", controls)
 
 
 def _write(path: Path, values: dict[str, np.ndarray]) -> None:

@@ -30,7 +30,7 @@ from hessian_papers.results import SIDES
 from hessian_spectra.files import digest
 from hessian_spectra.validation import require
 from pipelines import schema
-from pipelines.figures import painted
+from pipelines.figures import controls, painted
 from tests.pipelines.marks import undrawn
 from tests.pipelines.workspace import ROOT
 
@@ -436,18 +436,21 @@ class Sampler:
         if module is None:
             return
         try:
-            figure, caption = painted(module, data)
-            figure.set_layout_engine("none")  # it takes half of the time
-            figure.draw_without_rendering()
-            texts = [text.get_text() for text in figure.findobj(Text)]
+            pictures = [painted(module, data)]
+            second = controls(module, data)
+            pictures += [] if second is None else [second]
+            for figure, _ in pictures:
+                figure.set_layout_engine("none")  # it takes half of the time
+                figure.draw_without_rendering()
         except Exception as error:
             yield _problem("figure", error)
             return
-        for word in undrawn(figure, caption):
-            yield f"figure: the caption names what is not drawn, {word!r}"
-        for text in [*texts, caption]:
-            if re.search(r"\b(nan|inf)\b", text) or OPEN.search(text):
-                yield f"figure: a text without its number: {text!r}"
+        for figure, caption in pictures:
+            for word in undrawn(figure, caption):
+                yield f"figure: the caption names what is not drawn, {word!r}"
+            for text in [*(text.get_text() for text in figure.findobj(Text)), caption]:
+                if re.search(r"\b(nan|inf)\b", text) or OPEN.search(text):
+                    yield f"figure: a text without its number: {text!r}"
 
     def _claims(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
         statements = self._module(entries, "claims").statements

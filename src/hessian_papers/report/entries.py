@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hessian_papers.drawing.record import FigureRecord
+from hessian_papers.drawing.record import FigureRecord, Picture
+from hessian_papers.ledger.leads import Leads, lead
 from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.papers import Paper, paper, reading_order
 from hessian_papers.report.commands import Command, commands
@@ -38,6 +39,7 @@ class ShownRun:
     key: str
     figure: FigureRecord
     files: Sequence[Link]
+    lead: str
 
     @property
     def name(self) -> str:
@@ -165,9 +167,9 @@ def anchor(kind: str, name: str) -> str:
     return f"{kind}-" + "".join(safe(character) for character in name)
 
 
-def data_uri(figure: FigureRecord) -> str:
+def data_uri(picture: FigureRecord | Picture) -> str:
     """The picture itself in place of its address."""
-    return "data:image/png;base64," + base64.b64encode(figure.png).decode("ascii")
+    return "data:image/png;base64," + base64.b64encode(picture.png).decode("ascii")
 
 
 def _links(*paths: str) -> list[Link]:
@@ -185,17 +187,19 @@ def _code(figure: FigureRecord) -> list[Link]:
     )
 
 
-def _run(key: str, figure: FigureRecord, reports: Path) -> ShownRun:
+def _run(key: str, figure: FigureRecord, reports: Path, sentence: str) -> ShownRun:
     """A run with its arrays, its facts if it is a recorded one, and the picture for print."""
     recorded = key == "recorded"
     folder = f"reports/evidence/{figure.study}" if recorded else f"results/{figure.study}"
     names = [*figure.arrays] + ["facts.json"] * recorded
     links = _links(*(f"{folder}/{name}" for name in names))
-    for file in (figure.image, figure.pdf):
+    seconds = [] if figure.controls is None else [figure.controls.image]
+    for file in (figure.image, figure.pdf, *seconds):
         if file.is_file():
             path = file.relative_to(reports).as_posix()
-            links.append(Link(file.suffix[1:].upper(), f"reports/{path}", path))
-    return ShownRun(key, figure, links)
+            name = "controls" if file in seconds else file.suffix[1:].upper()
+            links.append(Link(name, f"reports/{path}", path))
+    return ShownRun(key, figure, links, sentence)
 
 
 def _entry(
@@ -203,10 +207,12 @@ def _entry(
     statements: Sequence[StatementRecord],
     reports: Path,
     durations: Mapping[str, Any],
+    leads: Leads,
 ) -> Entry:
-    runs = [_run("today", figure, reports)]
+    said = [lead(leads, statements, figure.study, recorded=recorded) for recorded in (False, True)]
+    runs = [_run("today", figure, reports, said[0])]
     if figure.recorded is not None:
-        runs.insert(0, _run("recorded", figure.recorded, reports))
+        runs.insert(0, _run("recorded", figure.recorded, reports, said[1]))
     own = _shown(statements, {figure.study})
     return Entry(figure, runs, _code(figure), own, commands(figure, durations))
 
@@ -225,6 +231,7 @@ def sections(
     statements: Sequence[StatementRecord],
     reports: Path,
     durations: Mapping[str, Any],
+    leads: Leads,
 ) -> list[Section]:
     """The papers in reading order, each with its figures.
 
@@ -233,13 +240,14 @@ def sections(
         statements: the ledger.
         reports: the folder of the page, which its links start from.
         durations: how long figures took, see :func:`commands`.
+        leads: the sentences that stand over figures, by study.
     """
     parts = []
     drawn = {figure.study for figure in figures}
     papers = {figure.paper for figure in figures} | {s.paper for s in statements}
     for key in sorted(papers, key=reading_order):
         of_paper = [figure for figure in figures if figure.paper == key]
-        own = [_entry(figure, statements, reports, durations) for figure in of_paper]
+        own = [_entry(figure, statements, reports, durations, leads) for figure in of_paper]
         said = [statement for statement in statements if statement.paper == key]
         undrawn = {case.study for statement in said for case in statement.cases} - drawn
         parts.append(Section(key, own, _shown(said, undrawn)))

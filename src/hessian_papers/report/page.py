@@ -4,12 +4,14 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hessian_papers.drawing.record import FigureRecord, read_figures
+from hessian_papers.drawing.record import FigureRecord, Picture, read_figures
+from hessian_papers.ledger.leads import Leads
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.ledger.totals import by_paper_and_book, counts
 from hessian_papers.ledger.verdicts import BOOK_NAMES, VERDICTS
@@ -108,6 +110,7 @@ def build(
     findings: Sequence[Finding] = (),
     durations: Mapping[str, Any] | None = None,
     *,
+    leads: Leads = MappingProxyType({}),
     embedded: bool = False,
     paper: str = "",
     ledger: Path | None = None,
@@ -121,6 +124,7 @@ def build(
             its pictures and links are relative to it.
         findings: the sentences that it opens with.
         durations: how long figures took: ``seconds`` by study, and the ``processor``.
+        leads: the sentences that stand over figures, by study.
         embedded: whether the pictures are part of the document, which then needs no other file and
             links none.
         paper: the key of a paper, for a page of its figures alone.
@@ -138,10 +142,10 @@ def build(
         ledger or reports, f"dvc repro {f'claims@{paper}' if paper else 'ledger'}"
     )
 
-    def picture(figure: FigureRecord) -> str:
-        return data_uri(figure) if embedded else figure.image.relative_to(reports).as_posix()
+    def picture(shown: FigureRecord | Picture) -> str:
+        return data_uri(shown) if embedded else shown.image.relative_to(reports).as_posix()
 
-    papers = sections(figures, statements, reports, durations or {})
+    papers = sections(figures, statements, reports, durations or {}, leads)
     page = _environment().get_template(_TEMPLATES[0])
     return page.render(
         choices=_choices(),

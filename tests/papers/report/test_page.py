@@ -80,7 +80,7 @@ def test_links_lead_to_something(page: Reader, sample_root: Path) -> None:
     assert all(link.is_file() for link in made)
     runs = len(sample_reports.STUDIES) + 1
     names = Counter(link.suffix for link in made)
-    assert names[".png"] == names[".pdf"] == runs, "one figure has a recorded run"
+    assert names[".png"] - 2 == names[".pdf"] == runs, "one figure has a recorded run, and controls"
     assert names[".nc"] == runs
     assert names[".json"] == 1, "the facts of that run"
     assert len(outside) - len(made) == 5 * len(sample_reports.STUDIES)
@@ -109,7 +109,7 @@ def test_every_figure_is_a_file_beside_the_page_loaded_when_seen(
     shown = [a for a in page.all("img") if "src" in a]
     files = {path.relative_to(reports).as_posix() for path in reports.rglob("*.png")}
     assert {a["src"] for a in shown} == files
-    assert len(files) == len(shown) == len(sample_reports.STUDIES) + 1
+    assert len(files) == len(shown) == len(sample_reports.STUDIES) + 3
     for attributes in shown:
         assert attributes["alt"]
         assert attributes["loading"] == "lazy"
@@ -124,6 +124,22 @@ def test_a_command_says_how_long_it_takes_where_that_is_known(sample_root: Path)
     assert text.count("with all that it is made from") == len(sample_reports.STUDIES)
     assert text.count(said) == 1
     assert said in figure(text, "poster-pair")
+
+
+def test_a_lead_sentence_is_said_where_its_statement_holds(sample_root: Path) -> None:
+    text = build(sample_root / "reports", leads=sample_reports.LEADS)
+    shown = figure(text, sample_reports.RECORDED)
+    assert shown.count('<strong class="lead">Made-up lead') == 2
+    assert "This is not so" not in text
+
+
+def test_errors_and_controls_are_a_second_picture(sample_root: Path) -> None:
+    text = build(sample_root / "reports")
+    shown = figure(text, sample_reports.RECORDED)
+    assert text.count("<summary>Errors and controls</summary>") == 2
+    for name in ("controls.png", "controls-recorded.png"):
+        assert shown.count(f'/{sample_reports.RECORDED}/{name}"') == 2  # the picture, and its link
+    assert "Made-up errors of cracking-fig7." in shown
 
 
 def test_a_single_file_holds_every_picture_and_links_no_file(sample_root: Path) -> None:
