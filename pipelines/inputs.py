@@ -1,4 +1,4 @@
-"""What each stage is made from: settings, code, packages and a user's own files, in one file.
+"""The inputs of each stage: settings, code, packages and a user's own files, in one file.
 
 The stage ``survey`` writes them, each time anew. Every later stage depends on its own file, and on
 the arrays that it reads. So a setting, a module, a package, a file or a recorded run that a stage
@@ -53,7 +53,7 @@ def path_of(folder: Path, name: str, only: str | None) -> Path:
 
 
 def read(folder: Path, name: str, only: str | None) -> dict[str, Any]:
-    """What a stage is made from.
+    """The inputs of a stage.
 
     Raises:
         MissingResultError: ``survey`` did not run, or knows no such item.
@@ -116,7 +116,7 @@ def findings() -> dict[str, Any]:
 
 
 def durations() -> dict[str, Any]:
-    """How long it took to make each figure, and on which ``processor``, if that is known."""
+    """The time that each figure took, and on which ``processor``, if that is known."""
     if not DURATIONS.is_file():
         return {}
     entries = read_yaml(DURATIONS)
@@ -126,7 +126,7 @@ def durations() -> dict[str, Any]:
 
 
 def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
-    """What a study's numbers are made of beside settings and our code.
+    """The sources of a study's numbers beside settings and our code.
 
     Returns:
         ``versions`` of Python and of the packages, and the digests of the user's own ``files``, if
@@ -153,7 +153,7 @@ def own_files(params: Mapping[str, Any], *sets: Mapping[str, Any]) -> dict[str, 
 
 
 def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
-    """What a figure and claims say of a study's runs besides its arrays.
+    """The facts that a figure and claims have of a study's runs besides its arrays.
 
     Returns:
         ``scale``, ``departs`` (the keys that depart from the paper's setting), ``facts`` (see

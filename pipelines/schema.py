@@ -1,4 +1,4 @@
-"""What a valid configuration is: the dataclasses that it must fit, checked before anything runs."""
+"""The schema: dataclasses that a configuration must fit, checked before anything runs."""
 
 import importlib
 import importlib.util

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class RunFile:
-    """What an offline run holds.
+    """The content of an offline run.
 
     Args:
         run_id: its id.

@@ -1,4 +1,4 @@
-"""What MAP.md says about adding is enough: a figure and a kind, in copies of the project."""
+"""MAP.md says enough about adding: a figure and a kind, in copies of the project."""
 
 import json
 import re

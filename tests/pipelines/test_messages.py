@@ -1,4 +1,4 @@
-"""What a person reads after a mistake: one line, an exit code, and nothing changed."""
+"""After a mistake a person reads one line, with an exit code, and nothing is changed."""
 
 import errno
 import os

@@ -39,7 +39,7 @@ class Workspace:
         return done
 
     def changed(self) -> str:
-        """What git sees as changed."""
+        """The changes that git sees."""
         return self.run("git", "status", "--short").stdout
 
     def outputs(self, *folders: str) -> dict[str, bytes]:
