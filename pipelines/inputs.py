@@ -19,7 +19,7 @@ from hessian_spectra.validation import require
 from pipelines import recorded
 from pipelines.departures import departures, published
 from pipelines.files import digests as file_digests
-from pipelines.schema import figure_of, kinds
+from pipelines.schema import has_figure, kinds
 from pipelines.yaml_files import read_yaml
 
 # Of a study, of networks or of a paper, below its name; else by the stage's.
@@ -71,6 +71,10 @@ def _read_by(code: Path) -> list[Path]:
     return [data for data in beside if data.name in source]
 
 
+# Stages share modules, and those share others: a process looks once.
+_code_of = cache(code_of)
+
+
 def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str, str]]:
     """The code and the packages behind some stages and modules, however indirectly imported.
 
@@ -86,7 +90,7 @@ def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str
     packages: set[str] = set()
     for name in modules:
         module = f"hessian_papers.{name}"
-        source, known = root_of(module), code_of(module)
+        source, known = root_of(module), _code_of(module)
         packages |= known.packages
         for file in (*known.files, *(data for item in known.files for data in _read_by(item))):
             files[file.relative_to(source).as_posix()] = file
@@ -199,7 +203,7 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         digests[name] = about(params, name)
         yield COMPUTES, name, made_by(computes, [f"{kind}.study"]) | own
         pictures = ["drawing.forest", "ledger.evaluation", f"{kind}.claims"]
-        drawing = [f"{kind}.figure"] if figure_of(config["kind"]) else pictures
+        drawing = [f"{kind}.figure"] if has_figure(config["kind"]) else pictures
         draws = made_by(ENTRIES[DRAWS], [*drawing, "drawing.save"])
         yield DRAWS, name, draws | own | {"about": {name: digests[name]}}
     ledger, papers = ["ledger.measured_cases", "ledger.table"], papers_of(params)
