@@ -293,7 +293,7 @@ def test_the_code_of_a_stage_is_listed(written, params):
         assert not missing, f"{path} does not list {sorted(missing)}"
 
 
-def test_the_list_of_code_names_each_file_with_its_content(written):
+def test_the_list_of_code_of_cracking_fig4_names_each_file_with_its_content(written):
     studies = "hessian_papers/studies"
     folder = f"{studies}/correlations/norm_correlation"
     listed_code = written["cracking-fig4/draws.json"]["code"]
