@@ -155,7 +155,7 @@ def compute(context: Context) -> None:
 
 
 def about_of(context: Context) -> Mapping[str, Any]:
-    """What is said of the runs of studies; without DVC of the run itself alone."""
+    """The facts of the runs of studies; without DVC of the run itself alone."""
     if not context.about:
         about = inputs.about(schema.plain(context.config), context.name)
         context.about[context.name] = about | {"recorded": None}
@@ -289,7 +289,7 @@ def _training(context: Context, name: str) -> tuple[Any, Any, Arrays]:
 
 
 def networks_of(context: Context, study: Study) -> Arrays:
-    """What a study evaluates: networks of several studies, its own, or drawn from a data set.
+    """The arrays that a study evaluates: networks of several studies, its own, or a data set.
 
     Nothing, if it has no data set either.
     """

@@ -1,4 +1,4 @@
-"""What each stage is made from: settings, code, packages and a user's own files, in one file.
+"""The inputs of each stage: settings, code, packages and a user's own files, in one file.
 
 The stage ``survey`` writes them, each time anew. Every later stage depends on its own file, and on
 the arrays that it reads. So a setting, a module, a package, a file or a recorded run that a stage
@@ -21,7 +21,7 @@ from pipelines import recorded
 from pipelines.departures import departures, published
 from pipelines.files import digests as file_digests
 from pipelines.messages import CONF
-from pipelines.schema import figure_of, kinds
+from pipelines.schema import has_figure, kinds
 from pipelines.yaml_files import read_yaml
 
 # Of a study, of networks or of a paper, below its name; else by the stage's.
@@ -55,7 +55,7 @@ def path_of(folder: Path, name: str, only: str | None) -> Path:
 
 
 def read(folder: Path, name: str, only: str | None) -> dict[str, Any]:
-    """What a stage is made from.
+    """The inputs of a stage.
 
     Raises:
         MissingResultError: ``survey`` did not run, or knows no such item.
@@ -73,6 +73,10 @@ def _read_by(code: Path) -> list[Path]:
     return [data for data in beside if data.name in source]
 
 
+# Stages share modules, and those share others: a process looks once.
+_code_of = cache(code_of)
+
+
 def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str, str]]:
     """The code and the packages behind some stages and modules, however indirectly imported.
 
@@ -88,7 +92,7 @@ def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str
     packages: set[str] = set()
     for name in modules:
         module = f"hessian_papers.{name}"
-        source, known = root_of(module), code_of(module)
+        source, known = root_of(module), _code_of(module)
         packages |= known.packages
         for file in (*known.files, *(data for item in known.files for data in _read_by(item))):
             files[file.relative_to(source).as_posix()] = file
@@ -136,7 +140,7 @@ def leads(paper: str = "*") -> dict[str, dict[str, Any]]:
 
 
 def durations() -> dict[str, Any]:
-    """How long it took to make each figure, and on which ``processor``, if that is known."""
+    """The time that each figure took, and on which ``processor``, if that is known."""
     if not DURATIONS.is_file():
         return {}
     entries = read_yaml(DURATIONS)
@@ -146,7 +150,7 @@ def durations() -> dict[str, Any]:
 
 
 def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
-    """What a study's numbers are made of beside settings and our code.
+    """The sources of a study's numbers beside settings and our code.
 
     Returns:
         ``versions`` of Python and of the packages, and the digests of the user's own ``files``, if
@@ -173,7 +177,7 @@ def own_files(params: Mapping[str, Any], *sets: Mapping[str, Any]) -> dict[str, 
 
 
 def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
-    """What a figure and claims say of a study's runs besides its arrays.
+    """The facts that a figure and claims have of a study's runs besides its arrays.
 
     Returns:
         ``scale``, ``departs`` (the keys that depart from the paper's setting), ``facts`` (see
@@ -219,7 +223,7 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         digests[name] = about(params, name)
         yield COMPUTES, name, made_by(computes, [f"{kind}.study"]) | own
         pictures = ["drawing.forest", "ledger.evaluation", f"{kind}.claims"]
-        drawing = [f"{kind}.figure"] if figure_of(config["kind"]) else pictures
+        drawing = [f"{kind}.figure"] if has_figure(config["kind"]) else pictures
         draws = made_by(ENTRIES[DRAWS], [*drawing, "drawing.save"])
         yield DRAWS, name, draws | own | {"about": {name: digests[name]}}
     ledger, papers = ["ledger.measured_cases", "ledger.table"], papers_of(params)

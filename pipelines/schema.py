@@ -1,4 +1,4 @@
-"""What a valid configuration is: the dataclasses that it must fit, checked before anything runs."""
+"""The schema: dataclasses that a configuration must fit, checked before anything runs."""
 
 import importlib
 import importlib.util
@@ -188,10 +188,14 @@ def module_of(group: str, kind: Any, path: str, part: str = "study") -> ModuleTy
     return importlib.import_module(f"hessian_papers.{known[kind]}{suffix}")
 
 
+def has_figure(kind: str) -> bool:
+    """Whether a kind reproduces a figure of a paper; nothing that draws is imported."""
+    return importlib.util.find_spec(f"hessian_papers.{kinds('studies')[kind]}.figure") is not None
+
+
 def figure_of(kind: str) -> ModuleType | None:
     """The module that draws a kind's figure; ``None`` where it reproduces no figure of a paper."""
-    name = f"hessian_papers.{kinds('studies')[kind]}.figure"
-    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+    return module_of("studies", kind, "", "figure") if has_figure(kind) else None
 
 
 def storage_of(config: DictConfig) -> Storage:

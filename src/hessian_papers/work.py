@@ -20,7 +20,7 @@ Live = Callable[[str, str, Mapping[str, Any]], AbstractContextManager[Log]]
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -34,7 +34,7 @@ def unseen(name: str, identity: str, config: Mapping[str, Any]) -> Iterator[Log]
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRun:
-    """What a training is given beside its configuration and data.
+    """The means that a training is given beside its configuration and data.
 
     Args:
         log: where it tells how it goes on.
@@ -108,7 +108,7 @@ class FanOut:
         return self.collected(config, parts)
 
     def collected(self, config: Any, parts: Sequence[Arrays]) -> Any:
-        """What ``gather`` makes of the arrays of all items; nothing of none."""
+        """The result that ``gather`` makes of the arrays of all items; nothing of none."""
         return self.gather(config, parts) if parts else {}
 
 

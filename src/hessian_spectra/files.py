@@ -1,4 +1,4 @@
-"""How arrays and records are written and read: npz and JSON, byte-stable and never half-written."""
+"""Files of arrays and records: npz and JSON, byte-stable and never half-written."""
 
 import contextlib
 import hashlib

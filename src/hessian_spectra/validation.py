@@ -1,4 +1,4 @@
-"""How a bad value of a configuration, or a package that is absent, is refused in one line."""
+"""The refusal in one line of a bad value of a configuration, or of a package that is absent."""
 
 import importlib
 import math

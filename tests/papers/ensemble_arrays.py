@@ -45,7 +45,7 @@ def product(matrices: list[np.ndarray], size: int) -> np.ndarray:
 
 
 def network(weights: list[np.ndarray], depth: int) -> dict[str, np.ndarray]:
-    """What is measured of one network, its layers padded to ``depth``."""
+    """The arrays of one network, its layers padded to ``depth``."""
     size, width, layers = weights[0].shape[1], weights[0].shape[0], len(weights)
     padding = [[np.nan] * 3] * (depth - layers)
     rest = [weights[:b] + weights[b + 1 :] for b in range(layers)]

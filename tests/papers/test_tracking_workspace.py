@@ -55,7 +55,7 @@ def expected() -> dict[str, list[str]]:
 
 
 def serialised(made: Any) -> dict[str, Any]:
-    """What `save` would send."""
+    """The data that `save` would send."""
     return json.loads(made._to_model().model_dump_json(by_alias=True, exclude_none=True))
 
 

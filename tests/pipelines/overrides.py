@@ -362,7 +362,7 @@ class Sampler:
         return caption, [case.explanation for case in cases]
 
     def run(self, study: str, settings: Sequence[str]) -> list[str]:
-        """What is wrong with a study's way from training to the ledger under some overrides.
+        """The problems on a study's way from training to the ledger under some overrides.
 
         Raises:
             Refused: the schema, or the study on meeting its data, refuses them in one line.
@@ -483,7 +483,7 @@ def _problem(step: str, error: Exception) -> str:
 
 
 def _measured(entry: Entry) -> Iterator[str]:
-    """What is wrong with the measurement of a claim: no number but says that it is one."""
+    """The problems of the measurement of a claim: no number but says that it is one."""
     for text in (entry.explanation, entry.heading.printed or ""):
         if OPEN.search(text):
             yield f"{entry.id}: a text with an open field: {text!r}"

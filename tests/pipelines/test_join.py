@@ -131,7 +131,7 @@ def test_each_study_is_one_line_of_dvc_yaml():
 
 
 def test_no_two_studies_or_networks_have_one_name(params):
-    """What they are made from, and their networks, would be one file."""
+    """Else their inputs, and their networks, would be one file."""
     assert not {*params["networks"]} & {*params["studies"]}
 
 
@@ -196,7 +196,7 @@ def test_a_study_reads_its_own_networks(params, dvc_stages):
 
 @pytest.fixture(scope="module")
 def written(params, tmp_path_factory):
-    """What `survey` writes for each stage, by the file's path."""
+    """The records that `survey` writes for each stage, by the file's path."""
     folder = tmp_path_factory.mktemp("inputs")
     inputs.write(folder, params)
     files = sorted(folder.rglob("*.json"))
@@ -293,7 +293,7 @@ def test_the_code_of_a_stage_is_listed(written, params):
         assert not missing, f"{path} does not list {sorted(missing)}"
 
 
-def test_the_list_of_code_names_each_file_with_its_content(written):
+def test_the_list_of_code_of_cracking_fig4_names_each_file_with_its_content(written):
     studies = "hessian_papers/studies"
     folder = f"{studies}/correlations/norm_correlation"
     listed_code = written["cracking-fig4/draws.json"]["code"]

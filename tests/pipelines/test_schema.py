@@ -1,4 +1,4 @@
-"""What the whole configuration is refused for before anything runs."""
+"""The whole configuration is refused before anything runs."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""How a figure is written: PNG for the page, PDF for a paper, and a record of its origin."""
+"""The files of a figure: PNG for the page, PDF for a paper, and a record of its origin."""
 
 import logging
 from collections.abc import Mapping

@@ -52,7 +52,7 @@ class LedgerError(ValueError):
 
 @dataclass(frozen=True)
 class Print:
-    """What is in print where that is wrong; the statement's own sentence is the corrected one.
+    """A print that is wrong; the statement's own sentence is the corrected one.
 
     Args:
         text: what is in print.
@@ -91,7 +91,7 @@ Place = str | Mapping[str, str] | Callable[[Study], str]
 
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """What all cases of a statement have in common.
+    """The heading that all cases of a statement have in common.
 
     Args:
         id: its name, which can be cited.
@@ -114,7 +114,7 @@ class Heading:
     printed: str | None = None
 
     def problems(self) -> list[str]:
-        """What keeps this from being a statement of the ledger, one line each."""
+        """The problems that keep this from being a statement of the ledger, one line each."""
         texts = {"id": self.id, "sentence": self.sentence}
         texts |= {f"place in {paper}": place for paper, place in self.places.items()}
         problems = [f"{name} is empty" for name, text in texts.items() if not text.strip()]
@@ -159,7 +159,7 @@ class Entry:
     explanation: str = ""
 
     def problems(self) -> list[str]:
-        """What keeps this from being an entry of the ledger, one line each."""
+        """The problems that keep this from being an entry of the ledger, one line each."""
         problems = self.heading.problems()
         if self.bound is not None:
             texts = {"source": self.bound.source, "reason": self.bound.reason}
@@ -187,7 +187,7 @@ def _filled(text: str, fields: Mapping[str, Any], study: Study) -> str:
 
 
 def _chosen(value: Any, labels: Labels) -> Any:
-    """What holds for a case, of something that may depend on it."""
+    """The value for a case, of something that may depend on it."""
     return value(labels) if callable(value) else value
 
 
@@ -200,7 +200,7 @@ def _book(quantifier: Quantifier, bound: Bound) -> Book:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """What a paper says, and how we measure it: a function with what its decorator says.
+    """A sentence of a paper, and its measurement: a function with what its decorator says.
 
     Args:
         function: measures it, from the data of a study's arrays and the labels of a case.

@@ -46,7 +46,7 @@ def chart_key(figure: FigureRecord) -> str:
 
 
 def statistics(statements: Sequence[StatementRecord], *, recorded: bool) -> dict[str, float]:
-    """What was measured in today's run, or in the recorded ones, by the ids of the cases.
+    """The values measured in today's run, or in the recorded ones, by the ids of the cases.
 
     An identity's number is a rounding error: it has none here.
     """
@@ -120,7 +120,7 @@ def _with_both(statement: StatementRecord, case: CaseRecord) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Content:
-    """What one W&B run shows.
+    """The content that one W&B run shows.
 
     Args:
         figures: of one run of the studies.
@@ -222,7 +222,7 @@ def _recorded(
     statements: Sequence[StatementRecord],
     leads: Leads,
 ) -> _Content | None:
-    """What the run of the recorded runs shows, if there are any."""
+    """The content of the run of the recorded runs, if there are any."""
     kept = [figure.recorded for figure in figures if figure.recorded is not None]
     if not kept:
         return None

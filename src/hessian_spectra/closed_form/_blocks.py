@@ -64,7 +64,7 @@ class Block:
 
     @property
     def multiplicities(self) -> list[int]:
-        """How often each of :meth:`values` occurs."""
+        """The multiplicity of each of :meth:`values`."""
         return [1, 1, len(self.w) - 1, len(self.w) - 1]
 
 

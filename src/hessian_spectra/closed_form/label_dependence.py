@@ -1,4 +1,4 @@
-"""How the labels set the spectrum of a balanced linear network: anon2026data, Section 4."""
+"""The labels' part in the spectrum of a balanced linear network: anon2026data, Section 4."""
 
 import torch
 from torch import Tensor

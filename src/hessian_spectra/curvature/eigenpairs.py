@@ -258,7 +258,7 @@ class _Search:
         return seemed and bool((residuals > limit).any())
 
     def _patience(self) -> int:
-        """How many products to look for what the first search has missed."""
+        """The number of products to spend on what the first search has missed."""
         if self.verify:
             return self.products
         # A second copy does not change the largest eigenvalue, so k = 1 needs no second look.

@@ -14,7 +14,7 @@ _IGNORED = -100
 
 
 def own_loss(model: nn.Module, batch: Batch) -> Any:
-    """What the model gives for a batch of keyword arguments: its loss, and the logits it is of."""
+    """The model's own loss on a batch of keyword arguments, and the logits that it is of."""
     return model(**batch)
 
 

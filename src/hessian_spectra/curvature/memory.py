@@ -1,4 +1,4 @@
-"""How many samples of a batch fit into a given memory."""
+"""The number of samples of a batch that fit into a given memory."""
 
 import torch
 from torch import Tensor
@@ -40,7 +40,7 @@ def graph_bytes(network: FixedNetwork, batch: Batch) -> int:
 
 
 def rows_within(memory: int, network: FixedNetwork, batch: Batch) -> int:
-    """How many samples of a batch may be differentiated together.
+    """The number of samples of a batch that may be differentiated together.
 
     Args:
         memory: bytes that a product may take at its peak, with the graph.

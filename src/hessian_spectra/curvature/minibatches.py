@@ -1,4 +1,4 @@
-"""What differs from one batch to the next: sharpness, and the noise of the gradient."""
+"""The variation from one batch to the next: sharpness, and the noise of the gradient."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

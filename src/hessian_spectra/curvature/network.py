@@ -235,7 +235,7 @@ def private_copies(objective: Objective) -> tuple[nn.Module, Any, Any]:
 
 
 def loss_and_outputs(result: Any) -> tuple[Any, Any]:
-    """What a loss function gives: a scalar, ``(loss, outputs)``, or an object that has both."""
+    """The loss and the outputs in a scalar, ``(loss, outputs)``, or an object that has both."""
     if isinstance(result, tuple) and len(result) == 2 and not hasattr(result, "loss"):
         return result
     if hasattr(result, "loss"):

@@ -18,7 +18,7 @@ _COLUMNS = 1 << 16
 
 
 def chunk(operator: SymmetricOperator) -> int:
-    """How many vectors to multiply at a time."""
+    """The number of vectors to multiply at a time."""
     return max(1, min(_TOGETHER, _BYTES // vector_bytes(operator)))
 
 

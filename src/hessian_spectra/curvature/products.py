@@ -177,7 +177,7 @@ class DifferentiatedOperator(Operator):
         return total
 
     def block_size(self, block: Sequence[int]) -> int:
-        """How many numbers the parameters at these positions have."""
+        """The number of entries of the parameters at these positions."""
         return sum(self.problem.shapes[at].numel() for at in block)
 
     def blocks(self, by: str = "module") -> Mapping[str, "BlockOperator"]:

@@ -29,7 +29,7 @@ from hessian_spectra.validation import is_count
 
 @dataclass(frozen=True, kw_only=True)
 class SharpnessRecord:
-    """What was found at one step.
+    """The spectrum at one step.
 
     Args:
         step: the number of the step.
@@ -239,7 +239,7 @@ class SharpnessTracker:
         return float(pairs.eigenvalues[0])
 
     def _nothing(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """What there is to say of a training that has diverged."""
+        """The eigenvalues and residuals of a training that has diverged."""
         self._start = self._preconditioned_start = None
         return (float("nan"),), (float("nan"),)
 

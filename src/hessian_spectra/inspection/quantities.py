@@ -38,7 +38,7 @@ _LEVEL = 0.95
 
 
 class Quantities:
-    """What is computed of a problem, the cheapest and most asked for first.
+    """The quantities that are computed of a problem, the cheapest and most asked for first.
 
     Args:
         problem: network, loss and data.

@@ -158,7 +158,7 @@ def _layers(report: Report) -> list[str]:
 
 
 def _factors(report: Report) -> list[str]:
-    """How near a layer's Hessian is to the Kronecker product of its factors."""
+    """The closeness of each layer's Hessian to the Kronecker product of its factors."""
     layers = report.values("kronecker").get("layers", [])
     if not layers:
         return []

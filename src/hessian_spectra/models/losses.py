@@ -48,5 +48,5 @@ class HalfSquaredError(nn.Module):
         return (outputs - targets).square().sum() / (2 * count)
 
     def extra_repr(self) -> str:
-        """What ``repr`` shows: the mean that the loss takes."""
+        """The mean that the loss takes, for ``repr``."""
         return f"per={self.per!r}"

@@ -1,4 +1,4 @@
-"""What a certificate says: its bound, every term of it, and what other theorems make of them."""
+"""The certificate: its bound, every term of it, and what other theorems make of them."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -34,7 +34,7 @@ KEPT = 100
 
 @dataclass(frozen=True, kw_only=True)
 class BoundSettings:
-    """How a posterior is found, whatever its basis.
+    """The settings with which a posterior is found, whatever its basis.
 
     Args:
         epochs: passes over the samples, each in a new order; paper: 2000.
@@ -70,7 +70,7 @@ class BoundSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class BoundDescent(BoundSettings):
-    """How a posterior is found, whatever the number of samples.
+    """The settings with which a posterior is found, whatever the number of samples.
 
     Args:
         basis: in which the covariance is diagonal, ``standard``, ``kronecker``,
@@ -88,10 +88,10 @@ class BoundDescent(BoundSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class _Plan(BoundDescent, Passes):
-    """How a posterior is found from so many samples."""
+    """The steps and rates with which a posterior is found from so many samples."""
 
     def falls(self, epoch: int) -> int:
-        """How often the rate has fallen."""
+        """The number of times that the rate has fallen."""
         return epoch // self.decay_every
 
     def rate(self, step: int) -> float:

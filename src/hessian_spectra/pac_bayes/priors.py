@@ -148,7 +148,7 @@ def _shuffled(value: Tensor, draws: torch.Generator) -> Tensor:
 
 
 def _right(network: nn.Module, inputs: Tensor, labels: Tensor) -> int:
-    """How many samples are classified rightly."""
+    """The number of samples that are classified rightly."""
     with torch.no_grad():
         parts = zip(inputs.split(LOOKED_AT), labels.split(LOOKED_AT), strict=True)
         return sum(int((network(x).argmax(dim=1) == y).sum()) for x, y in parts)

@@ -127,7 +127,7 @@ def _density(axes: Axes, values: Values) -> str:
 
 
 def _gradient(axes: Axes, values: Values) -> str:
-    """How much of the gradient lies in the first eigenvectors, one after the other."""
+    """The share of the gradient in the first eigenvectors, one after the other."""
     shares = values["gradient"]["shares"]
     places = range(1, len(shares) + 1)
     sums = [sum(shares[:place]) for place in places]

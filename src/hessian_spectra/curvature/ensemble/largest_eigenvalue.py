@@ -95,7 +95,7 @@ def ensemble_sharpness(
 
 
 def _rows(ensemble: Ensemble, data: Data) -> int:
-    """How many rows the products have for each network."""
+    """The number of rows that the products have for each network."""
     if isinstance(data, SecondMoments):
         return min(ensemble.sizes[0], ensemble.sizes[-1])
     return len(data[0])
@@ -107,7 +107,7 @@ def _has_large_products(ensemble: Ensemble, data: Data) -> bool:
 
 
 def _batch_size(ensemble: Ensemble, data: Data) -> int:
-    """How many networks are worked on together."""
+    """The number of networks that are worked on together."""
     on_cpu = ensemble.weights[0].device.type == "cpu"
     vector = 8 * sum(weight[0].numel() for weight in ensemble.weights)
     state = 8 * _rows(ensemble, data) * sum(ensemble.sizes[1:])

@@ -1,4 +1,4 @@
-"""What the sharpness of an ensemble is compared with: norms of its matrices and their products."""
+"""Norms of the matrices of an ensemble and of their products, to compare its sharpness with."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -30,7 +30,7 @@ class EnsembleWeightStatistics(NamedTuple):
 
 
 class EnsembleBlockBounds(NamedTuple):
-    """What the diagonal blocks of the Hessians of ``N`` networks say of the largest eigenvalue.
+    """Bounds on the largest eigenvalues of ``N`` Hessians by their diagonal blocks.
 
     Attributes:
         blocks: ``(N, L)`` the largest eigenvalue of each layer's block; NaN for a network with

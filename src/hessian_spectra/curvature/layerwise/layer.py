@@ -302,7 +302,7 @@ class Layerwise:
         return vectors.T.reshape(-1, m, d)
 
     def correspondence(self, vectors: Tensor, side: Literal["output", "input"]) -> Tensor:
-        """How much of each vector lies along each eigenvector of a factor.
+        """The share of each vector that lies along each eigenvector of a factor.
 
         ``‖Mat(h_i)ᵀ r_j‖²`` for the eigenvectors r of ``E[M]``, or ``‖Mat(h_i) t_j‖²`` for those of
         ``E[x xᵀ]``, by descending eigenvalue. For unit vectors h each row adds up to 1.
