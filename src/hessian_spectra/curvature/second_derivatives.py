@@ -15,7 +15,7 @@ from hessian_spectra.curvature.layers import (
     Rectifier,
     Softmax,
 )
-from hessian_spectra.curvature.norms import BatchNorm, LayerNorm
+from hessian_spectra.curvature.norms import BatchNorm, Fixed, LayerNorm
 
 Settings = dict[str, Any]
 # Given the function that a model calls and its arguments by name: the result, or None to leave it.
@@ -116,9 +116,8 @@ def _normalise_batch(func: Callable[..., Tensor], settings: Settings) -> Tensor 
     # In training mode the statistics are functions of the inputs.
     if settings.get("training", False) or any(x is None for x in (mean, variance, weight, bias)):
         return None
-    return BatchNorm.apply(
-        settings["input"], weight, bias, mean, variance, settings.get("eps", 1e-5)
-    )
+    fixed = Fixed(mean, variance, settings.get("eps", 1e-5))
+    return BatchNorm.apply(settings["input"], weight, bias, fixed)
 
 
 def _soften(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
