@@ -9,6 +9,8 @@ import scipy
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
+from hessian_spectra.validation import require
+
 Array = NDArray[np.float64]
 
 # A quantity that varies by less than this, relative to its size, is constant up to round-off.
@@ -213,8 +215,7 @@ def student_interval(
         >>> round(float(low), 4), round(float(high), 4)
         (0.7772, 1.2228)
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level: expected a share in (0, 1), such as 0.95, got {level}")
+    require(0 < level < 1, "level", "a share in (0, 1), such as 0.95", level)
     quantile = stdtrit(degrees_of_freedom, (1 + level) / 2)
     skewness = np.asarray(skewness, dtype=np.float64)
     # Below, the transformation is the identity up to rounding.

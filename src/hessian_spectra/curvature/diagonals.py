@@ -10,7 +10,7 @@ from hessian_spectra.curvature.composition import Operator, as_operator
 from hessian_spectra.curvature.interface import SymmetricOperator
 from hessian_spectra.curvature.probes import chunk, dots, each_product, rademacher, unit_vectors
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import is_count
+from hessian_spectra.validation import is_count, require_word
 
 DiagonalMethod = Literal["xdiag", "hutchinson", "exact"]
 
@@ -71,8 +71,7 @@ def diagonal(
         >>> diagonal(torch.diag(torch.arange(3.0)), "exact").value
         tensor([0., 1., 2.])
     """
-    if method not in get_args(DiagonalMethod):
-        raise ValueError(f"method: expected 'xdiag', 'hutchinson' or 'exact', got {method!r}")
+    require_word("method", method, get_args(DiagonalMethod))
     if not is_count(repeats, 2) or not is_count(probes, 2 * repeats):
         raise ValueError(
             "repeats, probes: expected at least 2 and at least 2 probes for each, "

@@ -21,7 +21,7 @@ from hessian_spectra.curvature.rows import norm
 from hessian_spectra.curvature.traces import TraceEstimate
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness
-from hessian_spectra.validation import is_count
+from hessian_spectra.validation import is_count, require
 
 # A map of eigenvalues, a tensor of float64 on the CPU, to as many values.
 Function = Callable[[Tensor], Tensor]
@@ -173,8 +173,7 @@ def effective_dimension(
         >>> effective_dimension(torch.diag(torch.tensor([0.0, 1.0, 3.0])), damping=1.0).value
         1.25
     """
-    if not 0 < damping < math.inf:
-        raise ValueError(f"damping: expected a number above 0, got {damping}")
+    require(0 < damping < math.inf, "damping", "a number above 0", damping)
 
     def share(values: Tensor) -> Tensor:
         return torch.where(values > -damping, values / (values + damping), math.nan)
@@ -238,8 +237,7 @@ def function_product(
         tensor([1., 2.])
     """
     p = size_of(operator)
-    if vector.ndim != 1:
-        raise ValueError(f"vector: expected shape ({p},), got {tuple(vector.shape)}")
+    require(vector.ndim == 1, "vector", f"shape ({p},)", tuple(vector.shape))
     require_vectors(operator, vector)
     if not vector.isfinite().all():
         raise ValueError("vector: expected finite numbers, got NaN or infinity")

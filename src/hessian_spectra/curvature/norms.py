@@ -103,10 +103,11 @@ class BatchNorm(Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        factors = gradient, *ctx.saved_tensors, ctx.fixed
+        inputs, weight = ctx.saved_tensors
         if torch.is_grad_enabled():
-            return *_BatchNormBackward.apply(*factors), None
-        return *_batch_norm_backward(*factors, list(ctx.needs_input_grad[:3])), None
+            return *_BatchNormBackward.apply(gradient, inputs, weight, ctx.fixed), None
+        mask = list(ctx.needs_input_grad[:3])
+        return *_batch_norm_backward(gradient, inputs, weight, ctx.fixed, mask), None
 
 
 class _BatchNormBackward(Function):
@@ -152,5 +153,5 @@ def _batch_norm_backward(
     return _wanted(results, mask)
 
 
-def _wanted(results: Sequence[Tensor], mask: Sequence[bool]) -> tuple[Tensor | None, ...]:
+def _wanted(results: Sequence[Any], mask: Sequence[bool]) -> tuple[Tensor | None, ...]:
     return tuple(part if wanted else None for part, wanted in zip(results, mask, strict=True))

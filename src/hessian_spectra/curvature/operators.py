@@ -21,6 +21,7 @@ from hessian_spectra.curvature.self_check import (
     check_repeatable,
 )
 from hessian_spectra.curvature.undisturbed import undisturbed
+from hessian_spectra.validation import require, require_word
 
 Backend = Literal["autograd", "curvlinops"]
 Check = Literal["once", "always", False]
@@ -128,11 +129,9 @@ def ggn(
 
 
 def _require_words(backend: object, check: object) -> None:
-    if backend not in get_args(Backend):
-        known = " or ".join(map(repr, get_args(Backend)))
-        raise ValueError(f"backend: expected {known}, got {backend!r}")
-    if check is not False and check not in ("once", "always"):
-        raise ValueError(f"check: expected 'once', 'always' or False, got {check!r}")
+    require_word("backend", backend, get_args(Backend))
+    known = check is False or check in ("once", "always")
+    require(known, "check", "'once', 'always' or False", check)
 
 
 # What is checked by which differences, by the name of curvlinops' class.

@@ -24,7 +24,7 @@ from hessian_spectra.curvature.rows import gram
 from hessian_spectra.curvature.xtrace import Sketch, left_out_share, variance
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness, student_interval
-from hessian_spectra.validation import is_count
+from hessian_spectra.validation import is_count, require
 
 TraceMethod = Literal["adaptive", "exact", "hutchinson", "hutch++", "xtrace"]
 # Where the other vectors leave more than this share of an image's squared length outside, the
@@ -139,13 +139,12 @@ def trace(
         6.0
     """
     size_of(operator)
-    if method not in get_args(TraceMethod):
-        raise ValueError(f"method: expected one of {sorted(get_args(TraceMethod))}, got {method!r}")
+    methods = sorted(get_args(TraceMethod))
+    require(method in methods, "method", f"one of {methods}", method)
     fewest = _FEWEST[method]
     if not is_count(probes, fewest):
         raise ValueError(f"probes: {method} needs at least {fewest}, got {probes}")
-    if memory <= 0:
-        raise ValueError(f"memory: expected a number of bytes above zero, got {memory}")
+    require(memory > 0, "memory", "a number of bytes above zero", memory)
     draws = generator(seed, "probes")
     parts = {} if method == "exact" else _diagonal_blocks(operator, blocks)
     if len(parts) < 2:
@@ -160,8 +159,8 @@ def trace(
 def _diagonal_blocks(
     operator: SymmetricOperator, by: str | None
 ) -> Mapping[str, SymmetricOperator]:
-    if by not in ("module", "parameter", None):
-        raise ValueError(f"blocks: expected 'module', 'parameter' or None, got {by!r}")
+    known = by in ("module", "parameter", None)
+    require(known, "blocks", "'module', 'parameter' or None", by)
     return operator.blocks(by) if by and isinstance(operator, Operator) else {}
 
 

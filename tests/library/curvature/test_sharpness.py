@@ -162,7 +162,7 @@ def test_only_the_copy_and_the_eigenvectors_are_held():
 
 @pytest.mark.parametrize(
     ("matrix", "check"),
-    [("hessian", "check_hessian"), ("ggn", "check_gauss_newton"), ("ggn", "require_curved_loss")],
+    [("hessian", "check_repeatable"), ("ggn", "check_repeatable"), ("ggn", "require_curved_loss")],
 )
 def test_a_check_is_made_once(matrix, check, monkeypatch):
     from hessian_spectra.curvature import operators

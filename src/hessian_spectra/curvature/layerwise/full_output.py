@@ -12,7 +12,7 @@ from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
 from hessian_spectra.curvature.layerwise.passes import SymmetricSum, layer_batches
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.spectrum import KnownVectors, Spectrum
-from hessian_spectra.validation import is_count
+from hessian_spectra.validation import is_count, require, require_word
 
 Form = Literal["corrected", "printed"]
 
@@ -55,10 +55,8 @@ class FullOutputHessian:
 
         Source: wu2022dissecting, equations (259) to (263).
         """
-        if form not in get_args(Form):
-            raise ValueError(f"form: expected 'corrected' or 'printed', got {form!r}")
-        if not is_count(k, 1, len(self.matrix)):
-            raise ValueError(f"k: expected 1 to {len(self.matrix)}, got {k}")
+        require_word("form", form, get_args(Form))
+        require(is_count(k, 1, len(self.matrix)), "k", f"1 to {len(self.matrix)}", k)
         lengths = torch.cat(
             [
                 mean.norm().expand(layer.outputs)

@@ -11,7 +11,7 @@ from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.layerwise.passes import LayersBatch, Pair
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.validation import is_count
+from hessian_spectra.validation import is_count, require
 
 METHOD = "eigenpairs of Kronecker factors"
 
@@ -65,8 +65,7 @@ def kronecker_spectrum(output: Tensor, inputs: Tensor, k: int) -> Spectrum:
 
 def _largest(values: Tensor, r: Tensor, t: Tensor, k: int) -> Spectrum:
     """The ``k`` largest of eigenvalues ``(m, d)`` that belong to ``r_i ⊗ t_j``."""
-    if not is_count(k, 1, values.numel()):
-        raise ValueError(f"k: expected 1 to {values.numel()}, got {k}")
+    require(is_count(k, 1, values.numel()), "k", f"1 to {values.numel()}", k)
     largest, places = values.flatten().topk(k)
     left, right = places // len(t), places % len(t)
 
