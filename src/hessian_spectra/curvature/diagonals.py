@@ -8,7 +8,7 @@ from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator, as_operator
 from hessian_spectra.curvature.interface import SymmetricOperator
-from hessian_spectra.curvature.probes import chunk, dots, each_product, rademacher, unit_vectors
+from hessian_spectra.curvature.probes import chunk, each_product, exact_diagonal, rademacher
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import is_count, require_word
 
@@ -137,8 +137,7 @@ def _products(matrix: Operator, columns: Tensor) -> Tensor:
 
 
 def _exact(matrix: Operator) -> DiagonalEstimate:
-    parts = each_product(matrix, unit_vectors(matrix), matrix.shape[0], "diagonal", dots)
-    value = torch.cat(parts).to(matrix.dtype).to(matrix.device)
+    value = exact_diagonal(matrix, "diagonal").to(matrix.dtype).to(matrix.device)
     return DiagonalEstimate(
         value=value,
         standard_error=torch.zeros_like(value),

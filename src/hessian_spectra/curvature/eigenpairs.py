@@ -19,7 +19,7 @@ from hessian_spectra.curvature.interface import (
 from hessian_spectra.curvature.lanczos import Krylov, Preference
 from hessian_spectra.curvature.rows import norm
 from hessian_spectra.seeding import generator
-from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.spectrum import KnownVectors, Spectrum
 from hessian_spectra.validation import is_count, require
 
 Which = Literal["largest algebraic", "largest magnitude", "smallest algebraic", "LA", "LM", "SA"]
@@ -184,8 +184,8 @@ def _from_dense(full: Spectrum, k: int, tol: float, preference: Preference) -> S
     assert full.residuals is not None
     chosen = torch.argsort(preference(full.eigenvalues), descending=True, stable=True)[:k]
     vectors, residuals = full.eigenvectors()[:, chosen], full.residuals[chosen]
-    values = full.eigenvalues[chosen]
-    return numeric_spectrum(values, vectors, residuals, residuals <= tol, full.method)
+    values, basis = full.eigenvalues[chosen], KnownVectors(vectors)
+    return numeric_spectrum(values, basis, full.method, residuals, residuals <= tol)
 
 
 @dataclass(frozen=True)
@@ -249,9 +249,8 @@ class _Search:
 
     def _spoiled(self, pairs: _Pairs, residuals: Tensor) -> bool:
         """Whether a pair that seemed to have converged has not, with products left to go on."""
-        limit = self.tol * self.scale
-        seemed = bool((pairs.residuals <= limit).all()) and self.products < self.budget
-        return seemed and bool((residuals > limit).any())
+        seemed = self._converged(pairs) and self.products < self.budget
+        return seemed and bool((residuals > self.tol * self.scale).any())
 
     def _patience(self) -> int:
         """How many products to look for what the first search has missed."""
@@ -323,10 +322,10 @@ class _Search:
         relative = residuals / self.scale if self.scale else residuals
         return numeric_spectrum(
             pairs.values.to(dtype).to(device),
-            pairs.vectors.T,
+            KnownVectors(pairs.vectors.T),
+            f"Lanczos, {self.products} products",
             relative.to(dtype).to(device),
             (relative <= self.tol).to(device),
-            f"Lanczos, {self.products} products",
         )
 
     def _verified(self, pairs: _Pairs) -> Tensor:

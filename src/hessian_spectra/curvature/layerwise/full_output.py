@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from hessian_spectra.curvature.dense import numeric_spectrum
 from hessian_spectra.curvature.layerwise.checks import require_products
 from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
 from hessian_spectra.curvature.layerwise.passes import SymmetricSum, layer_batches
@@ -72,13 +73,7 @@ class FullOutputHessian:
             values = values * mapped.square().sum(dim=0)
             basis, triangle = torch.linalg.qr(mapped)
             basis = basis * triangle.diagonal().sign()
-        return Spectrum(
-            values=values,
-            multiplicities=(1,) * k,
-            kinds=("numeric",) * k,
-            method=f"full output Hessian, {form} form",
-            eigenbasis=KnownVectors(basis),
-        )
+        return numeric_spectrum(values, KnownVectors(basis), f"full output Hessian, {form} form")
 
     def _mapped(self, vectors: Tensor) -> Tensor:
         """``U`` times the columns."""

@@ -8,12 +8,11 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator
+from hessian_spectra.curvature.dense import numeric_spectrum
 from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.layerwise.passes import LayersBatch, Pair
 from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.validation import is_count, require
-
-METHOD = "eigenpairs of Kronecker factors"
 
 
 class KroneckerOperator(Operator):
@@ -72,13 +71,7 @@ def _largest(values: Tensor, r: Tensor, t: Tensor, k: int) -> Spectrum:
     def vectors() -> Tensor:
         return torch.einsum("ok,ik->oik", r[:, left], t[:, right]).reshape(values.numel(), k)
 
-    return Spectrum(
-        values=largest,
-        multiplicities=(1,) * k,
-        kinds=("numeric",) * k,
-        method=METHOD,
-        eigenbasis=vectors,
-    )
+    return numeric_spectrum(largest, vectors, "eigenpairs of Kronecker factors")
 
 
 def corrected_spectrum(
