@@ -9,8 +9,6 @@ import scipy
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
-from hessian_spectra.validation import require
-
 Array = NDArray[np.float64]
 
 # A quantity that varies by less than this, relative to its size, is constant up to round-off.
@@ -215,7 +213,8 @@ def student_interval(
         >>> round(float(low), 4), round(float(high), 4)
         (0.7772, 1.2228)
     """
-    require(0 < level < 1, "level", "a share in (0, 1), such as 0.95", level)
+    if not 0 < level < 1:
+        raise ValueError(f"level: expected a share in (0, 1), such as 0.95, got {level}")
     quantile = stdtrit(degrees_of_freedom, (1 + level) / 2)
     skewness = np.asarray(skewness, dtype=np.float64)
     # Below, the transformation is the identity up to rounding.
