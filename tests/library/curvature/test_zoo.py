@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
@@ -103,7 +104,7 @@ def test_brute_force_is_right(trial):
         sides.append(slopes(trial.value(model), parameters))
     difference = (sides[0] - sides[1]) / 2e-5
     scale = float(difference.abs().max())
-    torch.testing.assert_close(product, difference, rtol=1e-5, atol=1e-6 * scale)
+    assert_close(product, difference, rtol=1e-5, atol=1e-6 * scale)
 
 
 def multiplied(operator: Any, at: cv.Problem, check: Any, vector: torch.Tensor) -> None:
