@@ -16,7 +16,7 @@ from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.network import FixedNetwork, loss_and_outputs
 from hessian_spectra.curvature.problem import Problem
-from hessian_spectra.validation import optional_import
+from hessian_spectra.validation import optional_import, require
 
 
 @contextmanager
@@ -223,8 +223,8 @@ def for_curvlinops(operator: Operator, shapes: Sequence[Sequence[int]] | None) -
     """The operator of curvlinops that :meth:`Operator.to_curvlinops` returns."""
     p = operator.shape[0]
     spaces = [(p,)] if shapes is None else [tuple(shape) for shape in shapes]
-    if sum(prod(space) for space in spaces) != p:
-        raise ValueError(f"shapes: expected p = {p} numbers together, got {spaces}")
+    numbers = sum(prod(space) for space in spaces)
+    require(numbers == p, "shapes", f"p = {p} numbers together", spaces)
 
     # The base class is there once curvlinops is.
     base: Any = load_curvlinops("curvlinops._torch_base").PyTorchLinearOperator

@@ -77,6 +77,12 @@ def unit_vectors(operator: SymmetricOperator) -> Iterator[Tensor]:
         yield block
 
 
+def exact_diagonal(operator: SymmetricOperator, what: str) -> Tensor:
+    """``diag A`` from the products with all unit vectors, ``(p,)`` in float64 on the CPU."""
+    p = operator.shape[0]
+    return torch.cat(each_product(operator, unit_vectors(operator), p, what, dots))
+
+
 def dots(left: Tensor, right: Tensor) -> Tensor:
     """The dot products of corresponding rows ``(c, p)``: ``(c,)`` in float64 on the CPU."""
     total = torch.zeros(len(left), dtype=torch.float64, device=left.device)

@@ -50,6 +50,7 @@ from hessian_spectra.curvature.weighting import (
     measured_weighting,
 )
 from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require
 
 # Relative to a batch's loss: what the order of sums changes.
 _ROUNDING = {torch.float64: 1e-10, torch.float32: 1e-5}
@@ -215,10 +216,8 @@ class Problem:
             count += 1
         if not count:
             raise ValueError("data: expected at least one batch (inputs, targets), got none")
-        if self._numbers and len(self._numbers) != count:
-            raise ValueError(
-                f"weights: expected one for each of {count} batches, got {len(self._numbers)}"
-            )
+        given = len(self._numbers) or count
+        require(given == count, "weights", f"one for each of {count} batches", given)
         return count
 
     def _measured(self, count: int) -> Weighting:

@@ -24,7 +24,7 @@ from hessian_spectra.curvature.preconditioning import (
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.selection import Selection, named_parameters, selected
 from hessian_spectra.curvature.undisturbed import undisturbed
-from hessian_spectra.validation import is_count
+from hessian_spectra.validation import is_count, require, require_word
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,12 +129,9 @@ class SharpnessTracker:
         also: Mapping[str, Callable[[Problem], Any]] | None = None,
         log: Any = None,
     ) -> None:
-        if every < 1:
-            raise ValueError(f"every: expected at least 1 step, got {every}")
-        if not is_count(k, 1, k_max):
-            raise ValueError(f"k: expected 1 to k_max = {k_max} eigenvalues, got {k}")
-        if matrix not in ("hessian", "ggn"):
-            raise ValueError(f"matrix: expected 'hessian' or 'ggn', got {matrix!r}")
+        require(every >= 1, "every", "at least 1 step", every)
+        require(is_count(k, 1, k_max), "k", f"1 to k_max = {k_max} eigenvalues", k)
+        require_word("matrix", matrix, ("hessian", "ggn"))
         self._log = getattr(log, "log", log)
         if log is not None and not callable(self._log):
             raise ValueError(f"log: expected a W&B run or a function, got {type(log).__name__}")

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from hessian_spectra.curvature.batches import Batch, joined, part, rows
 from hessian_spectra.models import HalfSquaredError
+from hessian_spectra.validation import require
 
 # A number for each batch, or a function of it, or the word that batch losses are added up.
 Weights = Callable[[Batch], Any] | Sequence[float | int] | str
@@ -105,8 +106,7 @@ def known_weighting(loss: Any, weights: Weights | None) -> Weighting | None:
     if reduction == "none":
         raise ValueError("loss: expected reduction 'mean' or 'sum', got 'none'")
     if isinstance(weights, str):
-        if weights != "sum":
-            raise ValueError(f"weights: expected 'sum', numbers or a function, got {weights!r}")
+        require(weights == "sum", "weights", "'sum', numbers or a function", weights)
         return _ADDED_UP
     if callable(weights):
         function = weights
@@ -125,8 +125,8 @@ def fixed_counts(weights: Weights | None) -> tuple[float, ...]:
     if not isinstance(weights, Sequence) or isinstance(weights, str):
         return ()
     numbers = tuple(float(weight) for weight in weights)
-    if not all(0 <= number < float("inf") for number in numbers):
-        raise ValueError(f"weights: expected finite numbers of at least 0, got {list(weights)}")
+    good = all(0 <= number < float("inf") for number in numbers)
+    require(good, "weights", "finite numbers of at least 0", list(weights))
     return numbers
 
 

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require
 
 # Samples that are evaluated together.
 EVALUATED = 1000
@@ -387,8 +388,7 @@ def error_of_draws(
         >>> error_of_draws(posterior, x, torch.tensor([0, 1]), draws=100, seed=0)
         0.0
     """
-    if draws < 1:
-        raise ValueError(f"draws: expected at least 1, got {draws}")
+    require(draws >= 1, "draws", "at least 1", draws)
     wrong = 0
     with torch.no_grad():
         for part, count in enumerate(_parts(draws)):

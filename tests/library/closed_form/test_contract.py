@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.testing import assert_close
 
 from hessian_spectra import closed_form as cf
 
@@ -38,7 +39,7 @@ def evaluate(form: ClosedForm, case: Case, **keywords):
 
 def assert_equal_up_to_rounding(values, expected):
     size = float(expected.abs().max())
-    torch.testing.assert_close(values, expected, rtol=0, atol=ROUNDING * size)
+    assert_close(values, expected, rtol=0, atol=ROUNDING * size)
 
 
 def check(form: ClosedForm, case: Case, **keywords):

@@ -9,6 +9,7 @@ import scipy
 import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
+from torch.testing import assert_close
 
 from hessian_spectra import closed_form as cf
 
@@ -129,7 +130,7 @@ def test_the_gaussian_divergence_is_torchs(numbers, variance):
     expected = torch.distributions.kl_divergence(posterior, prior).sum()
     sums = (distances.square().sum(), logarithms.exp().sum(), logarithms.sum())
     actual = cf.gaussian_kl(*sums, len(distances), variance)
-    torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-13)
+    assert_close(actual, expected, rtol=1e-12, atol=1e-13)
 
 
 def test_an_unchanged_network_has_no_divergence():
@@ -158,7 +159,7 @@ def test_a_grid_fixed_beforehand_needs_less():
 def test_index_and_variance_of_a_prior_are_inverse():
     indices = torch.arange(-5, 400).double()
     variances = cf.prior_variance(indices, 0.1, 100)
-    torch.testing.assert_close(cf.prior_index(variances, 0.1, 100), indices, rtol=0, atol=1e-11)
+    assert_close(cf.prior_index(variances, 0.1, 100), indices, rtol=0, atol=1e-11)
 
 
 @given(st.floats(-4, 4), st.floats(1, 50), st.floats(0, 100), st.integers(1, 50))

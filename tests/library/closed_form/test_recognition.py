@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.testing import assert_close
 from torch.utils.data import DataLoader, TensorDataset
 
 from hessian_spectra import closed_form as cf
@@ -240,7 +241,7 @@ def test_residuals_are_those_of_the_eigenvectors():
     for group in single:
         place = int((actual.eigenvalues - actual.values[group]).abs().argmin())
         measured = actual.residuals[group] * actual.values.abs().max()
-        torch.testing.assert_close(measured, expected[place])
+        assert_close(measured, expected[place])
 
 
 def test_the_bound_on_the_residual_curvature_holds():
@@ -476,7 +477,7 @@ def test_nothing_of_the_users_is_changed(formula):
     before = state_of(model, data)
     cf.candidates(model, data)
     cf.of(model, data, approximate=True).eigenvectors()
-    torch.testing.assert_close(state_of(model, data), before, rtol=0, atol=0)
+    assert_close(state_of(model, data), before, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("approximate", [False, True])

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.testing import assert_close
 
 from hessian_spectra import closed_form as cf
 
@@ -51,7 +52,7 @@ def test_outlier_pair_broadcasts():
     assert pairs.shape == (2, 5, 2)
     single = cf.outlier_pair(3.0, 1.0, 0.5, 1.0, float(covariances[1]))
     # A number on its own may go another way than a vector of them, which rounds otherwise.
-    torch.testing.assert_close(pairs[1, 1], single, rtol=1e-14, atol=0)
+    assert_close(pairs[1, 1], single, rtol=1e-14, atol=0)
 
 
 @pytest.mark.parametrize(
@@ -336,7 +337,7 @@ def test_many_networks_at_once_are_each_by_itself(leading, activation):
             assert float(several[place]) == pytest.approx(float(item), rel=1e-12, abs=1e-15)
         each = cf.attention_moments(**{name: alone[name] for name in of_weights})
         for several, item in zip(moments, each, strict=True):
-            torch.testing.assert_close(several[place], item, rtol=1e-12, atol=1e-14)
+            assert_close(several[place], item, rtol=1e-12, atol=1e-14)
 
 
 def test_many_networks_need_as_many_of_each():

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.functional import hessian
 from torch.func import functional_call
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
@@ -150,4 +151,4 @@ def by_derivative(module: Any, inputs: Tensor) -> Tensor:
 
 
 def close(actual: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-12 * float(expected.abs().max()))
+    assert_close(actual, expected, rtol=0, atol=1e-12 * float(expected.abs().max()))

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from hessian_spectra.curvature.distinct import distinct_eigenvalues
 
@@ -40,9 +41,7 @@ class Counted:
 )
 def test_finds_each_value_once_and_knows_which_repeat(values, expected, repeated):
     actual = distinct_eigenvalues(matrix(values))
-    torch.testing.assert_close(
-        actual.values, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-12
-    )
+    assert_close(actual.values, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-12)
     assert actual.repeated.tolist() == repeated
     assert actual.residual < 1e-12
 
@@ -57,7 +56,7 @@ def test_takes_a_few_products_whatever_the_size():
 def test_the_seed_does_not_matter_for_the_values():
     dense = matrix([-2.0] * 20 + [1.0] + [3.0] * 9)
     first, second = (distinct_eigenvalues(dense, seed=seed) for seed in (0, 1))
-    torch.testing.assert_close(first.values, second.values)
+    assert_close(first.values, second.values)
     assert torch.equal(first.repeated, second.repeated)
 
 

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature import probes
@@ -115,7 +116,7 @@ def test_bad_trace_arguments_are_refused(arguments, message):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_weights_sum_to_one_and_moments_are_traces(dtype):
     actual = cv.spectral_density(DENSE.to(dtype), probes=200, steps=10)
-    torch.testing.assert_close(
+    assert_close(
         actual.weights.sum(dim=1), torch.ones(200, dtype=torch.float64), rtol=0, atol=1e-12
     )
     assert bool((actual.weights >= 0).all())
@@ -130,7 +131,7 @@ def test_each_quadrature_is_exact_for_its_probe():
     power = DENSE @ DENSE @ DENSE
     for order, image in ((3, power @ signs), (6, power @ power @ signs)):
         expected = (signs * image).sum(dim=0) / 300
-        torch.testing.assert_close((actual.weights * actual.nodes**order).sum(dim=1), expected)
+        assert_close((actual.weights * actual.nodes**order).sum(dim=1), expected)
 
 
 def test_the_density_is_the_smoothed_spectrum_within_its_errors():
@@ -188,7 +189,7 @@ def test_estimates_of_a_network_agree_with_its_dense_matrix():
     dense = cv.dense_matrix(operator)
     assert cv.trace(operator, "exact").value == pytest.approx(float(dense.trace()), rel=1e-12)
     ours, other = (cv.spectral_density(at, probes=2, steps=8) for at in (operator, dense))
-    torch.testing.assert_close(ours.nodes, other.nodes, rtol=0, atol=1e-9)
+    assert_close(ours.nodes, other.nodes, rtol=0, atol=1e-9)
 
 
 def test_overlaps():

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from hessian_spectra.curvature.ensemble import spectra
 from hessian_spectra.curvature.ensemble.dense import dense_hessians
@@ -51,7 +52,7 @@ def check(networks, x, y):
         whole = actual.eigenvalues[index].repeat_interleave(actual.multiplicities).sort().values
         assert len(whole) == len(expected)
         scale = float(expected.abs().max())
-        torch.testing.assert_close(whole, expected, rtol=0, atol=1e-13 * scale)
+        assert_close(whole, expected, rtol=0, atol=1e-13 * scale)
     return actual
 
 
@@ -86,9 +87,7 @@ def test_dense_hessians_are_those_of_double_differentiation(activation, sizes):
     x, y = normal(11, sizes[0], seed=8), normal(11, seed=9)
     actual = dense_hessians(networks, x, y)
     for index in range(networks.count):
-        torch.testing.assert_close(
-            actual[index], hessian(networks, index, x, y), rtol=0, atol=1e-13
-        )
+        assert_close(actual[index], hessian(networks, index, x, y), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +100,7 @@ def test_networks_are_treated_in_batches(activation, sizes, monkeypatch):
     together = exact_spectra(networks, x, y)
     monkeypatch.setattr(spectra, "_BATCH_BYTES", 8 * 2 * 1600)
     actual = exact_spectra(networks, x, y)
-    torch.testing.assert_close(actual.eigenvalues, together.eigenvalues, rtol=0, atol=1e-13)
+    assert_close(actual.eigenvalues, together.eigenvalues, rtol=0, atol=1e-13)
     assert torch.equal(actual.multiplicities, together.multiplicities)
 
 

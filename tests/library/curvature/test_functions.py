@@ -5,6 +5,7 @@ import re
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
@@ -50,14 +51,14 @@ def test_an_even_function_of_a_symmetric_spectrum_is_no_early_end():
     path = torch.diag(torch.ones(size - 1, dtype=torch.float64), 1)
     matrix, v = path + path.T, torch.eye(size, dtype=torch.float64)[0]
     actual = cv.function_product(matrix, torch.square, v)
-    torch.testing.assert_close(actual.value, matrix @ matrix @ v, rtol=0, atol=1e-12)
+    assert_close(actual.value, matrix @ matrix @ v, rtol=0, atol=1e-12)
 
 
 def test_a_krylov_space_that_ends_gives_the_exact_product():
     matrix = torch.diag(torch.cat([torch.zeros(150), torch.full((50,), 4.0)])).double()
     v = normal(200)
     actual = cv.function_product(matrix, torch.exp, v, tol=1e-12)
-    torch.testing.assert_close(actual.value, matrix.diag().exp() * v, rtol=1e-12, atol=1e-13)
+    assert_close(actual.value, matrix.diag().exp() * v, rtol=1e-12, atol=1e-13)
     none = cv.function_product(matrix, torch.sqrt, torch.zeros_like(v))
     assert not none.value.any()
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.functional import hessian, jacobian
 from torch.func import functional_call
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
@@ -104,9 +105,9 @@ def test_nearest_is_the_first_singular_product():
     rearranged = matrix.view(m, d, m, d).transpose(1, 2).reshape(m * m, d * d)
     left, values, right = torch.linalg.svd(rearranged)
     best = values[0] * torch.kron(left[:, 0].view(m, m), right[0].view(d, d))
-    torch.testing.assert_close(torch.kron(*layer.factors("nearest")), best, rtol=0, atol=1e-6)
+    assert_close(torch.kron(*layer.factors("nearest")), best, rtol=0, atol=1e-6)
     actual = layer.kronecker(4, factors="nearest").eigenvalues
-    torch.testing.assert_close(actual, torch.linalg.eigvalsh(best)[-4:], rtol=1e-4, atol=0)
+    assert_close(actual, torch.linalg.eigvalsh(best)[-4:], rtol=1e-4, atol=0)
 
 
 @pytest.mark.parametrize("kind", ["expand", "reduce"])

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
@@ -36,7 +37,7 @@ def test_classes_with_weights_and_ignored_targets_count_as_often_as_in_the_loss(
         close(ours.input_mean, peer.input_mean)
         for kind in KINDS[:3]:
             close(torch.kron(*ours.factors(kind)), torch.kron(*peer.factors(kind)))
-        torch.testing.assert_close(products(ours)["nearest"], products(peer)["nearest"])
+        assert_close(products(ours)["nearest"], products(peer)["nearest"])
 
 
 class Tagger(nn.Module):

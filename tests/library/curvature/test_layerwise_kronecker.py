@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
@@ -78,9 +79,7 @@ def test_the_best_product_is_the_first_singular_one(key, name):
     left, values, right = torch.linalg.svd(rearranged, full_matrices=False)
     best = values[0] * torch.kron(left[:, 0].view(m, m), right[0].view(d, d))
     actual = layer.best_kronecker(tolerance=1e-13, steps=500)
-    torch.testing.assert_close(
-        torch.kron(actual.output, actual.inputs), best, rtol=1e-9, atol=1e-12
-    )
+    assert_close(torch.kron(actual.output, actual.inputs), best, rtol=1e-9, atol=1e-12)
     assert actual.change <= 1e-13
     stopped = layer.best_kronecker(tolerance=1e-13, steps=1)
     assert stopped.change > 1e-4
@@ -140,6 +139,4 @@ def test_squares_count_with_their_signs_where_the_loss_bends_down(key):
     left, singular, right = torch.linalg.svd(rearranged, full_matrices=False)
     best = singular[0] * torch.kron(left[:, 0].view(m, m), right[0].view(d, d))
     actual = layer.best_kronecker(tolerance=1e-13, steps=2000)
-    torch.testing.assert_close(
-        torch.kron(actual.output, actual.inputs), best, rtol=1e-9, atol=1e-12
-    )
+    assert_close(torch.kron(actual.output, actual.inputs), best, rtol=1e-9, atol=1e-12)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy.sparse import diags_array
 from scipy.sparse.linalg import LinearOperator
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
@@ -21,9 +22,9 @@ def symmetric(size: int = 200) -> torch.Tensor:
 def test_a_function_is_an_operator_that_every_solver_takes():
     matrix = symmetric()
     operator = cv.operator_from(lambda v: matrix @ v, 200)
-    torch.testing.assert_close(operator @ torch.eye(200, dtype=torch.float64), matrix)
+    assert_close(operator @ torch.eye(200, dtype=torch.float64), matrix)
     actual = cv.top_eigenpairs(operator, 3, 1e-10).eigenvalues
-    torch.testing.assert_close(actual, torch.linalg.eigvalsh(matrix)[-3:], rtol=1e-10, atol=0)
+    assert_close(actual, torch.linalg.eigvalsh(matrix)[-3:], rtol=1e-10, atol=0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -34,7 +35,7 @@ def test_scipys_operators_and_sparse_matrices_are_taken(dtype):
         ours = cv.operator_from(peer, dtype=dtype)
         assert ours.dtype == dtype
         actual = ours @ torch.eye(30, dtype=dtype)
-        torch.testing.assert_close(actual, matrix.to(dtype), rtol=1e-5, atol=1e-5)
+        assert_close(actual, matrix.to(dtype), rtol=1e-5, atol=1e-5)
     sparse = cv.operator_from(diags_array(np.arange(4.0)))
     assert (sparse @ torch.ones(4, dtype=torch.float64)).tolist() == [0, 1, 2, 3]
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import TwoLayerLinear
@@ -29,13 +30,13 @@ def problem(case: Case) -> cv.Problem:
 def test_hessian_equals_differences_of_the_gradient(case):
     dense = cv.dense_matrix(cv.hessian(problem(case)))
     # Truncation and rounding of central differences balance at 1e-10.
-    torch.testing.assert_close(dense, oracles.hessian_by_differences(case), rtol=1e-7, atol=1e-8)
+    assert_close(dense, oracles.hessian_by_differences(case), rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.parametrize("case", CURVED, ids=[case.name for case in CURVED])
 def test_gauss_newton_matrix_equals_the_product_of_dense_jacobians(case):
     dense = cv.dense_matrix(cv.ggn(problem(case)))
-    torch.testing.assert_close(dense, oracles.gauss_newton(case), rtol=1e-10, atol=1e-12)
+    assert_close(dense, oracles.gauss_newton(case), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_curvlinops_agrees(case, operator):
     ours = operator(problem(case), check=False)
     reference = operator(problem(case), backend="curvlinops", check=False)
     vector = normal(ours.shape[0], seed=9)
-    torch.testing.assert_close(ours @ vector, reference @ vector, rtol=1e-10, atol=1e-12)
+    assert_close(ours @ vector, reference @ vector, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:Using backward.. with create_graph=True")
@@ -60,7 +61,7 @@ def test_pyhessian_agrees():
     operator = cv.hessian(problem(case))
     vector = normal(operator.shape[0])
     product = hessian_vector_product(other.gradsH, other.params, problem(case).split(vector))
-    torch.testing.assert_close(operator @ vector, oracles.flat(product), rtol=1e-12, atol=1e-14)
+    assert_close(operator @ vector, oracles.flat(product), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["relu, one batch", "layer norm", "eager attention"])
@@ -76,14 +77,14 @@ def test_hessian_eigenthings_agrees(name):
     case = cases[name]
     vector = normal(problem(case).size)
     other = HessianOperator(case.model(), case.data, supervised_loss(case.loss))
-    torch.testing.assert_close(cv.hessian(problem(case)) @ vector, other.matvec(vector))
+    assert_close(cv.hessian(problem(case)) @ vector, other.matvec(vector))
     other = GGNOperator(
         case.model(),
         case.data,
         supervised_forward,
         supervised_loss_of_output(case.loss),
     )
-    torch.testing.assert_close(cv.ggn(problem(case)) @ vector, other.matvec(vector))
+    assert_close(cv.ggn(problem(case)) @ vector, other.matvec(vector))
 
 
 def test_least_squares_hessian_is_the_second_moment_of_the_inputs():
@@ -92,7 +93,7 @@ def test_least_squares_hessian_is_the_second_moment_of_the_inputs():
     loss = nn.MSELoss(reduction="mean")
     for operator in (cv.hessian, cv.ggn):
         dense = cv.dense_matrix(operator(cv.Problem(model, loss, cut(x, normal(9, 1), 4, 5))))
-        torch.testing.assert_close(dense, 2 * x.T @ x / 9, rtol=1e-13, atol=1e-14)
+        assert_close(dense, 2 * x.T @ x / 9, rtol=1e-13, atol=1e-14)
 
 
 def test_logistic_hessian_is_the_weighted_second_moment():
@@ -103,7 +104,7 @@ def test_logistic_hessian_is_the_weighted_second_moment():
     fisher = torch.diag_embed(p) - p[:, :, None] * p[:, None, :]
     expected = torch.einsum("nab,ni,nj->aibj", fisher, x, x).reshape(12, 12) / 9
     dense = cv.dense_matrix(cv.hessian(cv.Problem(model, nn.CrossEntropyLoss(), [(x, labels)])))
-    torch.testing.assert_close(dense, expected, rtol=1e-12, atol=1e-14)
+    assert_close(dense, expected, rtol=1e-12, atol=1e-14)
 
 
 def test_matrix_products_are_column_by_column():
@@ -112,7 +113,7 @@ def test_matrix_products_are_column_by_column():
             matrix = normal(operator(problem(cases[name])).shape[0], 3)
             at = operator(problem(cases[name]))
             columns = torch.stack([at @ column for column in matrix.T], dim=1)
-            torch.testing.assert_close(at @ matrix, columns, rtol=1e-13, atol=1e-15)
+            assert_close(at @ matrix, columns, rtol=1e-13, atol=1e-15)
             assert (at @ matrix[:, :0]).shape == (len(matrix), 0)
 
 
@@ -133,9 +134,7 @@ def test_float32_agrees_with_float64():
         vector = normal(exact.shape[0])
         assert rounded.dtype == torch.float32
         # A few hundred rounded operations of 6e-8 each.
-        torch.testing.assert_close(
-            (rounded @ vector.float()).double(), exact @ vector, rtol=1e-4, atol=1e-5
-        )
+        assert_close((rounded @ vector.float()).double(), exact @ vector, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["tanh", "per sample"])
@@ -145,7 +144,7 @@ def test_chosen_parameters_give_a_block(name):
     block = cv.Problem(case.model(), case.loss, case.data, ["2.bias", "0.weight"])
     # The order is the one asked for: three biases, then the twelve weights of the first layer.
     order = torch.cat([torch.arange(28, 31), torch.arange(12)])
-    torch.testing.assert_close(cv.dense_matrix(cv.hessian(block)), whole[order][:, order])
+    assert_close(cv.dense_matrix(cv.hessian(block)), whole[order][:, order])
 
 
 @pytest.mark.parametrize("name", ["tanh", "relu, one batch"])
@@ -187,7 +186,7 @@ def test_batch_norm_in_training_mode_is_differentiated_with_its_batch():
 
     case = Case("batch norm", make, nn.MSELoss(), [(normal(7, 3), normal(7, 3, seed=1))])
     dense = cv.dense_matrix(cv.hessian(problem(case)))
-    torch.testing.assert_close(dense, oracles.hessian_by_differences(case), rtol=1e-6, atol=1e-7)
+    assert_close(dense, oracles.hessian_by_differences(case), rtol=1e-6, atol=1e-7)
 
 
 def test_a_loss_that_is_linear_in_the_outputs_has_no_gauss_newton_matrix():

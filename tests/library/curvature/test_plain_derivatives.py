@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
@@ -89,7 +90,7 @@ def test_the_loss_itself_may_contain_derivatives():
     value = gradient_penalty(model, data[0])
     assert at.value() == pytest.approx(value.item(), rel=1e-14)
     slope = flat(torch.autograd.grad(value, list(model.parameters())))
-    torch.testing.assert_close(at.gradient(), slope)
+    assert_close(at.gradient(), slope)
 
 
 REFUSED: dict[str, tuple[Callable[[], nn.Module], Program, str]] = {

@@ -6,6 +6,7 @@ import re
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
@@ -49,7 +50,7 @@ def test_the_diagonal_is_what_a_step_divides_by(name):
         mean = 0.9 * mean + 0.1 * gradient if name.startswith("Adam") else gradient
         after = nn.utils.parameters_to_vector(model.parameters()).detach()
         diagonal = cv.preconditioner(optimizer, model.parameters())
-        torch.testing.assert_close(diagonal * (before - after), rate * mean, rtol=1e-8, atol=1e-12)
+        assert_close(diagonal * (before - after), rate * mean, rtol=1e-8, atol=1e-12)
 
 
 def dense_seen(model: nn.Module, optimizer: torch.optim.Optimizer, data=DATA) -> torch.Tensor:
@@ -66,9 +67,7 @@ def test_the_preconditioned_matrix_has_the_eigenvalues_of_the_quotient():
     seen = cv.preconditioned(hessian, cv.preconditioner(optimizer, model.parameters()))
     exact = dense_seen(model, optimizer)
     scale = float(exact.abs().max())
-    torch.testing.assert_close(
-        cv.dense_spectrum(seen).eigenvalues, exact, rtol=1e-9, atol=1e-10 * scale
-    )
+    assert_close(cv.dense_spectrum(seen).eigenvalues, exact, rtol=1e-9, atol=1e-10 * scale)
 
 
 def test_a_parameter_that_is_never_moved_is_left_out():
@@ -84,7 +83,7 @@ def test_a_parameter_that_is_never_moved_is_left_out():
     seen = cv.dense_matrix(cv.preconditioned(hessian, diagonal))
     roots = diagonal[25:40].rsqrt()
     block = cv.dense_matrix(hessian)[25:40, 25:40] * roots * roots[:, None]
-    torch.testing.assert_close(seen[25:40, 25:40], block)
+    assert_close(seen[25:40, 25:40], block)
     assert not seen[:25].any()
     assert not seen[40:].any()
 
@@ -171,20 +170,18 @@ def test_batches_one_by_one_against_double_backward(summed):
     rows = torch.stack(gradients)
     mean = shares @ rows
     covariance = (rows - mean).T @ torch.diag(shares) @ (rows - mean)
-    torch.testing.assert_close(cv.dense_matrix(noise), covariance, rtol=1e-10, atol=1e-14)
+    assert_close(cv.dense_matrix(noise), covariance, rtol=1e-10, atol=1e-14)
     assert noise.trace == pytest.approx(float(covariance.trace()), rel=1e-12)
     assert noise.scale == pytest.approx(float(covariance.trace() / (mean @ mean)), rel=1e-12)
     if not summed:
-        torch.testing.assert_close(noise.mean, problem.gradient(), rtol=1e-10, atol=1e-14)
+        assert_close(noise.mean, problem.gradient(), rtol=1e-10, atol=1e-14)
 
 
 def test_batches_of_a_loss_of_model_and_batch():
     model = network()
     own = cv.Problem(model, data=DATA, loss_fn=lambda net, batch: LOSS(net(batch[0]), batch[1]))
     actual = cv.batch_sharpness(own).eigenvalues
-    torch.testing.assert_close(
-        actual, cv.batch_sharpness(cv.Problem(model, LOSS, DATA)).eigenvalues
-    )
+    assert_close(actual, cv.batch_sharpness(cv.Problem(model, LOSS, DATA)).eigenvalues)
 
 
 def refusals():

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError
@@ -151,7 +152,7 @@ def test_a_loader_will_do():
     at = problem(data=torch.utils.data.DataLoader(pairs, batch_size=2))
     assert [weight for _, weight in at.batches()] == [0.4, 0.4, 0.2]
     expected = cv.dense_matrix(cv.hessian(problem()))
-    torch.testing.assert_close(cv.dense_matrix(cv.hessian(at)), expected)
+    assert_close(cv.dense_matrix(cv.hessian(at)), expected)
 
 
 def test_batch_norm_in_training_mode_needs_one_batch():

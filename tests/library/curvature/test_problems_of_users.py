@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
@@ -23,7 +24,7 @@ def dense(*arguments, **settings) -> Tensor:
 
 
 def close(actual: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(actual, expected, rtol=1e-11, atol=1e-13)
+    assert_close(actual, expected, rtol=1e-11, atol=1e-13)
 
 
 class Pair(NamedTuple):

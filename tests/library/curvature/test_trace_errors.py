@@ -9,6 +9,7 @@ import pytest
 import scipy.stats
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature import probes as probing
@@ -123,7 +124,7 @@ def test_leaving_vectors_out_is_not_having_drawn_them():
     forms = (signs * (dense @ signs)).sum(dim=1)
     fewer = Sketch(triangle, basis.mT @ dense @ basis, basis.mT @ signs, forms)
     actual = sketch.of([0, 4, 8]).estimates()
-    torch.testing.assert_close(actual, fewer.estimates(), rtol=1e-10, atol=1e-12)
+    assert_close(actual, fewer.estimates(), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [2, 3, 6])
@@ -225,7 +226,7 @@ def test_how_many_go_together_changes_nothing(monkeypatch, together):
         assert actual.value == pytest.approx(item.value, rel=1e-11)
         assert actual.standard_error == pytest.approx(item.standard_error, rel=1e-8)
     other = cv.spectral_density(dense, probes=7, steps=8)
-    torch.testing.assert_close(other.nodes, density.nodes, rtol=1e-9, atol=1e-12)
+    assert_close(other.nodes, density.nodes, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.curvlinops_operators import right_gradient
@@ -61,7 +62,7 @@ def test_reverse_over_reverse_is_right():
     problem = cv.Problem(model, at.loss, at.data)
     pieces = problem.split(normal(problem.size))
     product = oracles.flat(torch.autograd.grad(gradient, parameters, pieces))
-    torch.testing.assert_close(cv.hessian(problem) @ normal(problem.size), product)
+    assert_close(cv.hessian(problem) @ normal(problem.size), product)
     assert relative_error(released(at), product) > 1e-2
 
 

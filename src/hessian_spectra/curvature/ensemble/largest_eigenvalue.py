@@ -12,6 +12,7 @@ from hessian_spectra.curvature.ensemble.products import Hessians, hessians
 from hessian_spectra.matrix_products import fastest_products
 from hessian_spectra.models.ensemble import Ensemble
 from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require
 
 # On a CPU the vectors of a batch stay in its shared cache; on a GPU many networks keep it busy, and
 # some hundred basis vectors of each have to fit.
@@ -74,8 +75,7 @@ def ensemble_sharpness(
         >>> round(sharpness.values.item(), 9), bool(sharpness.converged)
         (5.0, True)
     """
-    if not 0 < tol < 1:
-        raise ValueError(f"tol: expected a number in (0, 1), got {tol}")
+    require(0 < tol < 1, "tol", "a number in (0, 1)", tol)
     if not ensemble.count:
         raise ValueError("ensemble: expected at least one network, got none")
     data = in_float64(fitted(ensemble, data))
