@@ -28,7 +28,7 @@ from hessian_papers.labelled import Variable, Variables, data_set, left_out
 from hessian_papers.models import balanced_weights, kaiming_uniform
 from hessian_papers.networks.tools.images import sources
 from hessian_papers.studies.base import DataStudyConfig
-from hessian_papers.studies.images.through_training import recorded_epochs
+from hessian_papers.studies.images.base import recorded_epochs
 from hessian_spectra import closed_form as cf
 from hessian_spectra.curvature.ensemble import SecondMoments, ensemble_sharpness
 from hessian_spectra.files import Arrays
