@@ -15,7 +15,12 @@ from hessian_papers.studies.deep_linear.balanced_spectrum.claims import (
     equal_widths,
 )
 from hessian_papers.studies.deep_linear.balanced_spectrum.derived import networks, widths
-from hessian_papers.studies.deep_linear.balanced_spectrum.figure import caption, draw
+from hessian_papers.studies.deep_linear.balanced_spectrum.figure import (
+    caption,
+    controls,
+    draw,
+)
+from tests.pipelines.marks import undrawn
 
 
 @pytest.fixture(scope="module")
@@ -105,18 +110,21 @@ def test_a_study_without_a_network_of_equal_widths_says_so():
         equal_widths(data_of(both(architectures=[RECTANGULAR])))
 
 
-def test_figure_shows_every_positive_eigenvalue(data):
-    figure = draw(data)
-    assert len(figure.axes) == 6
-    assert [axes.get_title(loc="left")[:3] for axes in figure.axes[:3]] == ["(a)", "(b)", "(c)"]
-    assert all(axes.get_xlabel() for axes in figure.axes[3:])
-    points, line, printed, *_ = figure.axes[1].lines
+def test_the_figure_shows_the_first_network_and_the_controls_every_positive_eigenvalue(data):
+    figure, (second, text) = draw(data), controls(data)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["3 layers, all widths 3"]
+    assert "9 of 27 eigenvalues are not zero (in print: at most 9)" in caption(data)
+    assert len(second.axes) == 6
+    assert [axes.get_title(loc="left")[:3] for axes in second.axes[:3]] == ["(a)", "(b)", "(c)"]
+    assert all(axes.get_xlabel() for axes in second.axes[3:])
+    points, line, printed, *_ = second.axes[1].lines
     hessian = data["hessian"].sel(network=2, labels="exact")
     descending = hessian.sortby(-hessian).values
     np.testing.assert_array_equal(points.get_ydata()[:10], descending[:10])
     assert int(np.isfinite(line.get_ydata()).sum()) == 10
     assert int(np.isfinite(printed.get_ydata()).sum()) == 4
-    assert "10 of 33 eigenvalues are not zero (in print: at most 4)" in caption(data)
+    assert "(b) 10 of 33 eigenvalues are not zero (in print: at most 4)" in text
+    assert undrawn(figure, caption(data)) == undrawn(second, text) == []
 
 
 @pytest.mark.parametrize(
@@ -143,8 +151,9 @@ def test_bad_settings_are_refused_in_one_line(change):
 def test_figure_shows_three_networks_and_leaves_the_rest_to_the_claims():
     many = data_of(both(architectures=[[3, 2], [2, 2], [3, 3, 3], [3, 2, 3]], top=2))
     assert many.sizes["network"] == 4
-    assert len(draw(many).axes) == 2 * 4
-    assert "(d) " not in caption(many)
+    second, text = controls(many)
+    assert len(second.axes) == 2 * 4
+    assert "(d) " not in text
 
 
 def test_labels_that_are_lost_in_rounding_are_left_out():

@@ -6,7 +6,8 @@ from depth_and_norm_sides import both, closed_only, config, data_of, sample
 
 from hessian_papers.studies.deep_linear.depth_and_norm import study
 from hessian_papers.studies.deep_linear.depth_and_norm.derived import error
-from hessian_papers.studies.deep_linear.depth_and_norm.figure import draw
+from hessian_papers.studies.deep_linear.depth_and_norm.figure import caption, controls, draw
+from tests.pipelines.marks import undrawn
 
 
 @pytest.fixture(scope="module")
@@ -62,16 +63,20 @@ def test_flattest_depth_is_the_smallest_of_the_curve():
     np.testing.assert_allclose(actual["flattest"], curve.min("real_depth"), rtol=1e-6)
 
 
-def test_figure_shows_every_number(data):
-    panels = [axes for axes in draw(data).axes if axes.get_title(loc="left")]
-    assert len(panels) == 4
-    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in panels)
-    (discs,) = (c for c in panels[0].collections if len(c.get_offsets()) == 15)
-    np.testing.assert_array_equal(
-        np.sort(discs.get_array()), np.sort(data["sharpness"].values.ravel())
-    )
-    drawn = [line.get_ydata() for line in panels[3].lines if line.get_linestyle() == "None"]
-    assert sum(map(len, drawn)) == 15
+def test_figure_and_controls_show_every_number(data):
+    figure, (second, text) = draw(data), controls(data)
+    (discs,) = (c for c in figure.axes[0].collections if len(c.get_offsets()) == 15)
+    numbers = np.sort(data["sharpness"].values.ravel())
+    np.testing.assert_array_equal(np.sort(discs.get_array()), numbers)
+    drawn = [
+        [line.get_ydata() for line in axes.lines if line.get_alpha() == 0.8] for axes in second.axes
+    ]
+    np.testing.assert_array_equal(np.sort(np.ravel(drawn[0])), numbers)
+    assert [sum(map(len, panel)) for panel in drawn] == [15, 12, 15]
+    for axes in (figure.axes[0], *second.axes):
+        assert axes.get_xlabel()
+        assert axes.get_ylabel()
+    assert undrawn(figure, caption(data)) == undrawn(second, text) == []
 
 
 @pytest.mark.parametrize(
