@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from claims_contract import planted_data
+from planted_shares import ABLATIONS, BALANCED, TANH, kept, networks
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.images.class_shares import figure as figures
@@ -10,36 +11,27 @@ from hessian_papers.studies.images.class_shares.study import VARIABLES
 from hessian_spectra.pictures import style
 from tests.pipelines.marks import undrawn
 
-BALANCED = "whitened-balanced-linear"
-ABLATIONS = ("raw-balanced-linear", "whitened-kaiming-linear", "whitened-balanced-tanh")
 SOURCES = ("mnist", "fashion-mnist", "cifar10-train")
 
 
 def arrays(cases, sizes=(5000,), replicates=3):
     """Three image sets; the third has large shares in small subsets only, as CIFAR-10."""
-    rows = [
-        {"source": source, "case": case, "samples": n, "share": share, "replicate": replicate}
-        for source in SOURCES
-        for case in cases
-        for n in sizes
-        for share in (0.1, 0.2, 0.39, 0.6, 0.9)
-        if not (source == SOURCES[2] and n == 5000 and share > 0.4)
-        for replicate in range(replicates)
-    ]
-    actual = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    whitened = np.char.startswith(actual["case"], "whitened-") & (actual["case"] != ABLATIONS[2])
+    shares = (0.1, 0.2, 0.39, 0.6, 0.9)
+    sides = networks(cases, sizes, shares, range(replicates), SOURCES)
+    every = sides["closed_form"]
+    large = (every["samples"] == 5000) & (every["share"] > 0.4)
+    actual, measured = kept(sides, ~(large & (every["source"] == SOURCES[2]))).values()
+    whitened = np.char.startswith(actual["case"], "whitened-") & (actual["case"] != TANH)
     rng = np.random.default_rng(0)
-    actual["labels"] = 4 * actual["share"] ** 0.75
     actual["fit"] = np.where(whitened, actual["labels"] * 0.9, np.nan)
     actual["bound"] = actual["fit"] * 1.2
-    actual["first_layer"] = np.where(actual["case"] == ABLATIONS[2], np.nan, actual["labels"] / 2)
+    actual["first_layer"] = np.where(actual["case"] == TANH, np.nan, actual["first_layer"])
     actual["floor"] = np.where(actual["samples"] > 500, 0.1, 1e-18)
-    actual["defect"] = rng.uniform(1e-4, 0.1, size=(len(rows), 2))
-    actual["diverged_at"] = np.full(len(rows), -1)
-    actual |= {"time": np.array(["start", "end"]), "edge": np.array(200.0)}
-    sharpness = actual["labels"] * rng.uniform(0.85, 0.95, size=len(rows))
-    measured = {"sharpness": sharpness, "ggn": sharpness * (1 + 1e-4)}
-    return actual, measured | {"residual": np.full(len(rows), 1e-6)}
+    actual["defect"] = rng.uniform(1e-4, 0.1, size=(len(whitened), 2))
+    actual |= {"diverged_at": np.full(len(whitened), -1), "edge": np.array(200.0)}
+    sharpness = actual["labels"] * rng.uniform(0.85, 0.95, size=len(whitened))
+    measured |= {"sharpness": sharpness, "ggn": sharpness * (1 + 1e-4)}
+    return actual, measured | {"residual": np.full(len(whitened), 1e-6)}
 
 
 def data_of(closed_form, numerics):
@@ -108,47 +100,40 @@ def test_captions_name_the_images_and_the_marks_that_are_drawn(cases, sizes):
     assert ("first layer (raw inputs)" in names) == (len(cases) > 1)
 
 
+def diverged(cases, gone, sizes=(5000,)):
+    """The data set in which some networks diverged."""
+    closed_form, numerics = arrays(cases, sizes)
+    rows = gone(closed_form)
+    closed_form["diverged_at"][rows] = 7
+    for name in ("sharpness", "ggn", "residual"):
+        numerics[name][rows] = np.nan
+    return data_of(closed_form, numerics), int(rows.sum())
+
+
 def test_diverged_networks_are_counted_not_drawn():
-    closed_form, numerics = arrays(ABLATIONS)
-    gone = (closed_form["case"] == ABLATIONS[0]) & (closed_form["source"] == SOURCES[2])
-    closed_form["diverged_at"][gone] = 7
-    for array in numerics.values():
-        array[gone] = np.nan
-    data = data_of(closed_form, numerics)
+    data, count = diverged(
+        ABLATIONS, lambda rows: (rows["case"] == ABLATIONS[0]) & (rows["source"] == SOURCES[2])
+    )
     axes = figures.draw(data).axes[0]
-    assert [text.get_text() for text in axes.texts] == ["9 of 39 diverged"]
-    assert np.isfinite(points(axes)[:, 1]).sum() == 30
+    assert [text.get_text() for text in axes.texts] == [f"{count} of 39 diverged"]
+    assert np.isfinite(points(axes)[:, 1]).sum() == 39 - count
     caption = figures.caption(data)
-    assert "9 of 117 networks diverged" in caption
+    assert f"{count} of 117 networks diverged" in caption
     assert "nan" not in caption
 
 
 @pytest.mark.parametrize("cases", [[BALANCED], ABLATIONS])
-def test_without_any_network_the_curve_is_left(cases):
-    closed_form, numerics = arrays(cases)
-    closed_form["diverged_at"][:] = 7
-    for array in numerics.values():
-        array[:] = np.nan
-    data = data_of(closed_form, numerics)
-    (axes,) = figures.draw(data).axes
-    assert axes.get_title() == "eq. (14); no network has a sharpness"
-    count = len(closed_form["share"])
-    assert f"{count} of {count} networks diverged" in figures.caption(data)
-    with pytest.raises(NothingToMeasure, match="no network has a sharpness"):
-        figures.controls(data)
-
-
-@pytest.mark.parametrize("cases", [[BALANCED], ABLATIONS])
 def test_an_image_set_of_which_all_diverged_leaves_the_others(cases):
-    closed_form, numerics = arrays(cases, (5000, 500))
-    gone = closed_form["source"] == SOURCES[1]
-    closed_form["diverged_at"][gone] = 7
-    for array in numerics.values():
-        array[gone] = np.nan
-    data = data_of(closed_form, numerics)
+    data, count = diverged(cases, lambda rows: rows["source"] == SOURCES[1], (5000, 500))
     assert figures.draw(data).axes
     assert figures.controls(data)[0].axes
-    assert f"{gone.sum()} of {len(gone)} networks diverged" in figures.caption(data)
+    assert f"{count} of {data.sizes['network']} networks diverged" in figures.caption(data)
+    nothing, count = diverged(cases, lambda rows: rows["replicate"] >= 0)
+    for draw in (figures.draw, figures.controls):
+        with pytest.raises(
+            NothingToMeasure, match=f"no network has a sharpness: {count} of {count}"
+        ):
+            draw(nothing)
 
 
 def test_networks_whose_weights_vanished_have_no_ratio():

@@ -127,13 +127,20 @@ def _legend(figure: Figure, *groups: list[Line2D], rows: int) -> None:
     figure.legend(handles=padded, loc="outside upper center", ncols=len(padded) // rows)
 
 
-def draw(data: xr.Dataset) -> Figure:
-    """The sharpness of each network beside the curve, a panel for each case."""
+def _require_some(data: xr.Dataset) -> None:
+    """Require that there is a network with a sharpness."""
     if not converged(data).any():
-        figure, axes = style.panels(1, 1, height=2.45)
-        _label_curve(axes, data)
-        axes.set(xlabel=SHARE, ylabel=SHARPNESS, title="eq. (14); no network has a sharpness")
-        return figure
+        diverged = f"{count_diverged(data)} of {data.sizes['network']} diverged"
+        raise NothingToMeasure(f"no network has a sharpness: {diverged}")
+
+
+def draw(data: xr.Dataset) -> Figure:
+    """The sharpness of each network beside the curve, a panel for each case.
+
+    Raises:
+        NothingToMeasure: no network has a sharpness.
+    """
+    _require_some(data)
     cases = by(of_own_size(data), "case")
     columns = min(len(cases), 3)
     rows = -(-len(cases) // columns)
@@ -180,8 +187,6 @@ def _case_panel(axes: Axes, data: xr.Dataset, item: xr.Dataset) -> None:
 def caption(data: xr.Dataset) -> str:
     """The marks of the figure, the networks that it shows, and those that it does not."""
     diverged = f"{count_diverged(data)} of {data.sizes['network']} networks diverged"
-    if not converged(data).any():
-        return f"Eq. (14). {diverged}; none is left."
     main = of_own_size(data)
     text = (
         "Largest Hessian eigenvalue of trained networks (markers) on "
@@ -201,8 +206,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     Raises:
         NothingToMeasure: no network has a sharpness.
     """
-    if not converged(data).any():
-        raise NothingToMeasure("no network has a sharpness")
+    _require_some(data)
     figure, panels = style.panels(1, 3, height=2.9)
     several = len(by(data, "case")) > 1
     titles = (_compare_cases if several else _compare_formulas)(figure, panels, data)

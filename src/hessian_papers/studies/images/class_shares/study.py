@@ -6,13 +6,15 @@ sizes show how far the sharpness depends on the number of samples.
 """
 
 import functools
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from torch import Tensor
 
 from hessian_papers.constraints import Different, Once
 from hessian_papers.data.tools.subsets import imbalanced_subset, share_range
@@ -92,44 +94,48 @@ VARIABLES: Variables = {
 }
 
 
-class Point(NamedTuple):
-    """A network to train."""
-
-    source: str
-    case: str
-    samples: int
-    share: float
-    replicate: int
-
-
-def points(config: Config, data: Arrays) -> list[Point]:
-    """All networks, in the order in which they are kept.
+def training_items(config: Config, data: Arrays) -> Iterator[Item]:
+    """A network on each subset that can be had, other numbers of samples for the first case alone.
 
     Raises:
         ValueError: the data set has no images, or an image set has too few for every share.
     """
-    entries = []
     for source in sources(data):
-        available = np.bincount(data[f"{source}/labels"]).tolist()
-        chosen = [
-            (samples, share)
-            for samples in dict.fromkeys((config.samples, *config.other_samples))
-            for share in config.shares
-            if _enough(available, samples, share)
-        ]
-        if not any(samples == config.samples for samples, _ in chosen):
-            raise ValueError(
-                f"shares: expected one of {config.samples} samples for which {source}, with "
-                f"{available} images of its classes, has enough, got {list(config.shares)}"
-            )
-        entries += [
-            Point(source, case, samples, share, replicate)
-            for case in config.cases
-            for samples, share in chosen
-            if samples == config.samples or case == config.cases[0]
-            for replicate in range(config.replicates)
-        ]
-    return entries
+        labels = torch.from_numpy(data[f"{source}/labels"])
+        chosen = subsets(config, source, labels)
+        points = itertools.product(config.cases, chosen, range(config.replicates))
+        for case, (samples, share), replicate in points:
+            if samples == config.samples or case == config.cases[0]:
+                # The same order of the images for all shares and sizes, so that subsets overlap.
+                draws = generator(config.seed, f"subset {source} {replicate}")
+                yield network_item(
+                    config,
+                    data,
+                    source,
+                    imbalanced_subset(labels, samples, share, draws),
+                    case=case,
+                    width=config.width,
+                    replicate=replicate,
+                    record=[0, config.epochs],
+                )
+
+
+def subsets(config: Config, source: str, labels: Tensor) -> list[tuple[int, float]]:
+    """The numbers of images and shares of which an image set has enough.
+
+    Raises:
+        ValueError: it has not for any share at the study's own number.
+    """
+    available = torch.bincount(labels).tolist()
+    sizes = dict.fromkeys((config.samples, *config.other_samples))
+    wanted = itertools.product(sizes, config.shares)
+    chosen = [(size, share) for size, share in wanted if _enough(available, size, share)]
+    if not any(size == config.samples for size, _ in chosen):
+        raise ValueError(
+            f"shares: expected one of {config.samples} samples for which {source}, with "
+            f"{available} images of its classes, has enough, got {list(config.shares)}"
+        )
+    return chosen
 
 
 def _enough(available: Sequence[int], size: int, share: float) -> bool:
@@ -140,24 +146,6 @@ def _enough(available: Sequence[int], size: int, share: float) -> bool:
         return False
     # The shares of the ends themselves are quotients, rounded.
     return smallest - 1e-12 <= share <= largest + 1e-12
-
-
-def training_items(config: Config, data: Arrays) -> Iterator[Item]:
-    """A network on each of the subsets."""
-    for point in points(config, data):
-        # The same order of the images for all shares and sizes, so that subsets overlap.
-        draws = generator(config.seed, f"subset {point.source} {point.replicate}")
-        labels = torch.from_numpy(data[f"{point.source}/labels"])
-        yield network_item(
-            config,
-            data,
-            point.source,
-            imbalanced_subset(labels, point.samples, point.share, draws),
-            case=point.case,
-            width=config.width,
-            replicate=point.replicate,
-            record=[0, config.epochs],
-        )
 
 
 train = training(training_items)
