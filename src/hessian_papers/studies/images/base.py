@@ -1,4 +1,4 @@
-"""What the configurations of studies that train networks on images have in common."""
+"""The settings and epochs that studies which train networks on images have in common."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How figures of image networks call image sets."""
+"""The names of image sets in figures."""
 
 NAMES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST"}
 

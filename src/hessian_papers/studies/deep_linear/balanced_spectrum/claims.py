@@ -1,4 +1,4 @@
-"""What anon2026data says about the whole spectrum of a balanced deep linear network."""
+"""The statements of anon2026data on the whole spectrum of a balanced deep linear network."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ figure_1a = statements.about("anon2026data", "Figure 1a")
 
 
 def _magnified(network: xr.Dataset) -> float:
-    """What the rounding of the labels makes of their smallest singular value's eigenvalues.
+    """The error that the rounding of the labels leaves in their smallest eigenvalues.
 
     The labels' singular values σ have an error of ε times the largest, σ_1, and an eigenvalue
     that goes with σ^{2/L} one of ε (σ/σ_1)^{2/L − 1}. That quotient follows from the smallest
@@ -80,7 +80,7 @@ def _with_clear_labels(data: xr.Dataset) -> xr.Dataset:
 
 
 def _ends_are_narrowest(network: xr.Dataset) -> bool:
-    """Whether no layer is narrower than the first and the last: then the print is right."""
+    """True if no layer is narrower than the first and the last: then the print is right."""
     first, *inner, last = widths(network)
     return max(first, last) <= min(first, last, *inner)
 

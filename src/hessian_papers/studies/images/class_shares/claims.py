@@ -1,4 +1,4 @@
-"""What anon2026data says of the sharpness and the share of the largest class (figures 1c and 2)."""
+"""The statements of anon2026data on the sharpness and the largest class (figures 1c and 2)."""
 
 import numpy as np
 import xarray as xr
@@ -53,9 +53,9 @@ def _trained(data: xr.Dataset) -> xr.Dataset:
 
 
 def _curves(data: xr.Dataset, case: str) -> list[xr.Dataset]:
-    """How a case's mean ``sharpness`` and ``labels`` depend on the share, for each image set.
+    """The mean ``sharpness`` and ``labels`` of a case at each share, for each image set.
 
-    Of a case, on subsets of the study's own size.
+    On subsets of the study's own size.
 
     Raises:
         NothingToMeasure: no image set has two shares.

@@ -139,7 +139,7 @@ def subsets(config: Config, source: str, labels: Tensor) -> list[tuple[int, floa
 
 
 def _enough(available: Sequence[int], size: int, share: float) -> bool:
-    """Whether a subset can be drawn."""
+    """True if a subset can be drawn."""
     try:
         smallest, largest = share_range(available, size)
     except ValueError:
@@ -169,7 +169,7 @@ def _numbered(parts: Sequence[Arrays]) -> xr.Dataset:
 
 
 def _facts(config: Config, network: Arrays) -> Arrays:
-    """What is known of a network without theory."""
+    """The facts of a network that are known without theory."""
     names = ("source", "case", "replicate", "halvings", "finished", "diverged_at")
     counts = network["counts"]
     return {name: network[name] for name in names} | {

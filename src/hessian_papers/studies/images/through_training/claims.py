@@ -1,4 +1,4 @@
-"""What anon2026data says about linear networks through training: their trace, their eigenvalues."""
+"""The statements of anon2026data on the trace and top eigenvalues of networks through training."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace

@@ -45,7 +45,7 @@ def relative_excess(network: xr.Dataset) -> xr.DataArray:
 
 
 def is_early(network: xr.Dataset) -> xr.DataArray:
-    """Which epochs of a network are early, the start among them."""
+    """The epochs of a network that are early, the start among them."""
     return relative_excess(network) > EARLY
 
 

@@ -151,7 +151,8 @@ def _draw_errors(axes: Axes, data: xr.Dataset) -> None:
             ends = error.min("rank"), error.max("rank")
             axes.fill_between(network["epoch"], *ends, color=look["color"], alpha=0.18, linewidth=0)
             axes.plot(network["epoch"], error.mean("rank"), linewidth=1.2, **look)
-    _decades(axes, max(float(_percent(of_hessian).min()), 1e-6) / 2, 200.0, 1)
+    style.logarithmic(axes)
+    axes.set_ylim(max(float(_percent(of_hessian).min()), 1e-6) / 4, 200.0)
     place: Look = {"transform": axes.transAxes, "fontsize": 6.5, "va": "bottom"}
     counts = networks(data)[-1]["count"].isel(epoch=-1)
     printed, corrected = (int(counts.sel(form=form)) for form in LOOKS)
@@ -174,19 +175,8 @@ def _draw_gauss_newton(axes: Axes, data: xr.Dataset) -> None:
         for form, look in LOOKS.items():
             error = _percent(network).sel(form=form).max("rank")
             axes.plot(network["epoch"], error, linewidth=1.0, **look)
-    _decades(axes, SMALLEST / 3, 500.0, 7)
-
-
-def _decades(axes: Axes, low: float, high: float, step: int) -> None:
-    """A logarithmic axis of per cent with a tick each ``step`` decades."""
-    axes.set_yscale("log")
-    axes.set_ylim(low, high)
-    first, last = int(np.ceil(np.log10(low))), int(np.floor(np.log10(high)))
-    style.mark(axes.yaxis, [10.0**power for power in range(last, first - 1, -step)], _percent_text)
-
-
-def _percent_text(value: float) -> str:
-    return f"{value:g} %" if 1e-3 <= value <= 1e3 else f"$10^{{{np.log10(value):.0f}}}$ %"
+    style.logarithmic(axes)
+    axes.set_ylim(SMALLEST / 3, 1e4)
 
 
 def _of_width(width: int, draw: Callable[[Axes, xr.Dataset], None]) -> Callable[..., None]:
@@ -198,7 +188,7 @@ def draw(data: xr.Dataset) -> Figure:
     """For each image set the trace, or the errors of the top eigenvalues of the widest network."""
     if "estimate" in data:
         return _panels(data, 2.2, [Row("trace of the Hessian", 1.0, _draw_trace)], TRACES)
-    label = f"error of top {data.sizes['rank']}\nrelative to each"
+    label = f"error of top {data.sizes['rank']},\n% of each"
     row = Row(label, 1.0, _of_width(int(data["width"].max()), _draw_errors))
     return _panels(data, 2.3, [row], ERRORS)
 
@@ -211,9 +201,9 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
         return _panels(data, 2.8, rows, DIFFERENCES), TRACE_CONTROLS
     rows = []
     for width in data["width"].values.tolist():
-        label = f"width {width}\nerror of top {data.sizes['rank']}"
+        label = f"width {width}: error\nof top {data.sizes['rank']}, % of each"
         rows.append(Row(label, 1.4, _of_width(width, _draw_bounded)))
-        rows.append(Row("Gauss-\nNewton", 0.6, _of_width(width, _draw_gauss_newton)))
+        rows.append(Row("Gauss-\nNewton, %", 0.6, _of_width(width, _draw_gauss_newton)))
     return _panels(data, 1.45 * len(rows), rows, (*ERRORS, *BOUNDS)), PAIR_CONTROLS
 
 
@@ -232,7 +222,7 @@ PAIR_CONTROLS = (
 
 
 def _size(data: xr.Dataset) -> str:
-    """How many images a set has, of how many features, and whether they leave nothing to chance."""
+    """The number of images of a set and of their features, and whether nothing is left to chance."""
     known = standardised(data).notnull().any()
     exact = "" if known else ", of which all random probes give the same trace"
     first = networks(data)[0]

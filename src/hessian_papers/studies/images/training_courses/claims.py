@@ -1,4 +1,4 @@
-"""What anon2026data says of learning one class, of peak sharpness, and of what balances layers."""
+"""The statements of anon2026data on learning one class, peak sharpness, and balance of layers."""
 
 import numpy as np
 import xarray as xr
@@ -40,7 +40,7 @@ def kept(imbalance: xr.DataArray) -> xr.DataArray:
 
 
 def spread(data: xr.Dataset) -> xr.DataArray:
-    """How far the layers' largest singular values are apart, squared.
+    """The distance of the layers' largest singular values, squared.
 
     (max_l σ₁²(W_l) − min_l σ₁²(W_l)) over the mean of the σ₁²(W_l).
     """

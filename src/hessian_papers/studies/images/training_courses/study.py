@@ -251,7 +251,7 @@ def descend(
 
 
 def numerics(config: Config, samples: Arrays) -> xr.Dataset:
-    """What training does, and the sharpness in the runs from balanced layers."""
+    """The course of each training, and the sharpness in the runs from balanced layers."""
     runs = list(courses(config, samples))
     all_losses, weights = descend(runs, config.epochs, config.epoch.tolist())
     parts, sharpness = [], []
