@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -136,28 +135,19 @@ def early(data: xr.Dataset) -> float:
 # The eigenvalues by equation (15): what holds at every epoch, and what changes with training.
 
 
-def _gauss_newton_error(data: xr.Dataset, form: Form) -> float:
-    chosen = data.sel(form=form, matrix="ggn")
-    return max(float(error(network).max()) for network in networks(chosen))
-
-
 @of_pairs.identity(
     "eq. (15); {artifact}",
     SOLVER,
     id="two-layer-gauss-newton-spectrum",
-    printed=Print(PRINTED_INDICES, partial(_gauss_newton_error, form="printed")),
+    printed=Print(PRINTED_INDICES, lambda data: gauss_newton(data, "printed")),
 )
-def gauss_newton(data: xr.Dataset) -> float:
+def gauss_newton(data: xr.Dataset, form: Form = "corrected") -> float:
     """At every epoch the top eigenvalues of the Gauss-Newton matrix are the largest σ_x²(σ_i²(W_1)
     + σ_j²(W_2)) with i ∈ [d_0] and j ∈ [d_2], where singular values beyond the size of a layer are
     0; the layers need not be balanced.
     """
-    return _gauss_newton_error(data, "corrected")
-
-
-def _sum_error(data: xr.Dataset, form: Form) -> float:
-    """|Σ of eq. (15) over its indices / trace by eq. (11) − 1|, the largest."""
-    return float(abs(data["sum"].sel(form=form) / data["trace"] - 1).max())
+    chosen = data.sel(form=form, matrix="ggn")
+    return max(float(error(network).max()) for network in networks(chosen))
 
 
 @of_pairs.identity(
@@ -168,13 +158,13 @@ def _sum_error(data: xr.Dataset, form: Form) -> float:
         source="the definition of a trace",
     ),
     id="two-layer-sums-are-the-trace",
-    printed=Print(PRINTED_INDICES, partial(_sum_error, form="printed")),
+    printed=Print(PRINTED_INDICES, lambda data: sums(data, "printed")),
 )
-def sums(data: xr.Dataset) -> float:
+def sums(data: xr.Dataset, form: Form = "corrected") -> float:
     """The eigenvalues of eq. (15) sum to the trace of eq. (11), σ_x²(d_2‖W_1‖_F² + d_0‖W_2‖_F²),
     with i ∈ [d_0] and j ∈ [d_2].
     """
-    return _sum_error(data, "corrected")
+    return float(abs(data["sum"].sel(form=form) / data["trace"] - 1).max())
 
 
 @of_pairs.identity("eq. (10)", SOLVER, id="largest-eigenvalue-is-the-sum-of-norms")
@@ -260,14 +250,6 @@ def fitted(data: xr.Dataset) -> float:
     return float(sum((error < 0.01) != (excess < 0.02) for error, excess in ends))
 
 
-def _of_norms(data: xr.Dataset, combined: Callable[..., xr.DataArray]) -> float:
-    ratios = (
-        network["numerical"].max("rank") / combined(squared_norms(network), "layer")
-        for network in networks(_widest(data).sel(matrix="hessian"))
-    )
-    return max(float(abs(ratio.isel(epoch=-1) - 1)) for ratio in ratios)
-
-
 @figure_4.statement(
     "appendix D.3.3, which anon2026data contradicts below eq. (10)",
     everywhere,
@@ -280,15 +262,19 @@ def _of_norms(data: xr.Dataset, combined: Callable[..., xr.DataArray]) -> float:
     paper="singh2026cracking",
     printed=Print(
         "max{‖W_1‖₂², ‖W_2‖₂²}, from a Hessian without blocks of two layers",
-        partial(_of_norms, combined=xr.DataArray.max),
+        lambda data: sharpness(data, xr.DataArray.max),
     ),
     otherwise=UNFITTED,
 )
-def sharpness(data: xr.Dataset) -> float:
+def sharpness(data: xr.Dataset, combined: Callable[..., xr.DataArray] = xr.DataArray.sum) -> float:
     """After training the Hessian's largest eigenvalue is σ_x²(‖W_1‖₂² + ‖W_2‖₂²). Value: relative
     error at the last epoch, of the paper's width and the image set where it is largest.
     """
-    return _of_norms(data, xr.DataArray.sum)
+    ratios = (
+        network["numerical"].max("rank") / combined(squared_norms(network), "layer")
+        for network in networks(_widest(data).sel(matrix="hessian"))
+    )
+    return max(float(abs(ratio.isel(epoch=-1) - 1)) for ratio in ratios)
 
 
 # What falls early in training.
