@@ -131,14 +131,6 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         "multi_input_training": {"width": 2, "steps": 12, "record_every": 3, "numeric_every": 2},
         "norm_correlation": {"resamples": 100},
         "outlier_pair": {"width": 4, "steps": 24},
-        "pair_sums_through_training": {
-            "samples": 40,
-            "width": 8,
-            "narrow": 4,
-            "epochs": 20,
-            "recorded": 1,
-            "top": 3,
-        },
         "paired_eigenvalues": {
             "widths": [4, 6],
             "samples": [10, 12],
@@ -153,14 +145,8 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "products": 6,
             "points": 30,
         },
+        "through_training": {"samples": 40, "width": 8, "epochs": 20, "recorded": 1},
         "training_courses": {"replicates": 2, "width": 8, "epochs": 100, "recorded": 4},
-        "trace_through_training": {
-            "samples": 40,
-            "width": 8,
-            "epochs": 30,
-            "recorded": 2,
-            "probes": 8,
-        },
     },
 }
 # What an entry is called and what it is of: no settings.

@@ -1,4 +1,4 @@
-"""What anon2026data says about the whole spectrum of a balanced deep linear network."""
+"""The statements of anon2026data on the whole spectrum of a balanced deep linear network."""
 
 from collections.abc import Callable
 
@@ -27,6 +27,7 @@ MAGNIFIED = (
     "worst ε^{2/L} of the largest eigenvalue, 1e-6 for 5 layers, but hardly ever does"
 )
 
+BY_LABELS = within(1e-8, MAGNIFIED, source=PRODUCTS)
 BY_PRODUCTS = within(EXACT, ROUND_OFF, source=PRODUCTS)
 BY_GGN_PRODUCTS = within(EXACT, ROUND_OFF, source="the products of the Gauss-Newton matrix")
 RESIDUAL = "the largest residual that Lanczos' method accepts, relative"
@@ -38,7 +39,7 @@ figure_1a = statements.about("anon2026data", "Figure 1a")
 
 
 def _magnified(network: xr.Dataset) -> float:
-    """What the rounding of the labels makes of their smallest singular value's eigenvalues.
+    """The error that the rounding of the labels leaves in their smallest eigenvalues.
 
     The labels' singular values σ have an error of ε times the largest, σ_1, and an eigenvalue
     that goes with σ^{2/L} one of ε (σ/σ_1)^{2/L − 1}. That quotient follows from the smallest
@@ -80,7 +81,7 @@ def _with_clear_labels(data: xr.Dataset) -> xr.Dataset:
 
 
 def _ends_are_narrowest(network: xr.Dataset) -> bool:
-    """Whether no layer is narrower than the first and the last: then the print is right."""
+    """True if no layer is narrower than the first and the last: then the print is right."""
     first, *inner, last = widths(network)
     return max(first, last) <= min(first, last, *inner)
 
@@ -111,7 +112,7 @@ def _beyond(data: xr.Dataset, count: str) -> float:
 
 @statements.identity(
     "Equation 13, Equation 9; {artifact}",
-    within(1e-8, MAGNIFIED, source=PRODUCTS),
+    BY_LABELS,
     id="labels-give-all-eigenvalues",
     printed=Print(
         "Both indices end at min(d_0, ..., d_L)",
@@ -130,7 +131,7 @@ def labels(data: xr.Dataset) -> float:
 @figure_1a.statement(
     "Figure 1a",
     always,
-    within(1e-8, MAGNIFIED, source=PRODUCTS),
+    BY_LABELS,
     id="indices-of-equal-widths",
     otherwise="Without such a network in the configuration nothing is measured.",
 )
@@ -258,11 +259,7 @@ def sharpness(data: xr.Dataset) -> float:
 
 @statements.identity(
     "Equation 13",
-    within(
-        1e-8,
-        "the smallest singular values carry rounding, which the L-th root magnifies",
-        source=PRODUCTS,
-    ),
+    BY_LABELS,
     id="labels-give-all-eigenvalues-at-least-squares",
     printed=Print(
         "σ_i(W)^L = σ_i(Y)/(√n σ_x), there for zero loss",

@@ -1,4 +1,4 @@
-"""What anon2026data says about the sharpness, the depth and the norm of the labels."""
+"""The statements of anon2026data on the sharpness, the depth and the norm of the labels."""
 
 import xarray as xr
 from xarray.ufuncs import exp, log

@@ -1,4 +1,4 @@
-"""What anon2026data says of the sharpness and the share of the largest class (figures 1c and 2)."""
+"""The statements of anon2026data on the sharpness and the largest class (figures 1c and 2)."""
 
 import numpy as np
 import xarray as xr
@@ -28,6 +28,9 @@ RAW, KAIMING, TANH = "raw-balanced-linear", "whitened-kaiming-linear", "whitened
 statements = Statements()
 figure_1c = statements.about("anon2026data", "Figure 1c")
 figure_2 = statements.about("anon2026data", "Figure 2")
+on_raw = figure_2.having(otherwise=texts.RAW_INPUTS)
+from_kaiming = figure_2.having(otherwise=texts.KEEPS_ITS_LAYERS)
+with_tanh = figure_2.having(otherwise=texts.SATURATION)
 
 
 def _of(data: xr.Dataset, case: str) -> xr.Dataset:
@@ -50,9 +53,9 @@ def _trained(data: xr.Dataset) -> xr.Dataset:
 
 
 def _curves(data: xr.Dataset, case: str) -> list[xr.Dataset]:
-    """How a case's mean ``sharpness`` and ``labels`` depend on the share, for each image set.
+    """The mean ``sharpness`` and ``labels`` of a case at each share, for each image set.
 
-    Of a case, on subsets of the study's own size.
+    On subsets of the study's own size.
 
     Raises:
         NothingToMeasure: no image set has two shares.
@@ -77,10 +80,7 @@ def _trends(data: xr.Dataset, case: str) -> list[float]:
 
 
 @figure_1c.statement(
-    "eq. (14)",
-    everywhere,
-    within(2e-3, texts.TRAINED),
-    id="sharpness-from-labels-of-trained-networks",
+    "eq. (14)", everywhere, texts.EXACT, id="sharpness-from-labels-of-trained-networks"
 )
 def zero_loss(data: xr.Dataset) -> float:
     """Trained on inputs that fit all labels, balanced networks have the sharpness L σ_x^{2/L}
@@ -215,7 +215,7 @@ def independent_of_samples(data: xr.Dataset) -> float:
 @figure_1c.statement(
     "section 4, below eq. (14)",
     everywhere,
-    within(2e-3, texts.TRAINED),
+    texts.EXACT,
     id="sharpness-does-not-rise-with-samples",
     otherwise="Subsets of different sizes differ in what their inputs fit by chance.",
 )
@@ -290,12 +290,11 @@ def raw_breaks_down(data: xr.Dataset) -> float:
     return least(worst(error(images, "labels")) for images in image_sets)
 
 
-@figure_2.statement(
+@on_raw.statement(
     texts.OF_RAW,
     typically,
     at_most(0.9, "the shares are so few that any step down leaves less"),
     id="inconsistent-variations-on-raw-inputs",
-    otherwise=texts.RAW_INPUTS,
 )
 def raw_inconsistent(data: xr.Dataset) -> float:
     """Without whitened inputs the sharpness has inconsistent variations with the share.
@@ -305,12 +304,11 @@ def raw_inconsistent(data: xr.Dataset) -> float:
     return worst(_trends(data, RAW))
 
 
-@figure_2.statement(
+@on_raw.statement(
     texts.OF_RAW,
     typically,
     at_most(0.75, "clearly less than eq. (14) says; the paper gives no number"),
     id="share-matters-less-on-raw-inputs",
-    otherwise=texts.RAW_INPUTS,
     book="beyond",
 )
 def raw_share_matters_less(data: xr.Dataset) -> float:
@@ -375,12 +373,8 @@ def _by_subset(data: xr.Dataset, case: str) -> xr.Dataset:
 # From Kaiming's initialisation.
 
 
-@figure_2.statement(
-    texts.OF_KAIMING,
-    typically,
-    texts.EVERY_STEP,
-    id="kaiming-sharpness-increases",
-    otherwise=texts.KEEPS_ITS_LAYERS,
+@from_kaiming.statement(
+    texts.OF_KAIMING, typically, texts.EVERY_STEP, id="kaiming-sharpness-increases"
 )
 def kaiming_increasing(data: xr.Dataset) -> float:
     """From Kaiming's initialisation the final sharpness increases with the share.
@@ -390,12 +384,8 @@ def kaiming_increasing(data: xr.Dataset) -> float:
     return least(_trends(data, KAIMING))
 
 
-@figure_2.statement(
-    texts.OF_KAIMING,
-    typically,
-    reading_of("intact"),
-    id="kaiming-predictions-stay-intact",
-    otherwise=texts.KEEPS_ITS_LAYERS,
+@from_kaiming.statement(
+    texts.OF_KAIMING, typically, reading_of("intact"), id="kaiming-predictions-stay-intact"
 )
 def kaiming_values(data: xr.Dataset) -> float:
     """From Kaiming's initialisation the theoretical predictions stay intact.
@@ -445,13 +435,7 @@ def kaiming_bound(data: xr.Dataset) -> float:
 # With Tanh layers.
 
 
-@figure_2.statement(
-    texts.OF_TANH,
-    typically,
-    texts.EVERY_STEP,
-    id="tanh-sharpness-increases",
-    otherwise=texts.SATURATION,
-)
+@with_tanh.statement(texts.OF_TANH, typically, texts.EVERY_STEP, id="tanh-sharpness-increases")
 def tanh_increasing(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness increases with the share, qualitatively as in linear networks.
 
@@ -460,12 +444,8 @@ def tanh_increasing(data: xr.Dataset) -> float:
     return least(_trends(data, TANH))
 
 
-@figure_2.statement(
-    texts.OF_TANH,
-    typically,
-    reading_of("slightly"),
-    id="tanh-is-slightly-different",
-    otherwise=texts.SATURATION,
+@with_tanh.statement(
+    texts.OF_TANH, typically, reading_of("slightly"), id="tanh-is-slightly-different"
 )
 def tanh_values(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness is slightly different from the theory.
@@ -475,12 +455,11 @@ def tanh_values(data: xr.Dataset) -> float:
     return worst(error(_of(data, TANH), "labels"))
 
 
-@figure_2.statement(
+@with_tanh.statement(
     texts.OF_TANH,
     typically,
     reading_of("slightly"),
     id="tanh-against-the-least-squares-solution",
-    otherwise=texts.SATURATION,
     book="beyond",
 )
 def tanh_values_of_least_squares(data: xr.Dataset) -> float:
@@ -493,13 +472,7 @@ def tanh_values_of_least_squares(data: xr.Dataset) -> float:
     return worst(abs(quotient(tanh["sharpness"], linear["fit"]) - 1))
 
 
-@figure_2.statement(
-    texts.OF_TANH,
-    typically,
-    reading_of("similar"),
-    id="tanh-has-a-similar-power",
-    otherwise=texts.SATURATION,
-)
+@with_tanh.statement(texts.OF_TANH, typically, reading_of("similar"), id="tanh-has-a-similar-power")
 def tanh_exponent(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness follows a power of the share similar to eq. (14)'s, α^{1−1/L}.
 

@@ -19,6 +19,7 @@ TRAINED = (
     "to about 1e-3 only; that counts to first order where equal shares make singular values tie, "
     "else to second"
 )
+EXACT = within(2e-3, TRAINED)
 NOT_FITTED = (
     "A linear map fits labels only as far as the inputs span them. Where more samples than inputs "
     "leave a loss, the balanced solution has σ_max(Y Xᵀ)/(√n σ_x) in place of σ_max(Y), and is "

@@ -1,4 +1,4 @@
-"""What anon2026data says of learning one class, of peak sharpness, and of what balances layers."""
+"""The statements of anon2026data on learning one class, peak sharpness, and balance of layers."""
 
 import numpy as np
 import xarray as xr
@@ -28,6 +28,8 @@ OTHER_MODES = (
     "stays as it was drawn; imbalance as a whole falls all the same."
 )
 
+UNSTABLE = "A rate at which training is unstable adds imbalance."
+
 statements = Statements()
 courses = statements.about("anon2026data", "Sections 3 and 4, courses of training")
 
@@ -38,7 +40,7 @@ def kept(imbalance: xr.DataArray) -> xr.DataArray:
 
 
 def spread(data: xr.Dataset) -> xr.DataArray:
-    """How far the layers' largest singular values are apart, squared.
+    """The distance of the layers' largest singular values, squared.
 
     (max_l σ₁²(W_l) − min_l σ₁²(W_l)) over the mean of the σ₁²(W_l).
     """
@@ -138,7 +140,7 @@ def geometry_matters_more(data: xr.Dataset) -> xr.DataArray:
     typically,
     at_most(1.0, "1 is no change; increasingly is at every step"),
     id="weight-decay-balances",
-    otherwise="A rate at which training is unstable adds imbalance.",
+    otherwise=UNSTABLE,
     over=["labels"],
     name="decay-{labels}",
 )
@@ -194,7 +196,8 @@ def edge_balances(data: xr.Dataset) -> xr.DataArray:
 
     Statistic: fraction of the networks of which the largest singular values of the layers, squared,
     end at most half as far apart as after a training at a small rate from the same weights (the
-    paper gives no number); interval: Wilson's, 95 %.
+    paper gives no number); interval: Wilson's, 95 %. Of imbalance as a whole, max_l ‖W_l W_lᵀ −
+    W_{l+1}ᵀ W_{l+1}‖_F at the end over that at the start, the largest of all networks.
     """
     end = spread(data).isel(epoch=-1)
     closer = end.sel(treated="edge") <= end.sel(treated="plain") / 2
@@ -205,17 +208,12 @@ def edge_balances(data: xr.Dataset) -> xr.DataArray:
     f"{BALANCE}, at the edge of stability",
     typically,
     at_most(1.0, "1 is what gradient flow leaves"),
-    id="edge-of-stability-lowers-imbalance",
-    otherwise="A rate at which training is unstable adds imbalance.",
+    id="edge-of-stability-balances",
+    otherwise=UNSTABLE,
     over=["labels"],
     name="edge-imbalance-{labels}",
-    book="beyond",
 )
 def edge_lowers_imbalance(data: xr.Dataset) -> float:
-    """Gradient descent at the edge of stability leaves layers less unbalanced than they were.
-
-    Statistic: max_l ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at the end over that at the start, the largest
-    of all networks.
-    """
+    """Gradient descent at the edge of stability leaves layers less unbalanced than they were."""
     runs = data.sel(treated="edge")
     return worst(kept(runs["unbalance"]).isel(epoch=-1).sel(replicate=_clean(runs)))
