@@ -64,22 +64,22 @@ def require_residual(config: Any) -> None:
 
 
 def each_network(
-    networks: Arrays, settings: Any, epochs: np.ndarray, names: Sequence[str] = ()
+    networks: Arrays, epochs: np.ndarray, names: Sequence[str] = (), **common: Any
 ) -> list[Item]:
     """An item for each architecture, or some, with each seed at some of the kept epochs.
 
     Networks that diverged are left out, see :func:`surviving`.
 
     Returns:
-        Of each its ``kept`` network, its ``labels``, and the ``settings``.
+        Of each its ``kept`` network, its ``labels`` as arrays, and what is ``common`` to all.
     """
     assert isinstance(networks, Networks)
     values = *surviving(networks, "network", names), epochs.tolist()
     return [
         {
             "kept": kept_classifier(networks, network, seed, epoch),
-            "labels": dict(zip(LABELS, (network, seed, epoch), strict=True)),
-            "settings": settings,
+            "labels": dict(zip(LABELS, map(np.array, (network, seed, epoch)), strict=True)),
+            **common,
         }
         for network, seed, epoch in product(*values)
     ]

@@ -48,6 +48,17 @@ def with_hidden_layers(data: xr.Dataset) -> list[str]:
     return [network for network in networks if len(layer_names(data, network)) > 1]
 
 
+def outliers_of(classes: int, known: int) -> int:
+    """The number ``c − 1`` of outliers that the paper expects of a Hessian for c classes.
+
+    Raises:
+        NothingToMeasure: fewer eigenvalues are known.
+    """
+    if not 1 <= classes - 1 <= known:
+        raise NothingToMeasure(f"this configuration has {known} of {classes - 1} eigenvalues")
+    return classes - 1
+
+
 def before_training(data: xr.Dataset) -> xr.Dataset:
     """The data at the epoch before training.
 

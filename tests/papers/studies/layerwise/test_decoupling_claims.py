@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 import scipy
 from claims_contract import Kind, Planted, contract, planted_data
-from decoupling_arrays import LAYERS, TABLES, sides
+from decoupling_arrays import LAYERS, TABLES, TOP, sides
 from matplotlib.text import Text
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.decoupling import architectures, claims
 from hessian_papers.studies.layerwise.decoupling.claims import statements
 from hessian_papers.studies.layerwise.decoupling.derived import outliers
-from hessian_papers.studies.layerwise.decoupling.figure import caption, draw
+from hessian_papers.studies.layerwise.decoupling.figure import caption, controls, draw
 from hessian_papers.studies.layerwise.decoupling.study import VARIABLES
 from hessian_papers.studies.layerwise.decoupling.tables import cases, printed_rows
+from tests.pipelines.marks import undrawn
 
 # The other side of every bound.
 WRONG = {
@@ -178,23 +179,26 @@ def test_what_is_not_there_is_said():
 
 
 def test_the_figure_shows_each_shown_layer():
-    data = data_of()
-    axes = draw(data).axes
-    titles = [axe.get_title(loc="left") for axe in axes]
-    assert "(a) fc2:F-200^2" in titles
-    assert "(b) fc1:LeNet5-BN" in titles
-    first = axes[titles.index("(a) fc2:F-200^2")]
-    shown = [np.array(line.get_ydata(), dtype=float) for line in first.lines]
+    data = data_of(["F-200^2", "F-200^2-BN"])
+    first, second, overlaps = draw(data).axes
+    titles = [axes.get_title(loc="left") for axes in (first, second, overlaps)]
+    assert titles == ["(a) fc2:F-200^2", "(b) fc1:F-200^2-BN", "(c) top eigenspaces"]
     for name in ("hessian", "approximation"):
         expected = data[name][0, 0, 1].values
-        assert any(np.array_equal(expected, line) for line in shown if len(line) == len(expected))
-    overlaps = axes[titles.index("(c) overlap, first $k$")]
-    assert len(overlaps.lines) == 3 + len(LAYERS["LeNet5-BN"]) + 1
-    maps = [image.get_array() for axe in axes for image in axe.images if axe.images]
+        lines = [np.array(line.get_ydata(), dtype=float) for line in first.lines]
+        assert any(np.array_equal(expected, line) for line in lines if len(line) == TOP), name
+    assert len([line for line in overlaps.lines if len(line.get_xdata()) == TOP]) == 3 + 3
+    assert {"--", "-"} <= {line.get_linestyle() for line in overlaps.lines}
+
+
+def test_of_convolutions_the_figure_shows_eigenvectors_beside_those_of_the_product():
+    data = data_of()
+    maps = [image.get_array() for axes in draw(data).axes for image in axes.images]
+    assert [shares.shape for shares in maps[:4]] == [(TOP, TOP)] * 4
+    np.testing.assert_array_equal(maps[0], data["input_share"].values[0].T)
     # Each eigenvector of the product lies along one of each factor.
-    ideal = [np.asarray(axe).T for axe in maps if set(np.unique(axe.compressed())) == {0.0, 1.0}]
-    assert len(ideal) == 4
-    assert all((axe.sum(axis=1) == 1).all() for axe in ideal)
+    for shares in maps[2:4]:
+        assert (np.sort(shares, axis=0)[-2:] == [[0.0], [1.0]]).all()
 
 
 @pytest.mark.parametrize(
@@ -206,13 +210,21 @@ def test_the_figure_shows_each_shown_layer():
         (list(LAYERS), {"changed": {"spectral": (np.nan, np.nan)}}),
     ],
 )
-def test_figure_and_caption_bear_what_is_missing(networks, changes):
+def test_figures_and_captions_bear_what_is_missing(networks, changes):
     data = data_of(networks, **changes)
-    drawn = draw(data)
-    drawn.set_layout_engine("none")
-    drawn.draw_without_rendering()
-    texts = [text.get_text() for text in drawn.findobj(Text)] + [caption(data)]
-    assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]
+    for drawn, text in ((draw(data), caption(data)), controls(data)):
+        drawn.set_layout_engine("none")
+        drawn.draw_without_rendering()
+        texts = [item.get_text() for item in drawn.findobj(Text)] + [text]
+        assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]
+        assert undrawn(drawn, text) == []
+
+
+def test_without_a_shown_layer_there_is_nothing_to_draw():
+    data = data_of().isel(shown=slice(0))
+    for paint in (draw, controls):
+        with pytest.raises(NothingToMeasure, match="layers are to be shown diverged"):
+            paint(data)
 
 
 def test_the_caption_tells_the_setting():

@@ -125,15 +125,14 @@ def test_single_precision_is_nearly_the_same(networks, data):
         assert abs(row["hessian"] - other["hessian"]).max() > 0
 
 
-def test_first_inputs_and_means(networks, data):
+def test_first_inputs(networks, data):
     seeds = networks["seed"].tolist()
     single, other = (dense(networks, "F-6", "fc2", seed)[2] for seed in (seeds[0], seeds[2]))
     expected = float((top(single, 1).T @ top(other, 1)).square())
     row = layer_in(data, "F-6", "fc2")
     assert row["first_inputs"].values[1] == pytest.approx(expected, rel=1e-5)
     # All networks have the same images.
-    for name in ("first_inputs", "means"):
-        np.testing.assert_allclose(data[name].sel(layer=0), 1, rtol=1e-9)
+    np.testing.assert_allclose(data["first_inputs"].sel(layer=0), 1, rtol=1e-9)
 
 
 def factors(m=4, n=6, seed=0):
@@ -186,35 +185,6 @@ def test_what_is_expected_over_permutations_is_their_mean(seed):
     mean = moved(single, other, every, count).mean(dim=0)
     actual = expected_overlaps(single, other, quantities.permuted_squares, count)
     torch.testing.assert_close(actual, mean, rtol=1e-12, atol=1e-12)
-    rotated = expected_overlaps(single, other, quantities.rotated_squares, count)
-    assert not torch.allclose(rotated, mean, rtol=1e-3)
-
-
-def test_what_is_expected_over_rotations_is_their_mean():
-    m, count, draws = 4, 14, torch.Generator().manual_seed(1)
-    single, other = factors(m)[:2], factors(m)[2:]
-    gaussian = torch.randn(4000, m, m, generator=draws, dtype=torch.float64)
-    bases, triangles = torch.linalg.qr(gaussian)
-    rotations = bases * triangles.diagonal(dim1=1, dim2=2).sign()[:, None]
-    overlaps = moved(single, other, rotations, count)
-    error = overlaps.std(dim=0) / len(rotations) ** 0.5
-    actual = expected_overlaps(single, other, quantities.rotated_squares, count)
-    assert ((actual - overlaps.mean(dim=0)).abs() <= 4 * error + 1e-12).all()
-
-
-def test_theorem_g1_is_a_case_of_it():
-    m, n, count = 5, 4, 8
-    single, other = factors(m, n)[:2], factors(m, n)[2:]
-    # τ_m γ_1 > τ_1 γ_2
-    spectra = torch.tensor([5.0, 4, 3, 2, 1]), torch.tensor([10.0, 1, 0.1, 0.01])
-    single, other = (
-        tuple(factor._replace(values=v.double()) for factor, v in zip(pair, spectra, strict=True))
-        for pair in (single, other)
-    )
-    actual = expected_overlaps(single, other, quantities.rotated_squares, count)
-    first = (single[1].vectors[:, 0] @ other[1].vectors[:, 0]).square()
-    torch.testing.assert_close(actual[:m], torch.arange(1, m + 1).double() / m * first)
-    assert actual[m] < actual[m - 1]
 
 
 def test_a_single_output_has_nothing_to_permute():

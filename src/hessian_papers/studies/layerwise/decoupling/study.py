@@ -7,7 +7,7 @@ eigenvectors that are nearly products, an input autocorrelation of nearly rank o
 the Kronecker product that is nearest of all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -76,7 +76,7 @@ class Config(DecouplingMeasurement, ClassifierStudyConfig):
 
 
 def measure(
-    kept: KeptClassifier, last: bool, labels: Mapping[str, Any], settings: DecouplingMeasurement
+    kept: KeptClassifier, last: bool, labels: Arrays, settings: DecouplingMeasurement
 ) -> Arrays:
     """What decouples in the layers of one network.
 
@@ -111,7 +111,7 @@ def measure(
         "outputs": sizes[:, 0],
         "inputs": sizes[:, 1],
         "random_labels": np.array(kept.samples.random_labels),
-        **{name: np.array(label) for name, label in labels.items()},
+        **labels,
     }
 
 
@@ -119,16 +119,16 @@ def _items(config: Config, networks: Arrays) -> list[Item]:
     """Each architecture with each seed at each epoch whose weights are kept."""
     epochs = np.sort(networks["kept"])
     settings = DecouplingMeasurement(**shared(DecouplingMeasurement, config))
-    items = each_network(networks, settings, epochs, config.networks)
+    items = each_network(networks, epochs, config.networks, settings=settings)
     last = int(epochs[-1])
-    result: list[Item] = [{**item, "last": item["labels"]["epoch"] == last} for item in items]
+    result: list[Item] = [{**item, "last": int(item["labels"]["epoch"]) == last} for item in items]
     _require_layers(config, result)
     return result
 
 
 def _require_layers(config: Config, items: Sequence[Item]) -> None:
     """Refuse layers to be shown that their network lacks."""
-    models = {item["labels"]["network"]: item["kept"] for item in items}
+    models = {item["labels"]["network"].item(): item["kept"] for item in items}
     for name in layers_of(config.shown, models):
         parameters = dict(models[network_of(name)].load().named_parameters())
         known = [key.removesuffix(".weight") for key in parameters if key.endswith(".weight")]

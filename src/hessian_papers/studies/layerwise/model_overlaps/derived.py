@@ -7,8 +7,6 @@ import xarray as xr
 
 from hessian_papers.studies.layerwise.layers import own_layers
 
-# Of Hessians, of their Kronecker approximations, and what is expected of these.
-CURVES = ("overlap", "kronecker", "permuted")
 # An eigenvalue is told from smaller ones if it is so many times the error of any of them.
 FAR = 10
 

@@ -4,7 +4,7 @@ wu2022dissecting, section 5.3, appendices F.2 and G.3: of networks of one archit
 trainings may differ, each two give the overlap of the spaces of the first k eigenvectors of a
 layer's Hessian, for all k at once.
 Beside it stand the overlap of the layer's Kronecker approximations, and what is expected of that
-when the hidden units of one network are rotated, as in Theorem G.1, or permuted at random.
+when the hidden units of one network are permuted at random.
 """
 
 import math
@@ -43,10 +43,8 @@ PAIRS, NETWORKS = "network epoch layer pair", "network epoch layer seed"
 OF_PAIRS: Variables = {
     "overlap": Variable(f"{PAIRS} rank", "of the spaces of the Hessians' first k eigenvectors"),
     "kronecker": Variable(f"{PAIRS} rank", "the same of their Kronecker approximations"),
-    "rotated": Variable(f"{PAIRS} rank", "expected of that with outputs rotated at random"),
     "permuted": Variable(f"{PAIRS} rank", "expected of that with outputs permuted at random"),
     "first_inputs": Variable(PAIRS, "(t₁ · t₁')² of the first eigenvectors of E[x xᵀ]"),
-    "means": Variable(PAIRS, "the same of the directions of E[x]"),
 }
 VARIABLES: Variables = {
     **ENSEMBLE,
