@@ -4,8 +4,8 @@ import copy
 from collections.abc import Mapping
 
 import numpy as np
+import scipy
 import torch
-from scipy.stats import binom
 from torch import Tensor, nn
 
 from hessian_spectra.seeding import generator
@@ -117,7 +117,7 @@ def refuse_if_seen(
     network.load_state_dict(prior)
     right = _right(network, inputs, labels)
     largest = float(labels.bincount().max()) / len(labels)
-    chance = float(binom.sf(right - 1, len(labels), largest))
+    chance = float(scipy.stats.binom.sf(right - 1, len(labels), largest))
     if chance < SUSPICIOUS and _beats_all_orders(network, prior, inputs, labels, seed):
         raise ValueError(
             f"prior: expected weights that have seen nothing, got some that classify "

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy import stats
 
 from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, at_least, at_most
 from hessian_papers.ledger.statements import Cases, Labels, Statements
@@ -263,5 +263,5 @@ def fails_as_rarely_as_promised(data: xr.Dataset, promised: float) -> Estimate:
     values = failures(data).values
     if values.size < REPEATED:
         raise NothingToMeasure("too few bounds")
-    test = stats.binomtest(int((values > 0).sum()), values.size)
+    test = scipy.stats.binomtest(int((values > 0).sum()), values.size)
     return Estimate(*map(float, (test.statistic, *test.proportion_ci(0.95))))
