@@ -103,6 +103,11 @@ def whole_samples(data, network, settings):
         ({"initial_range": [0.0, 0.0]}, "initial_range: expected a largest number from 1e-06"),
         ({"initial_range": [0.1, 2e6]}, "initial_range: expected a largest number from 1e-06"),
         ({"input_scale": 2e6}, "input_scale: expected a positive number from 1e-06"),
+        ({"input_scale": 0.0}, "input_scale: expected a positive number from 1e-06"),
+        ({"learning_rate": 0.0}, "learning_rate: expected a positive number"),
+        ({"epochs": 0}, "epochs: expected at least 1, got 0"),
+        ({"width": 0}, "width: expected at least 1, got 0"),
+        ({"replicates": 0}, "replicates: expected at least 1, got 0"),
         ({"precision": "float16"}, "precision: expected float32 or float64"),
     ],
 )

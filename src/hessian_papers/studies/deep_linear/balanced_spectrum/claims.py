@@ -27,6 +27,7 @@ MAGNIFIED = (
     "worst ε^{2/L} of the largest eigenvalue, 1e-6 for 5 layers, but hardly ever does"
 )
 
+BY_LABELS = within(1e-8, MAGNIFIED, source=PRODUCTS)
 BY_PRODUCTS = within(EXACT, ROUND_OFF, source=PRODUCTS)
 BY_GGN_PRODUCTS = within(EXACT, ROUND_OFF, source="the products of the Gauss-Newton matrix")
 RESIDUAL = "the largest residual that Lanczos' method accepts, relative"
@@ -111,7 +112,7 @@ def _beyond(data: xr.Dataset, count: str) -> float:
 
 @statements.identity(
     "Equation 13, Equation 9; {artifact}",
-    within(1e-8, MAGNIFIED, source=PRODUCTS),
+    BY_LABELS,
     id="labels-give-all-eigenvalues",
     printed=Print(
         "Both indices end at min(d_0, ..., d_L)",
@@ -130,7 +131,7 @@ def labels(data: xr.Dataset) -> float:
 @figure_1a.statement(
     "Figure 1a",
     always,
-    within(1e-8, MAGNIFIED, source=PRODUCTS),
+    BY_LABELS,
     id="indices-of-equal-widths",
     otherwise="Without such a network in the configuration nothing is measured.",
 )
@@ -258,11 +259,7 @@ def sharpness(data: xr.Dataset) -> float:
 
 @statements.identity(
     "Equation 13",
-    within(
-        1e-8,
-        "the smallest singular values carry rounding, which the L-th root magnifies",
-        source=PRODUCTS,
-    ),
+    BY_LABELS,
     id="labels-give-all-eigenvalues-at-least-squares",
     printed=Print(
         "σ_i(W)^L = σ_i(Y)/(√n σ_x), there for zero loss",

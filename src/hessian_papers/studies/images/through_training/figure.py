@@ -222,7 +222,7 @@ PAIR_CONTROLS = (
 
 
 def _size(data: xr.Dataset) -> str:
-    """The number of images of a set and of their features, and whether nothing is left to chance."""
+    """The numbers of a set's images and features, and whether nothing is left to chance."""
     known = standardised(data).notnull().any()
     exact = "" if known else ", of which all random probes give the same trace"
     first = networks(data)[0]
