@@ -15,11 +15,7 @@ from hessian_papers.studies.deep_linear.balanced_spectrum.claims import (
     equal_widths,
 )
 from hessian_papers.studies.deep_linear.balanced_spectrum.derived import networks, widths
-from hessian_papers.studies.deep_linear.balanced_spectrum.figure import (
-    caption,
-    controls,
-    draw,
-)
+from hessian_papers.studies.deep_linear.balanced_spectrum.figure import caption, controls, draw
 from tests.pipelines.marks import undrawn
 
 

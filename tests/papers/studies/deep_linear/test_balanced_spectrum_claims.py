@@ -67,12 +67,7 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 def test_what_is_in_print_is_corrected(sides):
     measurements = {name: measure(entry, None) for name, entry in SPECTRUM.entries(sides).items()}
     corrected = {name for name, actual in measurements.items() if actual.in_print_fails}
-    assert corrected == {
-        "labels",
-        "count",
-        "least-squares-spectrum",
-        "least-squares-sharpness",
-    }
+    assert corrected == {"labels", "count", "least-squares-spectrum", "least-squares-sharpness"}
     assert {actual.record.outcome for actual in measurements.values()} == {"holds"}
 
 

@@ -138,10 +138,7 @@ def test_a_study_of_ones_own_inherits_no_claim_of_a_figure():
 def test_the_bound_on_the_gauss_newton_matrix_is_the_figures():
     both = [claim for claim in statements.all if claim.function_name == "gauss_newton"]
     actual = {claim.artifacts: claim.bound.tolerance for claim in both}
-    assert actual == {
-        (("anon2026data", "Figure 1c"),): 1e-3,
-        (("anon2026data", "Figure 2"),): 0.02,
-    }
+    assert actual == {(("anon2026data", "Figure 1c"),): 1e-3, (("anon2026data", "Figure 2"),): 0.02}
 
 
 def test_deviations_from_the_formulas():

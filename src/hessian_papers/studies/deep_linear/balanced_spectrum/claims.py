@@ -158,8 +158,7 @@ def weights(data: xr.Dataset) -> float:
     at_most(0.0, "a count", source="the count of pairs with a positive singular value"),
     id="number-of-non-zero-eigenvalues",
     printed=Print(
-        "At most (min{d_0, ..., d_L})² are not zero",
-        lambda data: _beyond(data, "printed_count"),
+        "At most (min{d_0, ..., d_L})² are not zero", lambda data: _beyond(data, "printed_count")
     ),
     otherwise="The two are equal for d_0 = d_L = r only.",
 )
