@@ -16,8 +16,9 @@ from hessian_papers.studies.layerwise.logit_gradients.claims import (
     weakly_by_class_at_last,
 )
 from hessian_papers.studies.layerwise.logit_gradients.derived import chance
-from hessian_papers.studies.layerwise.logit_gradients.figure import caption, draw
+from hessian_papers.studies.layerwise.logit_gradients.figure import caption, controls, draw
 from tests.papers.studies.layerwise import small_classifiers
+from tests.pipelines.marks import undrawn
 
 NETWORKS = ["F-5^2", "F-6-BN"]
 
@@ -185,7 +186,9 @@ def test_figure_and_caption_show_what_is_there(of):
         shown = [panel.lines[number].get_xydata() for panel in axes[:2]]
         np.testing.assert_array_equal(shown[0], first.sel(score=number))
         np.testing.assert_array_equal(shown[1], last.sel({"class": number}))
-    assert "labels at random, 0.25" in caption(data)
+    second, text = controls(data)
+    assert "labels at random, 0.25" in text
+    assert undrawn(second, text) == undrawn(draw(data), caption(data)) == []
 
 
 def test_only_linear_layers_with_one_position_are_looked_at(tmp_path):

@@ -1,11 +1,12 @@
 """What section 4 and appendix B of wu2022dissecting say of infinite width, and what is true."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import (
+    Bound,
     Estimate,
     NothingToMeasure,
     at_least,
@@ -25,6 +26,13 @@ LIMIT = "ours: a theorem about limits has no number"
 NEAR_ONE = at_least(0.95, "a twentieth from the limit 1", source=LIMIT)
 APART = at_most(0.2, "a fifth", source=LIMIT)
 SMALL = within(0.1, "a tenth; the limit is 0", source=GIVEN)
+ONE = equal_to(1.0, "a twentieth from the limit 1", tolerance=0.05, source=LIMIT)
+PROJECTED = equal_to(
+    0.0,
+    "W Wᵀ differs from I by √(c/n), an eighth at n = 256, and enters the ratio",
+    tolerance=0.15,
+    source=GIVEN,
+)
 CLOSE = within(0.05, "a twentieth; the limit is 0", source=GIVEN)
 FINITE = (
     "The statement is about infinite width, and the widths here are finite: a larger one, "
@@ -36,6 +44,8 @@ statements = Statements(
     values={
         "rectified": "rectified Gaussian inputs, as in the paper,",
         "gaussian": "Gaussian inputs of zero mean, which the paper does not take,",
+        "active": "the mean squared error of P(D_jj = 1)",
+        "softmax": "the error of E[A]",
         "independence": "one less the overlap of the top spaces of M and M*",
         "space": "one less the overlap of M's top space with its form",
         "formula": "the mean squared error of the form of M*",
@@ -47,20 +57,17 @@ statements = Statements(
         "projected": "‖W M Wᵀ‖²/‖M‖²",
         "projected_copy": "‖W M* Wᵀ‖²/‖M*‖²",
     },
-).having(otherwise=FINITE, elsewhere=lambda case: case.get("law", RECTIFIED) != RECTIFIED)
-by_law = statements.having(over=["law"])
-of_rectified = statements.having(
+).having(otherwise=FINITE)
+
+
+def _of(*names: str, law: str = RECTIFIED) -> Callable[[xr.Dataset], list[Labels]]:
+    """Cases: some quantities under a law of the inputs, that of the paper."""
+    return lambda data: [{"law": law, "quantity": name} for name in names if law in data["law"]]
+
+
+rectified = statements.having(
     over={"law": lambda data: [RECTIFIED] if RECTIFIED in data["law"] else []}
 )
-
-
-def _of(*names: str, rectified: tuple[str, ...] = ()) -> Callable[[xr.Dataset], list[Labels]]:
-    """Cases: some quantities under each law, and others under that of the paper alone."""
-    return lambda data: [
-        {"law": law, "quantity": name}
-        for law in data["law"].values.tolist()
-        for name in (*names, *(rectified if law == RECTIFIED else ()))
-    ]
 
 
 def _widest(data: xr.Dataset, name: str, less: float = 0.0) -> Estimate:
@@ -80,7 +87,7 @@ def _error(data: xr.Dataset, name: str) -> Estimate:
     return Estimate(*(float(np.sqrt(max(end, 0.0))) for end in _widest(data, name)))
 
 
-@by_law.statement(
+@rectified.statement(
     "Theorem 4.2, eq. (42)",
     always,
     NEAR_ONE,
@@ -95,7 +102,7 @@ def same_top_space(data: xr.Dataset) -> Estimate:
     return _overlap(data, "independence")
 
 
-@by_law.statement(
+@rectified.statement(
     "Theorem 4.2, eq. (43)",
     always,
     APART,
@@ -109,7 +116,7 @@ def large_eigenvalues(data: xr.Dataset) -> Estimate:
     return _widest(data, "ratio")
 
 
-@by_law.statement(
+@rectified.statement(
     "Theorem 4.2",
     always,
     NEAR_ONE,
@@ -128,7 +135,7 @@ def top_space(data: xr.Dataset) -> Estimate:
     return _overlap(data, "space")
 
 
-@of_rectified.statement(
+@rectified.statement(
     "Theorem 4.2",
     always,
     equal_to(0.0, "a twentieth; the limit is 0", tolerance=0.05, source=GIVEN),
@@ -144,7 +151,7 @@ def space_of_the_rows(data: xr.Dataset) -> Estimate:
     return _overlap(data, "printed_space", less=float(data["space_limit"]))
 
 
-@by_law.statement(
+@rectified.statement(
     "section 4, eq. (8); eq. (140), (153)",
     always,
     SMALL,
@@ -167,7 +174,7 @@ def independent_copy(data: xr.Dataset) -> Estimate:
 @statements.statement(
     "Lemmas B.16 and B.17",
     always,
-    equal_to(1.0, "a twentieth from the limit 1", tolerance=0.05, source=LIMIT),
+    ONE,
     id="norms-agree-with-independent-activations",
     each=_of("norms", "projections"),
 )
@@ -182,12 +189,7 @@ def norms_agree(data: xr.Dataset, law: str, quantity: str) -> Estimate:
 @statements.statement(
     "Lemmas B.14 and B.18, eq. (162) and (167)",
     always,
-    equal_to(
-        0.0,
-        "W Wᵀ differs from I by √(c/n), an eighth at n = 256, and enters the ratio",
-        tolerance=0.15,
-        source=GIVEN,
-    ),
+    PROJECTED,
     id="projection-keeps-the-norm",
     each=_of("projected", "projected_copy"),
     printed=Print(
@@ -201,8 +203,12 @@ def projected_norms(data: xr.Dataset, law: str, quantity: str) -> Estimate:
 
     Statistic: its mean over draws of the weights at the largest width, minus the limit.
     """
-    own = data.sel(law=law)
-    return _widest(own, quantity, less=float(own["projected_limit"]))
+    return _projected(data.sel(law=law), quantity)
+
+
+def _projected(data: xr.Dataset, name: str) -> Estimate:
+    """How far a ratio of projected norms is from its limit at the largest width."""
+    return _widest(data, name, less=float(data["projected_limit"]))
 
 
 @statements.statement(
@@ -234,7 +240,7 @@ def _row_sums(data: xr.Dataset, less: float = 0.0) -> Estimate:
     return Estimate(*(float(end) - less for end in over_draws(squares)))
 
 
-@by_law.statement(
+@rectified.statement(
     "Lemma B.9",
     always,
     CLOSE,
@@ -254,7 +260,7 @@ def pre_activations(data: xr.Dataset) -> Estimate:
     return _error(data, "active")
 
 
-@by_law.statement(
+@rectified.statement(
     "Lemma B.10, and E[A] of Lemma B.12",
     always,
     CLOSE,
@@ -275,7 +281,49 @@ def logits(data: xr.Dataset) -> Estimate:
     return _error(data, "softmax")
 
 
-@of_rectified.statement(
+# Of Gaussian inputs: by case the quantity, its bound, and what reads it.
+GAUSSIAN: Mapping[str, tuple[str, Bound, Callable[[xr.Dataset, str], Estimate]]] = {
+    "same-top-space-gaussian": ("independence", NEAR_ONE, _overlap),
+    "large-eigenvalues-gaussian": ("ratio", APART, _widest),
+    "top-space-gaussian": ("space", NEAR_ONE, _overlap),
+    "independent-copy-gaussian": ("formula", SMALL, _error),
+    "norms-agree-gaussian-norms": ("norms", ONE, _widest),
+    "norms-agree-gaussian-projections": ("projections", ONE, _widest),
+    "projected-norms-gaussian-projected": ("projected", PROJECTED, _projected),
+    "projected-norms-gaussian-projected_copy": ("projected_copy", PROJECTED, _projected),
+    "pre-activations-gaussian": ("active", CLOSE, _error),
+    "logits-gaussian": ("softmax", CLOSE, _error),
+}
+
+
+def _of_gaussian(data: xr.Dataset) -> list[Labels]:
+    return [
+        {"case": case, "quantity": quantity}
+        for case, (quantity, _, _) in GAUSSIAN.items()
+        if "gaussian" in data["law"]
+    ]
+
+
+@statements.statement(
+    "section 4 and appendix B, beyond the paper",
+    always,
+    lambda case: GAUSSIAN[case["case"]][1],
+    id="gaussian-inputs-have-the-same-limits",
+    each=_of_gaussian,
+    name="{case}",
+    shown=("quantity",),
+    book="beyond",
+)
+def with_gaussian_inputs(data: xr.Dataset, case: str, quantity: str) -> Estimate:
+    """With Gaussian inputs of zero mean, which the paper does not take, what is said of M, M* and
+    the logits of rectified ones holds alike, each unit being active with probability 1/2.
+
+    Statistic: as of rectified inputs, at the largest width, mean over draws of the weights.
+    """
+    return GAUSSIAN[case][2](data.sel(law="gaussian"), quantity)
+
+
+@rectified.statement(
     "Theorem 4.1, eq. (40)",
     always,
     NEAR_ONE,
@@ -290,7 +338,7 @@ def decoupling(data: xr.Dataset) -> Estimate:
     return _overlap(data, "layer")
 
 
-@of_rectified.statement(
+@rectified.statement(
     "Theorem 4.1, eq. (41)",
     always,
     APART,
@@ -305,13 +353,19 @@ def large_eigenvalues_of_the_layer(data: xr.Dataset) -> Estimate:
     return _widest(data, "layer_ratio")
 
 
+# What tends to 0. With Gaussian inputs E[xxᵀ] is not near rank one: nothing is said of H.
+FALLING = ("independence", "ratio", "space", "formula")
+
+
 @statements.statement(
     "Theorems 4.1 and 4.2",
     always,
     at_most(0.5, "half is left; the limit of the ratio is 0", source=GIVEN),
     id="limits-are-approached",
-    each=_of("independence", "ratio", "space", "formula", rectified=("layer", "layer_ratio")),
-    elsewhere=None,
+    each=lambda data: [
+        *_of(*FALLING, "layer", "layer_ratio")(data),
+        *_of(*FALLING, law="gaussian")(data),
+    ],
     book="beyond",
 )
 def falls(data: xr.Dataset, law: str, quantity: str) -> Estimate:

@@ -58,12 +58,11 @@ def softmax_errors(
         "printed_softmax": (torch.zeros(len(second)).double(), printed * torch.eye(len(second))),
     }
     a, b = (half.softmax for half in halves)
-    squares = {
+    return {
         name: _product(a - expected, b - expected) / _product(a, b)
         for name, law in laws.items()
         for expected in [_softmax_of_gaussian_logits(*law)]
     }
-    return squares | {"softmax_noise": (a - b).square().sum() / _product(a, b) / 4}
 
 
 def _softmax_of_gaussian_logits(mean: Tensor, covariance: Tensor) -> Tensor:
@@ -111,7 +110,6 @@ def output_quantities(
         "space": spaces_apart(spaces, [candidate] * 2),
         # Of the two ways to take the sum of the rows out of their span, what is nearer.
         "printed_space": min(spaces_apart(spaces, [reading] * 2) for reading in readings),
-        "space_noise": (1 - subspace_overlap(*spaces)) / 4,
         "formula": error(active),
         "printed_formula": error(torch.full_like(active, 0.5)),
         "norms": square / star,
@@ -147,7 +145,6 @@ def layer_quantities(halves: list[Expectations], spaces: list[Tensor]) -> Number
     return {
         "layer": within - sum(crossed) / 2,
         "layer_ratio": sum(float(entries[0][0] / entries[0][1]) for entries in tops) / 2,
-        "layer_noise": (1 - own) / 4,
     }
 
 

@@ -95,9 +95,6 @@ QUANTITIES = {
     "projections": "‖W M Wᵀ‖² over ‖W M* Wᵀ‖²",
     "projected": "‖W M Wᵀ‖² over ‖M‖²",
     "projected_copy": "‖W M* Wᵀ‖² over ‖M*‖²",
-    "space_noise": "what the sampling alone would add to space",
-    "layer_noise": "what the sampling alone would add to layer",
-    "softmax_noise": "what the sampling alone would add to softmax",
 }
 VARIABLES: Variables = {
     "law": Variable("law", "how the entries of an input are distributed"),
@@ -106,10 +103,8 @@ VARIABLES: Variables = {
     "inputs": Variable("width", "inputs d"),
     "classes": Variable("", "classes c"),
     "samples": Variable("", "inputs of each network"),
-    "layer_samples": Variable("", "those of them that H is made of"),
     **{name: Variable("law width draw", meaning) for name, meaning in QUANTITIES.items()},
-    "active_square": Variable("law", "E π², π the probability that a unit is active"),
-    "space_limit": Variable("law", "(E π)²/E π², of the rows' space and the top space"),
+    "space_limit": Variable("law", "(E π)²/E π², of the rows' space and the top space, π a unit's"),
     "projected_limit": Variable("law", "its square, of ‖W M Wᵀ‖²/‖M‖²"),
     "fourth": Variable("", "fourth central moment of eq. (90), by quadrature"),
     "exact_fourth": Variable("", "its closed form"),
@@ -134,7 +129,6 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     arrays = {
         "law": config.laws,
         "width": config.widths,
-        "active_square": square,
         "space_limit": 0.25 / square,
         "projected_limit": (0.25 / square) ** 2,
         "exact_fourth": common * (np.pi - 1) / (16 * np.pi**4),
@@ -188,8 +182,8 @@ def measure(
     if kept:
         values |= layer_quantities(halves, spaces)
     values["row_sum"] = network.second.sum(dim=1).square().mean()
-    labels = {"law": law, "width": width, "inputs": inputs, "draw": draw, "classes": classes}
-    labels |= {"samples": samples, "layer_samples": layer_samples}
+    labels = {"law": law, "width": width, "inputs": inputs, "draw": draw}
+    labels |= {"classes": classes, "samples": samples}
     numbers = {name: float(value) for name, value in values.items()}
     return {name: np.array(value) for name, value in (labels | numbers).items()}
 
