@@ -15,7 +15,7 @@ import xarray as xr
 from hessian_papers.labelled import Variable, Variables
 from hessian_papers.studies.correlations.points import (
     POINTS,
-    AlongConfig,
+    PointsConfig,
     described,
     select,
     study_data,
@@ -29,7 +29,7 @@ LEVELS = (0.0, 0.025, 0.25, 0.5, 0.75, 0.975, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(AlongConfig):
+class Config(PointsConfig):
     """The study's configuration; nothing is drawn."""
 
     def require_networks(self, networks: Any) -> None:
