@@ -73,20 +73,18 @@ def select(config: PointsConfig, ensembles: Arrays) -> np.ndarray:
     Raises:
         ValueError: the ensemble lacks some of them.
     """
-    asked = {axis: getattr(config, f"{axis}s") for axis in GRID}
-    for axis, labels in asked.items():
-        known = np.unique(ensembles[axis]).tolist()
-        expected = f"some of the ensemble's, {', '.join(map(str, known))}"
-        require(set(labels) <= set(known), f"{axis}s", expected, labels)
-        asked[axis] = (labels if axis == GRID[0] else sorted(labels)) or known
+    places = [
+        sorted(getattr(config, f"{axis}s")) or np.unique(ensembles[axis]) for axis in GRID[1:]
+    ]
     keys = list(zip(*(ensembles[axis].tolist() for axis in GRID), strict=True))
-    chosen = list(itertools.product(*asked.values()))
+    chosen = list(itertools.product(config.parametrisations, *places))
     for key in (key for key in chosen if key not in keys):
         raise ValueError(
             f"ensemble {config.ensemble}: expected every combination of parametrisation, depth and "
-            f"size, it lacks {key}"
+            f"size, it lacks {', '.join(map(str, key))}"
         )
-    return np.array([keys.index(key) for key in chosen]).reshape([*map(len, asked.values())])
+    shape = len(config.parametrisations), *map(len, places)
+    return np.array([keys.index(key) for key in chosen]).reshape(shape)
 
 
 def described(ensembles: Arrays, points: np.ndarray, along: str) -> Arrays:

@@ -260,13 +260,13 @@ def test_equal_configurations_give_equal_bytes(wide, wide_networks):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"parametrisations": ["mup"]}, r"parametrisations: expected .* ntp, sp, got \['mup'\]"),
-        ({"sizes": [1, 7]}, r"sizes: expected some of the ensemble's, 1, 3, 5, got \[1, 7\]"),
-        ({"depths": [3]}, r"depths: expected some of the ensemble's, 2, got \[3\]"),
+        ({"parametrisations": ["mup"]}, "mup, 2, 1"),
+        ({"sizes": [1, 7]}, "sp, 2, 7"),
+        ({"depths": [3]}, "sp, 3, 1"),
     ],
 )
 def test_what_the_ensemble_lacks_is_named(wide_networks, change, message):
-    with pytest.raises(ValueError, match=f"^{message}$"):
+    with pytest.raises(ValueError, match=f"^ensemble test: .* it lacks {message}$"):
         norm_correlation.correlation(config(**change), wide_networks)
 
 
@@ -275,7 +275,7 @@ def test_a_missing_combination_is_named(wide_networks):
         name: array[1:] if array.ndim and len(array) == 6 else array
         for name, array in wide_networks.items()
     }
-    with pytest.raises(ValueError, match=r"^ensemble test: .* it lacks \('sp', 2, 1\)$"):
+    with pytest.raises(ValueError, match=r"^ensemble test: .* it lacks sp, 2, 1$"):
         norm_correlation.correlation(config(), holes)
 
 

@@ -54,7 +54,6 @@ VARIABLES: Variables = {
         "parametrisation depth size time",
         "share of the networks for which the sum is nearer, in logarithms",
     ),
-    "below": Variable("parametrisation depth size time", "networks below the maximum"),
 }
 
 
@@ -88,7 +87,6 @@ def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
         "pooled": _quantiles(by_time.reshape(*by_time.shape[:-3], -1)),
         "used": used,
         "closer": np.where(used > 0, closer / np.maximum(used, 1), np.nan),
-        "below": (maximum < 1).sum(axis=-1),
     }
     return study_data(arrays, VARIABLES)
 
