@@ -26,7 +26,8 @@ def configurations(kind):
     """The configurations of all studies of a kind, which no scale changes, by their names."""
     studies = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(CONF.rglob("*.yaml"))}
     for fields in studies.values():
-        fields.pop("published", None)
+        for key in ("published", "lead"):
+            fields.pop(key, None)
     return {name: fields for name, fields in studies.items() if fields["kind"] == kind}
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import xarray as xr
 
-from hessian_papers.constraints import Once
+from hessian_papers.constraints import Once, OneOf
 from hessian_papers.labelled import Variable, Variables, data_set, left_out
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_spectra.files import Arrays
@@ -35,15 +35,17 @@ POINTS: Variables = {
 
 @dataclass(frozen=True, kw_only=True)
 class PointsConfig(EnsembleStudyConfig):
-    """A study of some points of an ensemble.
+    """A study of some points of an ensemble, along one of its axes.
 
     Args:
         parametrisations: some of those that the ensemble has.
-        depths: the depths to take; empty for all of the ensemble.
-        sizes: the input and output sizes D to take; empty for all of the ensemble.
+        along: what varies, ``size`` (input and output size D) or ``depth``.
+        depths: the depths to take; empty for all of the ensemble; a single one along ``size``.
+        sizes: the input and output sizes D to take, likewise; along ``depth`` two are compared.
     """
 
     parametrisations: Annotated[list[str], Once()]
+    along: Annotated[str, OneOf(AXES)]
     depths: Annotated[list[int], Once()]
     sizes: Annotated[list[int], Once()]
 
@@ -51,6 +53,11 @@ class PointsConfig(EnsembleStudyConfig):
         super().__post_init__()
         names = self.parametrisations
         require(len(names) > 0, "parametrisations", "at least one", names)
+        if self.along == "size":
+            require(len(self.depths) == 1, "depths", "a single one along size", self.depths)
+        else:
+            expected = "a single one along depth, or two to compare"
+            require(len(self.sizes) in (1, 2), "sizes", expected, self.sizes)
 
     def require_networks(self, networks: Any) -> None:
         """Refuse an ensemble that lacks one of the points."""
@@ -60,44 +67,24 @@ class PointsConfig(EnsembleStudyConfig):
             require(set(asked) <= set(known), field, expected, asked)
 
 
-@dataclass(frozen=True, kw_only=True)
-class AlongConfig(PointsConfig):
-    """A study of an ensemble along one of its axes, at a single place on the other.
-
-    Args:
-        along: what varies, ``size`` (input and output size D) or ``depth``.
-    """
-
-    along: str
-
-    def __post_init__(self) -> None:
-        require(self.along in AXES, "along", " or ".join(AXES), self.along)
-        super().__post_init__()
-        field = "depths" if self.along == "size" else "sizes"
-        fixed = getattr(self, field)
-        require(len(fixed) == 1, field, f"a single one along {self.along}", fixed)
-
-
 def select(config: PointsConfig, ensembles: Arrays) -> np.ndarray:
     """The ensemble's points that a study takes, by parametrisation, depth and size.
 
     Raises:
         ValueError: the ensemble lacks some of them.
     """
-    asked = {axis: getattr(config, f"{axis}s") for axis in GRID}
-    for axis, labels in asked.items():
-        known = np.unique(ensembles[axis]).tolist()
-        expected = f"some of the ensemble's, {', '.join(map(str, known))}"
-        require(set(labels) <= set(known), f"{axis}s", expected, labels)
-        asked[axis] = (labels if axis == GRID[0] else sorted(labels)) or known
+    places = [
+        sorted(getattr(config, f"{axis}s")) or np.unique(ensembles[axis]) for axis in GRID[1:]
+    ]
     keys = list(zip(*(ensembles[axis].tolist() for axis in GRID), strict=True))
-    chosen = list(itertools.product(*asked.values()))
+    chosen = list(itertools.product(config.parametrisations, *places))
     for key in (key for key in chosen if key not in keys):
         raise ValueError(
             f"ensemble {config.ensemble}: expected every combination of parametrisation, depth and "
-            f"size, it lacks {key}"
+            f"size, it lacks {', '.join(map(str, key))}"
         )
-    return np.array([keys.index(key) for key in chosen]).reshape([*map(len, asked.values())])
+    shape = len(config.parametrisations), *map(len, places)
+    return np.array([keys.index(key) for key in chosen]).reshape(shape)
 
 
 def described(ensembles: Arrays, points: np.ndarray, along: str) -> Arrays:

@@ -496,3 +496,26 @@ def products_more(data: xr.Dataset) -> Estimate:
     depths beyond 2; paired bootstrap.
     """
     return _mean(_deep(data, "matrices", "products"), "group_lead")
+
+
+@statements.about("singh2026cracking", "Section 4.2").statement(
+    "section 4.2",
+    typically,
+    POSITIVE,
+    over=at_both_times,
+    otherwise="The sentence sets low dimension against larger sizes under all parametrisations at "
+    "once; under NTP no product leads at either size, since the network read backwards is as "
+    "likely as the network.",
+)
+def most_in_low_dimension(data: xr.Dataset) -> Estimate:
+    """Of the products of all matrices but one, that without the last correlates most with the
+    sharpness especially in low dimension.
+
+    Statistic: its r minus the largest other, squared spectral norms, mean over the depths, at the
+    smaller D minus at the larger; paired bootstrap over teachers and networks.
+    """
+    require_finished(data)
+    difference = estimates(data["mean_difference"])
+    if not difference:
+        raise NothingToMeasure("this configuration has a depth without correlations")
+    return difference[0]

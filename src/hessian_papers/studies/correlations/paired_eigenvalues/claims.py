@@ -197,26 +197,6 @@ def pair(data: xr.Dataset) -> float:
     return _worst(assumed, assumed["distance"].sel(pair="best"))
 
 
-@statements.identity(
-    _place,
-    within(1e-10, ROUND_OFF, source="theorem"),
-    id="second-pair-of-the-exact-spectrum",
-    book="beyond",
-    each=_about(2, "linear"),
-)
-def second_distance(data: xr.Dataset) -> float:
-    """The second smallest distance, too, is that of the exact spectrum: the pair, a triple D − 1
-    times, the bulk ±‖Vᵀw‖ and zeros.
-
-    Statistic: largest difference.
-    """
-    assumed = _of(data, ASSUMED).sel(pair="second")
-    exact, result = assumed["exact_distance"], assumed["distance"]
-    # Where neither side has a second pair, both are infinite.
-    different = exact != result
-    return _worst(assumed, abs(exact.where(different, 0.0) - result.where(different, 0.0)))
-
-
 @figures_3_and_10.statement(
     _place,
     everywhere,

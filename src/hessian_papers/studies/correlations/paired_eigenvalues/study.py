@@ -142,10 +142,21 @@ class Point:
         return self.activation == "linear" and self.depth == 2 and (assumed or self.size == 1)
 
     def networks(self, numbers: Sequence[int]) -> Ensemble:
-        """Some of its networks."""
-        parametrisation, _ = self.case.split("-")
-        sizes = self.depth, self.width, self.size
-        return drawn(parametrisation, self.activation, *sizes, self.seed, numbers)
+        """Some of its networks: ``size`` inputs, ``depth − 1`` hidden layers and one output.
+
+        Every width and size has draws of its own; both parametrisations start from the same ones,
+        of which the orthogonal one takes the Q factors.
+        """
+        width, depth = self.width, self.depth
+        purpose = f"networks of width {width}, {self.size} inputs, {depth} layers"
+        own = int(torch.randint(2**62, (), generator=generator(self.seed, purpose)))
+        sizes = (self.size, *[width] * (depth - 1), 1)
+        is_relu = self.activation == "relu"
+        ensemble = draw("sp", sizes, "relu" if is_relu else "linear", own, numbers)
+        if self.case.startswith("sp"):
+            return ensemble
+        *inner, last = ensemble.weights
+        return replace(ensemble, weights=(*map(_orthonormal, inner), last))
 
 
 def _points(config: Config, data: Arrays) -> Iterator[Point]:
@@ -176,30 +187,6 @@ def prepared(kind: str, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.nd
         table = q * np.sign(np.diag(r))
     table = table / np.sqrt(np.mean(table**2, axis=0))
     return table[:, 1:], table[:, 0]
-
-
-def drawn(
-    parametrisation: str,
-    activation: str,
-    depth: int,
-    width: int,
-    size: int,
-    seed: int,
-    networks: Sequence[int],
-) -> Ensemble:
-    """Networks with ``size`` inputs, ``depth − 1`` hidden layers of ``width`` and one output.
-
-    Every width and size has draws of its own; both parametrisations start from the same ones, of
-    which the orthogonal one takes the Q factors.
-    """
-    numbers = generator(seed, f"networks of width {width}, {size} inputs, {depth} layers")
-    own = int(torch.randint(2**62, (), generator=numbers))
-    sizes = (size, *[width] * (depth - 1), 1)
-    ensemble = draw("sp", sizes, "relu" if activation == "relu" else "linear", own, networks)
-    if parametrisation == "sp":
-        return ensemble
-    *inner, last = ensemble.weights
-    return replace(ensemble, weights=(*map(_orthonormal, inner), last))
 
 
 def _orthonormal(matrices: Tensor) -> Tensor:

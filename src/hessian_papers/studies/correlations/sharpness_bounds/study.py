@@ -15,7 +15,7 @@ import xarray as xr
 from hessian_papers.labelled import Variable, Variables
 from hessian_papers.studies.correlations.points import (
     POINTS,
-    AlongConfig,
+    PointsConfig,
     described,
     select,
     study_data,
@@ -29,7 +29,7 @@ LEVELS = (0.0, 0.025, 0.25, 0.5, 0.75, 0.975, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(AlongConfig):
+class Config(PointsConfig):
     """The study's configuration; nothing is drawn."""
 
     def require_networks(self, networks: Any) -> None:
@@ -54,7 +54,6 @@ VARIABLES: Variables = {
         "parametrisation depth size time",
         "share of the networks for which the sum is nearer, in logarithms",
     ),
-    "below": Variable("parametrisation depth size time", "networks below the maximum"),
 }
 
 
@@ -88,7 +87,6 @@ def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
         "pooled": _quantiles(by_time.reshape(*by_time.shape[:-3], -1)),
         "used": used,
         "closer": np.where(used > 0, closer / np.maximum(used, 1), np.nan),
-        "below": (maximum < 1).sum(axis=-1),
     }
     return study_data(arrays, VARIABLES)
 
