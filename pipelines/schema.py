@@ -188,10 +188,16 @@ def module_of(group: str, kind: Any, path: str, part: str = "study") -> ModuleTy
     return importlib.import_module(f"hessian_papers.{known[kind]}{suffix}")
 
 
-def figure_of(kind: str) -> ModuleType | None:
-    """The module that draws a kind's figure; ``None`` where it reproduces no figure of a paper."""
-    name = f"hessian_papers.{kinds('studies')[kind]}.figure"
-    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+def figure_of(config: Mapping[str, Any]) -> ModuleType | None:
+    """The module that draws a study's figure; ``None`` where it reproduces no figure of a paper.
+
+    A kind's module may say by ``draws(config)`` of which of its studies it draws one.
+    """
+    name = f"hessian_papers.{kinds('studies')[config['kind']]}.figure"
+    if not importlib.util.find_spec(name):
+        return None
+    module = importlib.import_module(name)
+    return module if getattr(module, "draws", bool)(config) else None
 
 
 def storage_of(config: DictConfig) -> Storage:

@@ -1,4 +1,4 @@
-"""What both figure and claims derive from the outlier pair in training."""
+"""The outlier pair in training, as both figure and claims read it."""
 
 import xarray as xr
 
@@ -17,8 +17,7 @@ def pair(data: xr.Dataset, of: str = "exact") -> tuple[xr.DataArray, xr.DataArra
         data: one run or more, at some steps; where a run has no spectrum the pair is NaN.
         of: ``exact`` or ``numerical``.
     """
-    cell = (data["run"] != "relu") | (data["cell"] == "+")
-    outliers = data[of].where((data["kind"] == "outlier") & cell)
+    outliers = data[of].where((data["kind"] == "outlier") & (data["cell"] != "-"))
     return outliers.max("rank"), outliers.min("rank")
 
 
