@@ -106,7 +106,7 @@ def linear(momentum=0.0, **high):
 
 
 def pair_sides(*, high=None, **changes):
-    """Those of both networks, and of one more run of the linear one if it has settings."""
+    """The sides of both networks, and of one more run of the linear one if it has settings."""
     runs = PAIR["runs"] | ({"linear_high": high} if high else {})
     return sides(PAIR, **{"runs": runs} | changes)
 

@@ -42,8 +42,8 @@ FOLLOWED = {"pair": ("linear", "relu"), "eigenspace": ("linear",), "coordinates"
 # Where the pair is followed, the first steps, where most happens, all get a numerical spectrum;
 # every ``numeric_every``-th of the others does.
 DENSE_START = 12
-# Of a run's settings, what is told beside its spectra.
-TOLD = ("learning_rate", "momentum")
+# Of a run's settings, what stands beside its spectra.
+RATES = ("learning_rate", "momentum")
 
 SIDE = "mean sign of λ₂ over the last steps at which it is resolved; NaN if training diverged"
 SHARE = "|λ₂|/λ₁ after the last step"
@@ -271,8 +271,8 @@ def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
     parts, start = [], None
     for state in _states(config, networks):
         spectrum = NETWORKS[state.run.network].spectrum(state.v, state.w, x, y).arrays()
-        told = {name: np.array(getattr(state.run, name)) for name in TOLD}
-        part = {"exact": spectrum.pop("eigenvalues"), **spectrum, **common, **told}
+        rates = {name: np.array(getattr(state.run, name)) for name in RATES}
+        part = {"exact": spectrum.pop("eigenvalues"), **spectrum, **common, **rates}
         if config.follows == "pair":
             part |= _pair(state, x, y)
         elif config.follows == "eigenspace":
