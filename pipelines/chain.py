@@ -177,7 +177,7 @@ def _drawing(name: str, run: Measured, about: Mapping[str, Any]) -> Drawing:
         damaged=run.damaged,
         recorded=run.recorded,
     )
-    return Drawing(schema.figure_of(config["kind"]), run, origin)
+    return Drawing(schema.figure_of(config), run, origin)
 
 
 def _digests(folder: Path, sides: Iterable[str]) -> dict[str, str]:

@@ -223,7 +223,7 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         digests[name] = about(params, name)
         yield COMPUTES, name, made_by(computes, [f"{kind}.study"]) | own
         pictures = ["drawing.forest", "ledger.evaluation", f"{kind}.claims"]
-        drawing = [f"{kind}.figure"] if has_figure(config["kind"]) else pictures
+        drawing = [f"{kind}.figure"] if has_figure(config) else pictures
         draws = made_by(ENTRIES[DRAWS], [*drawing, "drawing.save"])
         yield DRAWS, name, draws | own | {"about": {name: digests[name]}}
     ledger, papers = ["ledger.measured_cases", "ledger.table"], papers_of(params)

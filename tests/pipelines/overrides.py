@@ -117,7 +117,6 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         "depth_and_norm": {"largest_depth": 4, "contour_points": 9, "largest_width": 5},
         "gauss_newton_error": {"points": 30},
         "gauss_newton_parts": {"probes": 2, "tolerance": 0.01},
-        "gd_subspace": {"width": 4, "steps": 12, "numeric_every": 2},
         "identities": {"instances": 6, "width": 4, "points": 6},
         "infinite_width": {
             "widths": [8, 16],
@@ -128,9 +127,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         },
         "learning_phases": {"instances": 12, "without_signal": 4, "width": 4},
         "model_overlaps": {"networks": [], "top": 6, "images": 20, "tolerance": 1e-3},
-        "multi_input_training": {"width": 2, "steps": 12, "record_every": 3, "numeric_every": 2},
         "norm_correlation": {"resamples": 100},
-        "outlier_pair": {"width": 4, "steps": 24},
         "paired_eigenvalues": {
             "widths": [4, 6],
             "samples": [10, 12],
@@ -145,6 +142,8 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "products": 6,
             "points": 30,
         },
+        "spectrum_in_training": {"width": 4, "steps": 24},
+        "diabetes-multi-input": {"width": 2, "record_every": 3, "numeric_every": 2},
         "through_training": {"samples": 40, "width": 8, "epochs": 20, "recorded": 1},
         "training_courses": {"replicates": 2, "width": 8, "epochs": 100, "recorded": 4},
     },
@@ -418,7 +417,7 @@ class Sampler:
         )
 
     def _figure(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
-        module = schema.figure_of(entries["studies"][1].kind)
+        module = schema.figure_of(dataclasses.asdict(entries["studies"][1]))
         if module is None:
             return
         try:

@@ -277,10 +277,10 @@ def roots(params, path):
     if name == inputs.COMPUTES:
         return [file_of(module_of(params["studies"][item], "study"))]
     if name == inputs.DRAWS:
-        kind = params["studies"][item]["kind"]
+        study = params["studies"][item]
         pictures = [f"{papers}/drawing/forest.py", f"{papers}/ledger/evaluation.py"]
-        pictures.append(file_of(module_of(params["studies"][item], "claims")))
-        drawn = [file_of(module)] if (module := schema.figure_of(kind)) else pictures
+        pictures.append(file_of(module_of(study, "claims")))
+        drawn = [file_of(module)] if (module := schema.figure_of(study)) else pictures
         return [*drawn, f"{papers}/drawing/save.py"]
     return [f"pipelines/{name}.py"]
 

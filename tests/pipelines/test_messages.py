@@ -12,7 +12,7 @@ import yaml
 from omegaconf import OmegaConf
 
 from hessian_papers.studies.scalar.data_scale import study as data_scale
-from hessian_papers.studies.scalar.outlier_pair import study as outlier_pair
+from hessian_papers.studies.scalar.spectrum_in_training import study as spectrum_in_training
 from hessian_spectra import curvature as cv
 from pipelines import configure, figures, inputs, messages, prepare, schema, side, train
 
@@ -246,7 +246,7 @@ def test_a_stage_without_an_estimate_says_so_before_it_computes(
         raise AssertionError("it computes")
 
     monkeypatch.setattr(data_scale, "closed_form", compute)
-    monkeypatch.setattr(outlier_pair, "train", compute)
+    monkeypatch.setattr(spectrum_in_training, "train", compute)
     can = reads in (inputs.COMPUTES, inputs.DRAWS)
     line = fail(work, reads, *arguments, "--estimate", estimates=can)
     assert line.startswith(f"error: --estimate: expected a computation that fans out, got {got}")

@@ -1,4 +1,7 @@
-"""What both figure and claims derive from the outlier pair in training."""
+"""The outlier pair in training, as both figure and claims read it."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import xarray as xr
 
@@ -17,8 +20,7 @@ def pair(data: xr.Dataset, of: str = "exact") -> tuple[xr.DataArray, xr.DataArra
         data: one run or more, at some steps; where a run has no spectrum the pair is NaN.
         of: ``exact`` or ``numerical``.
     """
-    cell = (data["run"] != "relu") | (data["cell"] == "+")
-    outliers = data[of].where((data["kind"] == "outlier") & cell)
+    outliers = data[of].where((data["kind"] == "outlier") & (data["cell"] != "-"))
     return outliers.max("rank"), outliers.min("rank")
 
 
@@ -26,3 +28,8 @@ def small_share(data: xr.Dataset) -> xr.DataArray:
     """|λ₂| / λ₁ of runs at each step."""
     large, small = pair(data)
     return abs(small) / large
+
+
+def draws(config: Mapping[str, Any]) -> bool:
+    """Whether a study follows what the papers draw, the pair."""
+    return bool(config["follows"] == "pair")

@@ -1,5 +1,6 @@
-"""The outlier pair during training: the pair and the trace, the small outlier's sign, the error."""
+"""The outlier pair during training: the pair and the trace, the small outlier's sign and size."""
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -7,25 +8,28 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from hessian_papers.drawing.errors import error_axis, visible
-from hessian_papers.studies.scalar.drawing import patches, strip
-from hessian_papers.studies.scalar.outlier_pair.derived import RESOLVED, pair, small_share
+from hessian_papers.studies.scalar.spectrum_in_training.derived import RESOLVED, pair, small_share
 from hessian_papers.studies.spectra import error
 from hessian_papers.studies.trainings import compared, training
 from hessian_spectra.agreement import EXACT
 from hessian_spectra.pictures import style
 
-TITLES = {
-    "linear": "linear network",
-    "relu": "ReLU network, positive cell",
-    "linear_high": "linear network, large $\\eta$",
-}
 NAMES = {
     "linear": "Linear network",
     "relu": "ReLU network",
-    "linear_high": "Linear network at the high learning rate",
+    "linear_high": "Linear network, high rate",
 }
+# The phases of learning: of each its colour, and the sign of the small outlier.
+PHASES = {
+    "early": (style.SKY, "<"),
+    "late": (style.YELLOW, ">"),
+    "divergent": (style.ORANGE, "<"),
+}
+# The strip of phases under the axis, as shares of the panel's height.
+STRIP = (-0.075, -0.015)
 LIMIT: dict[str, Any] = {"color": style.BLACK, "linestyle": "-.", "linewidth": 0.8}
 
 
@@ -41,7 +45,13 @@ def _show_phases(axes: Axes, run: xr.Dataset, last: float) -> None:
     edges = np.r_[steps[starts], steps[-1]].astype(float)
     for name, (left, right) in zip(phase[starts].tolist(), pairwise(edges.tolist()), strict=True):
         if left < last:
-            strip(axes, name, left, min(right, last))
+            look: dict[str, Any] = {
+                "color": PHASES[name][0],
+                "linewidth": 0,
+                "clip_on": False,
+                "zorder": 0,
+            }
+            axes.axvspan(left, min(right, last), *STRIP, **look)
     axes.tick_params(axis="x", pad=6)
 
 
@@ -85,28 +95,24 @@ def _draw_size(axes: Axes, run: xr.Dataset) -> None:
         axes.semilogy(steps[tops], share[tops], color=colour, **style.EXACT)
 
 
+def _last(run: xr.Dataset, threshold: float) -> float:
+    """The last step at which |λ₂| is above a share of λ₁, or that of the run if it never is."""
+    steps = run["step"].values
+    above = steps[small_share(run).values > threshold]
+    return float(max(above[-1] if len(above) else steps[-1], steps[0] + 1))
+
+
 def _draw_run(column: Any, run: xr.Dataset) -> None:
-    large, small, size, errors = column
-    steps, share = run["step"].values, small_share(run).values
+    large, small, size = column
     _draw_pair(large, small, run)
     _draw_size(size, run)
     size.set_ylim(RESOLVED, 10)
-    numeric = compared(run)
-    shown = visible(error(numeric).values)
-    errors.semilogy(numeric["step"], shown, ".", color=style.COLOURS["error"], markersize=3)
-    error_axis(errors)
-
-    for panels, threshold in (((large, small), 1e-3), ((size, errors), RESOLVED)):
-        above = steps[share > threshold]
-        last = above[-1] if len(above) else steps[-1]
-        last = float(max(last, steps[0] + 1))
-        for panel in panels:
-            panel.set_xlim(steps[0], last)
-            if panel is not errors:
-                _show_phases(panel, run, last)
-    for panel in (large, size):
-        panel.tick_params(labelbottom=False)
-    for panel in (small, errors):
+    for panel, threshold in ((large, 1e-3), (small, 1e-3), (size, RESOLVED)):
+        last = _last(run, threshold)
+        panel.set_xlim(int(run["step"][0]), last)
+        _show_phases(panel, run, last)
+    large.tick_params(labelbottom=False)
+    for panel in (small, size):
         panel.set_xlabel("step")
 
 
@@ -119,7 +125,10 @@ def _legend(figure: Figure, with_limit: bool) -> None:
         style.entry(bulk, color=style.COLOURS["bulk"], linestyle=":"),
         style.entry("closed form", color=style.BLACK),
         style.entry("numerical", color=style.BLACK, **style.NUMERIC),
-        *patches(alpha=1.0),
+        *(
+            Patch(color=colour, label=f"{name} phase, $\\lambda_2{sign}0$")
+            for name, (colour, sign) in PHASES.items()
+        ),
     ]
     if with_limit:
         handles.append(style.entry("stability limit $2(1+\\mu)/\\eta$", **LIMIT))
@@ -129,19 +138,14 @@ def _legend(figure: Figure, with_limit: bool) -> None:
 def draw(data: xr.Dataset) -> Figure:
     """One column per training run, its closed form drawn over the numerical spectrum."""
     runs = _runs(data)
-    heights = {"height_ratios": [1.0, 1.25, 1.0, 0.8]}
-    figure, grid = style.panels(4, len(runs), height=1.6, squeeze=False, gridspec_kw=heights)
-    for letter, column, (name, run) in zip("abc", grid.T, runs.items(), strict=False):
+    heights = {"height_ratios": [1.0, 1.25, 1.0]}
+    figure, grid = style.panels(3, len(runs), height=1.7, squeeze=False, gridspec_kw=heights)
+    for letter, column, (name, run) in zip(style.letters(), grid.T, runs.items(), strict=False):
         _draw_run(column, run)
         rate, momentum = float(run["learning_rate"]), float(run["momentum"])
         setting = f"$\\eta$ = {rate:g}, $\\mu$ = {momentum:g}"
-        style.letter(column[0], f"({letter}) {TITLES[name]}\n{setting}")
-    labels = [
-        "$\\lambda_1$ and trace",
-        "$\\lambda_2$ and bulk",
-        "$|\\lambda_2|\\,/\\,\\lambda_1$",
-        "relative error",
-    ]
+        style.letter(column[0], f"({letter}) {NAMES.get(name, name)}\n{setting}")
+    labels = ["$\\lambda_1$ and trace", "$\\lambda_2$ and bulk", "$|\\lambda_2|\\,/\\,\\lambda_1$"]
     for axes, label in zip(grid[:, 0], labels, strict=True):
         axes.set_ylabel(label)
     figure.align_ylabels(grid[:, 0])
@@ -149,37 +153,46 @@ def draw(data: xr.Dataset) -> Figure:
     return figure
 
 
-def _sentences(name: str, run: xr.Dataset) -> list[str]:
-    """What is to be said about one run, a sentence each."""
-    values = []
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """The errors of the closed form against the numerical spectra, and how they are read."""
+    runs = _runs(data)
+    figure, grid = style.panels(1, len(runs), height=1.6, squeeze=False, sharey=True)
+    for axes, (name, run) in zip(grid[0], runs.items(), strict=True):
+        numeric = compared(run)
+        shown = visible(error(numeric).values)
+        axes.semilogy(numeric["step"], shown, ".", color=style.COLOURS["error"], markersize=3)
+        error_axis(axes)
+        axes.set_xlim(int(run["step"][0]), _last(run, RESOLVED))
+        axes.set_xlabel("step")
+        style.letter(axes, NAMES.get(name, name))
+    grid[0, 0].set_ylabel("error relative to the\nlargest eigenvalue")
+    return figure, f"Largest error of the whole closed-form spectrum (dashed: {EXACT:.0e})."
+
+
+def _sentences(name: str, run: xr.Dataset) -> Iterator[str]:
+    """The events of one run, a sentence each."""
     moves = run["step"].values[1:][np.diff(run["units"]) != 0]
     if len(moves):
-        values.append(
-            f"{NAMES[name]}: hidden units enter or leave the positive cell, and the curves may "
-            "jump, at step "
-            f"{', '.join(map(str, moves[:5]))}{' and later' if len(moves) > 5 else ''}."
-        )
+        steps = f"{', '.join(map(str, moves[:5]))}{' and later' if len(moves) > 5 else ''}"
+        yield f"{name}: units enter or leave the positive cell, with jumps, at step {steps}."
     emptied_at, diverged_at = int(run["emptied_at"]), int(run["diverged_at"])
     if emptied_at >= 0:
-        values.append(
-            f"{NAMES[name]}: from step {emptied_at} on no hidden unit is in the positive cell."
-        )
+        yield f"{name}: from step {emptied_at} on no hidden unit is in the positive cell."
     if diverged_at >= 0:
-        values.append(f"{NAMES[name]} diverged at step {diverged_at}.")
-    return values
+        yield f"{name} diverged at step {diverged_at}."
 
 
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
+    """How to read the figure, and what became of its runs."""
     sentences = [
-        "As training goes on, the large outlier of the Hessian becomes its trace, and the small "
-        "one changes sign and vanishes; lines: closed form, points: numerical spectrum.",
-        "Strips: phase of learning by t = ⟨w, v⟩/θ*; the small outlier is positive in the late "
-        "phase (1/3 < t < 1) alone. The two upper rows show the steps up to the last one with "
-        "|λ₂| above a thousandth of λ₁; in the third row, where |λ₂| oscillates, the thick line is "
-        "through its maxima, and the depth of the dips, changes of sign, is one of sampling.",
-        *(sentence for name, run in _runs(data).items() for sentence in _sentences(name, run)),
-        "Bottom: error of the whole spectrum, relative to its largest eigenvalue (dashed: "
-        f"{EXACT:.0e}).",
+        "Lines: closed form; points: numerical spectrum; of ReLU the positive cell's. Strips: "
+        "phase of learning by t = ⟨w, v⟩/θ*, late for 1/3 < t < 1. The two upper rows end at the "
+        "last step with |λ₂| above λ₁/1000. Bottom: where |λ₂| oscillates the thick line is "
+        "through its maxima; how deep it dips is a matter of sampling.",
+        *(
+            sentence
+            for name, run in _runs(data).items()
+            for sentence in _sentences(NAMES.get(name, name), run)
+        ),
     ]
     return " ".join(sentences)
