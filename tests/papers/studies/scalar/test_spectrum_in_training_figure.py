@@ -5,7 +5,7 @@ import pytest
 from spectrum_in_training_sides import PAIR, config, data_of, linear, pair_sides, sides, wedge
 
 from hessian_papers.labelled import joined
-from hessian_papers.studies.scalar.spectrum_in_training import figure, study
+from hessian_papers.studies.scalar.spectrum_in_training import derived, figure, study
 from hessian_papers.studies.trainings import compared
 from tests.pipelines.marks import undrawn
 
@@ -25,7 +25,7 @@ def test_the_figure_draws_the_pair_and_the_controls_every_numerical_spectrum():
 
 @pytest.mark.parametrize(("follows", "draws"), [("pair", True), ("eigenspace", False)])
 def test_no_figure_is_of_another_than_the_pair(follows, draws):
-    assert figure.draws({"follows": follows}) == draws
+    assert derived.draws({"follows": follows}) == draws
 
 
 def test_phases_are_strips_below_the_axes():
