@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.drawing.record import FigureRecord, read_figures
+from hessian_papers.formulas import plain
 from hessian_papers.labelled import files_of
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, read_ledger
 from hessian_papers.results import SIDES
@@ -146,12 +147,12 @@ class _Content:
         wandb = import_wandb()
         entries = {
             figure_key(figure): wandb.Image(
-                str(figure.image), caption=f"{figure.artifact}: {figure.title}. {figure.caption}"
+                str(figure.image), caption=f"{figure.heading}. {plain(figure.caption)}"
             )
             for figure in self.figures
         }
         tables = {
-            name: wandb.Table(columns=[*rows[0]], data=[list(row.values()) for row in rows])
+            name: wandb.Table(columns=[*rows[0]], data=[_in_plain_signs(row) for row in rows])
             for name, rows in self.tables.items()
             if rows
         }
@@ -167,7 +168,7 @@ class _Content:
         artifact = import_wandb().Artifact(
             name=self.artifact.format(figure.study),
             type="figure-data",
-            description=f"Arrays under {figure.artifact} of {figure.paper}: {figure.title}",
+            description=f"Arrays under {figure.heading} ({figure.paper})",
             metadata={
                 "study": figure.study,
                 "digest": figure.digest,
@@ -178,6 +179,10 @@ class _Content:
         for side, path in self.sides[figure.study].items():
             artifact.add_file(str(path), name=f"{side}.nc")
         return artifact
+
+
+def _in_plain_signs(row: Mapping[str, Any]) -> list[Any]:
+    return [plain(value) if isinstance(value, str) else value for value in row.values()]
 
 
 def _chart(figure: FigureRecord) -> Any:

@@ -53,10 +53,8 @@ def _panels(figures: Sequence[FigureRecord]) -> list[Any]:
     _, reports = _import_workspaces()
     panels: list[Any] = []
     for figure in figures:
-        title = f"{figure.artifact}: {figure.title}"
-        panels.append(
-            reports.MediaBrowser(title=title, media_keys=[figure_key(figure)], num_columns=1)
-        )
+        keys = [figure_key(figure)]
+        panels.append(reports.MediaBrowser(title=figure.heading, media_keys=keys, num_columns=1))
         if figure.chart:
             panels.append(
                 reports.CustomChart(

@@ -188,7 +188,7 @@ def draw(data: xr.Dataset) -> Figure:
 
 def caption(data: xr.Dataset) -> str:
     """What is drawn, how to read it, and of how many networks."""
-    lead = _lead(data)[2].replace("$", "").replace(r"\widehat{W}", "Ŵ").replace("_{B}", "_B")
+    lead = _lead(data)[2].replace(r"\widehat{W}", "Ŵ")
     studied = WHAT[data["group"].values[0]]
     return (
         f"Which matrices and norms go with the {data['target'].item()}: Pearson's correlation with "
