@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from hessian_papers.drawing.forest import Block, Row, forest
 from hessian_papers.drawing.record import CONTROLS
 from hessian_papers.drawing.save import save
+from hessian_papers.formulas import plain
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.divergence import left_out
 from hessian_papers.ledger.evaluation import Measured, data_of, measurements
@@ -36,7 +37,7 @@ def painted(module: ModuleType, data: Any) -> tuple[Figure, str]:
         note = left_out(data)
         figure, caption = module.draw(data), module.caption(data)
     except NothingToMeasure as missing:
-        return style.words(str(missing)), f"{missing}."
+        return style.words(plain(str(missing))), f"{missing}."
     # Where some always diverge, the caption has more to say of them.
     return figure, caption if DIVERGED in caption else f"{caption} {note}".strip()
 
@@ -58,12 +59,15 @@ def stated(run: Measured) -> tuple[Figure, str]:
     rows: defaultdict[str, list[Row]] = defaultdict(list)
     for case in measurements([run]):
         heading = headings.setdefault(case.heading.id, case.heading)
-        label = ", ".join(filter(None, case.record.labels.values()))
+        label = plain(", ".join(filter(None, case.record.labels.values())))
         name = case.record.id.rpartition("/")[2]
         allowed = case.bound.range
         row = Row(label, *case.estimate, allowed, case.record.outcome, name)
         rows[heading.id].append(row)
-    blocks = [Block(each.sentence, each.statistic, rows[name]) for name, each in headings.items()]
+    blocks = [
+        Block(plain(each.sentence), plain(each.statistic), rows[name])
+        for name, each in headings.items()
+    ]
     return forest(blocks), STATEMENTS
 
 

@@ -50,7 +50,7 @@ LEADS = {
 }
 
 # Text that would break a page or a script that does not escape it.
-AWKWARD = "a < b && \"c\" > 'd' </script><img src=x onerror=alert(1)> ‖w‖²"
+AWKWARD = "a < b && \"c\" > 'd' </script><img src=x onerror=alert(1)> $‖w‖^2$"
 
 
 def config(study: str) -> dict[str, object]:
@@ -128,7 +128,7 @@ def statement(
     fields: dict[str, object] = {
         "id": f"sample-{number}",
         "places": {STUDIES[study][0] if study else "singh2026cracking": f"Theorem {number}"},
-        "sentence": f"Made-up statement number {number}: λ_1 ≥ ‖w‖² for every width.",
+        "sentence": f"Made-up statement number {number}: $λ_1 ≥ ‖w‖^2$ for every width.",
         "statistic": "largest error",
         "quantifier": QUANTIFIERS[number % len(QUANTIFIERS)],
         "book": BOOKS[number % len(BOOKS)],
@@ -182,7 +182,7 @@ def _save(study: str, scale: str, reports: Path) -> None:
     axes.plot(values["x"], values["outlier"], label=f"{study}, {scale}", **style.EXACT)
     axes.set(xlabel="made-up x", ylabel="made-up y")
     axes.legend()
-    caption = f"Made-up curve for a test, in place of {study}, with 40 points at σ² ≤ 4."
+    caption = f"Made-up curve for a test, in place of {study}, with 40 points at $σ^2 ≤ 4$."
     origin = Origin(
         study=study,
         config=config(study),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from hessian_papers.formulas import plain
 from hessian_papers.papers import reading_order
 from hessian_papers.results import select_fields
 from hessian_spectra.files import DamagedFileError, MissingResultError, read_json
@@ -125,6 +126,11 @@ class FigureRecord:
     width: int
     height: int
     recorded: "FigureRecord | None" = None
+
+    @property
+    def heading(self) -> str:
+        """Where it stands and its title, in plain signs."""
+        return plain(f"{self.artifact}: {self.title}")
 
     @property
     def sha256(self) -> str:

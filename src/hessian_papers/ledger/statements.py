@@ -13,7 +13,8 @@ sentence, and the bound with its reason:
         return ...
 
 One statement may be measured by several functions, of several kinds: they give the same ``id``, and
-the first one has its sentence.
+the first one has its sentence. Formulas in texts are LaTeX between dollars, see
+:mod:`hessian_papers.formulas`.
 """
 
 import itertools
@@ -41,8 +42,8 @@ Cases = Callable[[Any], Iterable[Labels]]
 # Dimensions of a data set over which cases run, and if not over all labels along one, over which.
 Dimensions = Sequence[str] | Mapping[str, Callable[[Any], Iterable[Any]]]
 
-# A field of a text. Braces after _ or ^ are a formula's.
-_FIELD = re.compile(r"(?<![_^])\{([a-z_]+)\}")
+# A field of a text. Braces after _, ^ or a command are a formula's.
+FIELD = re.compile(r"(?<![_^])(?<!\\text)(?<!\\sqrt)(?<!\\operatorname)\{([a-z_]+)\}")
 _STATISTIC = "Statistic:"
 
 
@@ -128,7 +129,7 @@ def open_fields(texts: Mapping[str, str]) -> list[str]:
     return [
         f"{name} has an open field {{{left[1]}}}"
         for name, text in texts.items()
-        if (left := _FIELD.search(text))
+        if (left := FIELD.search(text))
     ]
 
 
@@ -183,7 +184,7 @@ def _filled(text: str, fields: Mapping[str, Any], study: Study) -> str:
         lambda match: study.about(match[2], match[1]),
         text,
     )
-    return _FIELD.sub(lambda match: str(fields.get(match[1], match[0])), " ".join(text.split()))
+    return FIELD.sub(lambda match: str(fields.get(match[1], match[0])), " ".join(text.split()))
 
 
 def _chosen(value: Any, labels: Labels) -> Any:

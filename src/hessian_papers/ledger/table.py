@@ -142,7 +142,7 @@ def _remark(statement: StatementRecord) -> str:
 
 def _row(cells: Iterable[str]) -> str:
     # A bar would end the cell: norms and absolute values keep theirs by an escape.
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+    return "|" + "|".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + "|"
 
 
 def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.drawing.record import FigureRecord, Picture
+from hessian_papers.formulas import plain
 from hessian_papers.ledger.leads import Leads, lead
 from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.papers import Paper, paper, reading_order
@@ -49,7 +50,7 @@ class ShownRun:
     @property
     def alt(self) -> str:
         """What the picture is, for those who cannot see it."""
-        return f"{self.figure.artifact}, {self.name}: {self.figure.title}"
+        return plain(f"{self.figure.artifact}, {self.name}: {self.figure.title}")
 
     @property
     def commit(self) -> str:
@@ -285,8 +286,7 @@ def _cells(section: Section, every: Sequence[Entry]) -> list[Cell]:
             # Theorems of one paper that are measured with another's.
             where = f"in {figure.artifact} of {figure.paper}"
             label = figure.artifact if figure.study in own else where
-            name = f"{figure.artifact}: {figure.title}"
-            cells.append(Cell(label, name, anchor("figure", figure.study), said))
+            cells.append(Cell(label, figure.heading, anchor("figure", figure.study), said))
     if section.others:
         name = "Statements without a figure of their own"
         cells.append(Cell("others", name, anchor("others", section.key), section.others))

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hessian_papers.drawing.record import FigureRecord, Picture, read_figures
+from hessian_papers.formulas import prose
 from hessian_papers.ledger.leads import Leads
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.ledger.totals import by_paper_and_book, counts
@@ -18,8 +19,7 @@ from hessian_papers.ledger.verdicts import BOOK_NAMES, VERDICTS
 from hessian_papers.report import verdicts
 from hessian_papers.report.entries import anchor, data_uri, overview, sections, shown
 from hessian_papers.report.findings import Finding
-from hessian_papers.report.formulas import number, prose
-from hessian_papers.report.notation import marked, tables
+from hessian_papers.report.notation import tables
 
 # A few eigenvalues as bars: without an icon of its own a browser would look for one on the network.
 _ICON = (
@@ -54,9 +54,8 @@ def _environment() -> Environment:
         "differing": verdicts.differing,
         "fields": verdicts.fields,
         "ground": verdicts.ground,
-        "marked": marked,
         "measured": verdicts.measured,
-        "number": number,
+        "number": verdicts.number,
         "origins": verdicts.origins,
         "outcomes": verdicts.outcomes,
         "places": verdicts.places,

@@ -1,5 +1,6 @@
 """A statement's verdict on the page: the runs that decided it, its numbers, its cases."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +12,6 @@ from hessian_papers.ledger.bounds import OUTCOMES, Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.totals import Tally, counts, words
 from hessian_papers.report.findings import Finding
-from hessian_papers.report.formulas import number
 
 # What the filter tells apart by the runs behind a statement.
 RUNS = {
@@ -32,6 +32,24 @@ class Shown:
     def elsewhere(self) -> int:
         """How many of its cases belong elsewhere."""
         return len(self.statement.cases) - len(self.cases)
+
+
+def number(value: float | None) -> Markup:
+    """A number with at most three significant digits, powers of ten as such.
+
+    Example:
+        >>> str(number(1.23e-14)), str(number(5074.0)), str(number(-0.25)), str(number(None))
+        ('1.23 × 10<sup>−14</sup>', '5074', '−0.25', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return Markup("–" if value is None else str(value))
+    if value == round(value) and abs(value) < 1e6:
+        return Markup(f"{value:.0f}".replace("-", "−"))
+    mantissa, _, exponent = f"{value:.3g}".replace("-", "−").partition("e")
+    if not exponent:
+        return Markup(mantissa)
+    sign, digits = exponent[0].replace("+", ""), exponent[1:].lstrip("0")
+    return Markup(f"{mantissa} × 10<sup>{sign}{digits}</sup>")
 
 
 def style(verdict: str) -> str:

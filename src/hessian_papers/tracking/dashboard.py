@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hessian_papers.drawing.record import FigureRecord, read_figures
+from hessian_papers.formulas import plain
 from hessian_papers.labelled import files_of
 from hessian_papers.ledger.leads import Leads, lead
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, read_ledger
@@ -157,8 +158,8 @@ class _Content:
 
     def text(self, figure: FigureRecord) -> str:
         """What stands under a figure."""
-        title = f"{figure.artifact}: {figure.title}."
-        return " ".join(filter(None, (title, self.leads.get(figure.study), figure.caption)))
+        said = filter(None, (self.leads.get(figure.study), figure.caption))
+        return f"{figure.heading}. {plain(' '.join(said))}"
 
     def log(self, run: Any) -> None:
         """Log all of it."""
@@ -168,13 +169,13 @@ class _Content:
             for figure in self.figures
         } | {
             controls_key(figure): wandb.Image(
-                str(figure.controls.image), caption=figure.controls.caption
+                str(figure.controls.image), caption=plain(figure.controls.caption)
             )
             for figure in self.figures
             if figure.controls is not None
         }
         tables = {
-            name: wandb.Table(columns=[*rows[0]], data=[list(row.values()) for row in rows])
+            name: wandb.Table(columns=[*rows[0]], data=[_in_plain_signs(row) for row in rows])
             for name, rows in self.tables.items()
             if rows
         }
@@ -190,7 +191,7 @@ class _Content:
         artifact = import_wandb().Artifact(
             name=self.artifact.format(figure.study),
             type="figure-data",
-            description=f"Arrays under {figure.artifact} of {figure.paper}: {figure.title}",
+            description=f"Arrays under {figure.heading} ({figure.paper})",
             metadata={
                 "study": figure.study,
                 "digest": figure.digest,
@@ -201,6 +202,10 @@ class _Content:
         for side, path in self.sides[figure.study].items():
             artifact.add_file(str(path), name=f"{side}.nc")
         return artifact
+
+
+def _in_plain_signs(row: Mapping[str, Any]) -> list[Any]:
+    return [plain(value) if isinstance(value, str) else value for value in row.values()]
 
 
 def _chart(figure: FigureRecord) -> Any:

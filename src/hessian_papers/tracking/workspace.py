@@ -59,11 +59,10 @@ def _panels(figures: Sequence[FigureRecord]) -> list[Any]:
     _, reports = _import_workspaces()
     panels: list[Any] = []
     for figure in figures:
-        title = f"{figure.artifact}: {figure.title}"
         keys = [figure_key(figure)]
         if figure.controls is not None:
             keys.append(controls_key(figure))
-        panels.append(reports.MediaBrowser(title=title, media_keys=keys, num_columns=1))
+        panels.append(reports.MediaBrowser(title=figure.heading, media_keys=keys, num_columns=1))
         if figure.chart:
             panels.append(
                 reports.CustomChart(

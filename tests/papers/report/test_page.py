@@ -69,6 +69,13 @@ def test_elements_are_closed_and_ids_unique(page: Reader) -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_anchors_are_valid_and_keep_names_apart() -> None:
+    names = ["thm-linear/eq. 1", "thm-linear/eq.1", "thm-linear eq.1", "λ", "μ", "a--b", "a/b c"]
+    anchors = [anchor("claim", name) for name in names]
+    assert len(set(anchors)) == len(names)
+    assert all(re.fullmatch(r"claim-[A-Za-z0-9_-]+", actual) for actual in anchors)
+
+
 def test_links_lead_to_something(page: Reader, sample_root: Path) -> None:
     links = [a["href"] or "" for a in page.all("a")]
     inside = {link[1:] for link in links if link.startswith("#")}
@@ -408,7 +415,7 @@ def test_a_cell_of_the_overview_is_coloured_by_the_fractions_of_verdicts(text: s
 
 def test_findings_open_the_page_and_lead_to_their_statements(sample_root: Path) -> None:
     reports = sample_root / "reports"
-    stated = Finding("one", "λ_1 < 2 holds", True, read_ledger(reports)[:2])
+    stated = Finding("one", "$λ_1 < 2$ holds", True, read_ledger(reports)[:2])
     text = build(reports, [stated, Finding("two", "x is not run", False, [])])
     actual = section(text, "findings", "section")
     assert text.index('id="findings"') < text.index('id="verdicts"')

@@ -233,7 +233,7 @@ def _leads(data: xr.Dataset) -> Figure:
 def caption(data: xr.Dataset) -> str:
     """What is drawn, how to read it, and of how many networks."""
     if "lead" in data:
-        drawn = f"By how much the product without the last matrix leads, {_read(_lead(data)[2])}"
+        drawn = f"By how much the product without the last matrix leads, {_lead(data)[2]}"
     else:
         target, group = data["target"].item(), data["group"].values[0]
         drawn = f"Pearson's correlation of the {target} with {WHAT[group]}"
@@ -248,11 +248,6 @@ def caption(data: xr.Dataset) -> str:
         f"depth {depths}. Trained to the plateau at the smallest learning rate"
         f"{''.join(f', {count}' for count in counts)}."
     )
-
-
-def _read(symbols: str) -> str:
-    """A lead's symbols as plain text."""
-    return symbols.replace("$", "").replace(r"\widehat{W}", "Ŵ").replace("{", "").replace("}", "")
 
 
 def _intervals(data: xr.Dataset) -> str:
