@@ -9,6 +9,8 @@ import xarray as xr
 from hessian_papers.labelled import Variable, Variables
 from hessian_papers.ledger.bounds import NothingToMeasure
 
+# How a network with batch normalisation is called, beside the one without.
+NORMALISED = "-BN"
 # What tells the networks of an ensemble and their layers apart.
 ENSEMBLE: Variables = {
     "network": Variable("network", "architecture"),
@@ -46,6 +48,16 @@ def with_hidden_layers(data: xr.Dataset) -> list[str]:
     """The networks that have a layer before the last which is spoken of."""
     networks = data["network"].values.tolist()
     return [network for network in networks if len(layer_names(data, network)) > 1]
+
+
+def normalised(data: xr.Dataset) -> list[str]:
+    """The networks with batch normalisation."""
+    return [name for name in data["network"].values.tolist() if NORMALISED in name]
+
+
+def plain(data: xr.Dataset) -> list[str]:
+    """The networks without batch normalisation, of more than one layer."""
+    return [name for name in with_hidden_layers(data) if NORMALISED not in name]
 
 
 def outliers_of(classes: int, known: int) -> int:

@@ -12,7 +12,6 @@ from planted_overlaps import HEIGHTS, contrary, expected, sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.model_overlaps.claims import (
-    above_chance,
     at_outputs,
     layer_of,
     over_networks,
@@ -134,8 +133,6 @@ def test_what_is_not_there_is_said():
         peak(short)
     with pytest.raises(NothingToMeasure, match=r"has fewer than 20 eigenpairs$"):
         at_outputs(layer_of(data_of(top=19), "F-200^2", "fc1"))
-    with pytest.raises(NothingToMeasure, match=r"^F-200\^2 has no hidden layer$"):
-        above_chance(data_of(layers=("fc3",)).sel(network="F-200^2"))
 
 
 def drawn_lines(figure, panel):

@@ -233,7 +233,7 @@ def _leads(data: xr.Dataset) -> Figure:
 def caption(data: xr.Dataset) -> str:
     """What is drawn, how to read it, and of how many networks."""
     if "lead" in data:
-        drawn = f"By how much the product without the last matrix leads, {_lead(data)[2]}"
+        drawn = f"By how much the product without the last matrix leads, {_read(_lead(data)[2])}"
     else:
         target, group = data["target"].item(), data["group"].values[0]
         drawn = f"Pearson's correlation of the {target} with {WHAT[group]}"
@@ -248,6 +248,11 @@ def caption(data: xr.Dataset) -> str:
         f"depth {depths}. Trained to the plateau at the smallest learning rate"
         f"{''.join(f', {count}' for count in counts)}."
     )
+
+
+def _read(symbols: str) -> str:
+    """A lead's symbols in a caption, where a letter of Unicode has its hat."""
+    return symbols.replace(r"\widehat{W}", "Ŵ")
 
 
 def _intervals(data: xr.Dataset) -> str:

@@ -8,9 +8,9 @@ from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.layerwise.decoupling import architectures
-from hessian_papers.studies.layerwise.decoupling.derived import NORMALISED, frobenius, outliers
+from hessian_papers.studies.layerwise.decoupling.derived import frobenius, outliers
 from hessian_papers.studies.layerwise.decoupling.tables import QUANTITIES, cases, printed_range
-from hessian_papers.studies.layerwise.layers import own_layers
+from hessian_papers.studies.layerwise.layers import NORMALISED, normalised, own_layers, plain
 
 # A bound's reason, and why a claim may differ.
 OPEN = "the paper leaves open how much; set after a first look at small networks on digits"
@@ -33,8 +33,9 @@ statements = Statements(
 ).having(otherwise=SMALL)
 true_labels = statements.about("wu2022dissecting", "Figure 2", "Figure 11", "Figure 28")
 random_labels = statements.about("wu2022dissecting", "Figure 3")
-plain = true_labels.having(over={"network": architectures.plain})
-normalised = true_labels.having(over={"network": architectures.normalised})
+beyond = statements.having(book="beyond")
+without = true_labels.having(over={"network": plain})
+with_batch_norm = true_labels.having(over={"network": normalised})
 
 
 @statements.statement(
@@ -51,40 +52,15 @@ def conjecture(data: xr.Dataset) -> xr.DataArray:
     Statistic: norm of the difference over that of the Hessian, both spectral, in the layer where it
     is largest, mean over seeds; interval: Student's t.
     """
-    return _spectral(data)
-
-
-def _spectral(data: xr.Dataset) -> xr.DataArray:
-    """The relative error in the spectral norm, in the layer of a network where it is largest."""
     return own_layers(data)["spectral"].max("layer", skipna=False)
 
 
-@statements.statement(
-    "section 3, beyond the paper",
-    typically,
-    at_most(0.0, "a sign: theory has the error vanish with the width", source="ours"),
-    id="error-falls-with-size",
-    each=architectures.sizes,
-    name="error-of-{larger}-below-{smaller}",
-    book="beyond",
-)
-def error_by_size(data: xr.Dataset, larger: str, smaller: str, what: str) -> xr.DataArray:
-    """Wider and deeper networks have a smaller error of the Kronecker form.
-
-    Statistic: norm of the difference over that of the Hessian, both spectral, in the layer where it
-    is largest, the larger network's minus the smaller one's, mean over seeds; interval: Student's
-    t.
-    """
-    return _spectral(data.sel(network=larger)) - _spectral(data.sel(network=smaller))
-
-
-@statements.statement(
+@beyond.statement(
     "section 4, beyond the paper",
     typically,
     at_most(0.0, "a sign: the theorems are about networks before training", source="ours"),
     id="error-is-smaller-before-training",
     over={"network": architectures.followed},
-    book="beyond",
 )
 def error_before_training(data: xr.Dataset) -> xr.DataArray:
     """The product's error is smaller before training than after training.
@@ -111,7 +87,7 @@ def _known(values: xr.DataArray) -> xr.DataArray:
     return values
 
 
-@plain.statement(
+@without.statement(
     "section 5.1, Figure 2",
     typically,
     reading_of("nearly"),
@@ -141,7 +117,7 @@ def _largest_error(top: xr.Dataset, predicted: xr.DataArray) -> xr.DataArray:
     return _known(errors.mean("rank", skipna=False)).max("layer")
 
 
-@plain.statement(
+@without.statement(
     "section 5.1, Figure 2",
     typically,
     at_least(0.5, OPEN, source="ours"),
@@ -168,7 +144,7 @@ def _overlap(data: xr.Dataset, name: str = "overlap") -> xr.DataArray:
     return _top(data)[name].isel(rank=-1)
 
 
-@normalised.statement(
+@with_batch_norm.statement(
     "appendix G.4, Figure 28",
     exists,
     at_least(10.0, "'highly nontrivial' is taken as ten times what chance gives", source="ours"),
@@ -200,10 +176,8 @@ def worse_with_normalisation(data: xr.Dataset, network: str) -> xr.DataArray:
     Statistic: overlap of the spaces of as many eigenvectors as there are classes, minus one, mean
     over layers, without minus with it; mean over seeds; interval: Student's t.
     """
-    without, with_ = (
-        _overlap(data.sel(network=name)).mean("layer") for name in (network, network + NORMALISED)
-    )
-    return without - with_
+    overlap = [_overlap(data.sel(network=network + end)).mean("layer") for end in ("", NORMALISED)]
+    return overlap[0] - overlap[1]
 
 
 @statements.statement(
@@ -211,7 +185,7 @@ def worse_with_normalisation(data: xr.Dataset, network: str) -> xr.DataArray:
     typically,
     reading_of("nearly"),
     id="spectra-look-alike",
-    over={"network": architectures.plain},
+    over={"network": plain},
 )
 def spectra_alike(data: xr.Dataset) -> xr.DataArray:
     """The Hessian's top eigenvalues are those of E[M] times the first of E[x x'].
@@ -290,7 +264,7 @@ def gaps(data: xr.Dataset, matrix: str) -> xr.DataArray:
     return ratios.fillna(0.0).argmax("rank") + 1
 
 
-@plain.statement(
+@without.statement(
     "appendix G.2, Figure 21",
     typically,
     reading_of("usually"),
@@ -307,7 +281,7 @@ def eigenvectors_are_products(data: xr.Dataset) -> xr.DataArray:
     return (ratios > 0.5).sum(each) / ratios.notnull().sum(each)
 
 
-@plain.statement(
+@without.statement(
     "appendix F.3, Figures 11 to 15",
     everywhere,
     at_least(0.5, "more than half of each", source="ours"),
@@ -323,7 +297,7 @@ def along_the_mean(data: xr.Dataset) -> xr.DataArray:
     return _top(data)["along_first"].mean("rank").min("layer")
 
 
-@plain.statement(
+@without.statement(
     "section 3.1, Tables 6, 7",
     typically,
     at_least(0.91, "the smallest in Tables 6 and 7 is 0.910", source="Table 7"),
@@ -338,7 +312,7 @@ def first_input_is_the_mean(data: xr.Dataset) -> xr.DataArray:
     return own_layers(data)["mean_aligned"].isel(layer=slice(1, None)).min("layer")
 
 
-@plain.statement(
+@without.statement(
     "section 3.1, appendix F.4, Figure 19",
     everywhere,
     at_least(1.81, "the smallest in Tables 6 and 7", source="Table 7"),
@@ -354,7 +328,7 @@ def input_is_of_rank_one(data: xr.Dataset) -> xr.DataArray:
     return _known(values.isel(rank=0) / values.isel(rank=1)).min(("epoch", "layer"))
 
 
-@plain.statement(
+@without.statement(
     "appendix F.4, Figure 20",
     everywhere,
     at_least(0.5, "more than half, where the paper has all epochs of a layer", source="ours"),
@@ -372,7 +346,7 @@ def output_has_as_many_as_classes(data: xr.Dataset) -> xr.DataArray:
     return ((beyond >= -1) & (beyond <= 2)).mean(("epoch", "layer"))
 
 
-@normalised.statement(
+@with_batch_norm.statement(
     "appendix G.4, Table 9",
     typically,
     at_most(0.803, "the largest in Table 9", source="Table 9"),
@@ -400,7 +374,7 @@ def of_kind(data: xr.Dataset, name: str, kind: str) -> xr.DataArray:
     return _known(values.isel(layer=chosen.values))
 
 
-@normalised.statement(
+@with_batch_norm.statement(
     "appendix G.4, Table 9",
     typically,
     at_most(1.89, "the largest in Table 9", source="Table 9"),
@@ -434,13 +408,12 @@ def row_of_a_table(
     return of_kind(data.sel(network=network), QUANTITIES[quantity], kind).mean("layer")
 
 
-@statements.statement(
+@beyond.statement(
     "section 3, beyond the paper",
     typically,
     at_most(1.5, "half as much again", source="ours: what any Kronecker product can reach"),
     id="hardly-another-product-is-nearer",
     over=["network"],
-    book="beyond",
 )
 def nearly_the_nearest(data: xr.Dataset) -> xr.DataArray:
     """Hardly another Kronecker product comes closer to the Hessian.
@@ -452,13 +425,12 @@ def nearly_the_nearest(data: xr.Dataset) -> xr.DataArray:
     return (_frobenius(last) / _frobenius(last, "nearest_missed")).max("layer", skipna=False)
 
 
-@statements.statement(
+@beyond.statement(
     "section 3, beyond the paper",
     typically,
     at_most(0.1, "a tenth", source="ours: what a user of the other matrix gains"),
     id="other-matrices-have-no-more-of-the-top",
     each=architectures.others,
-    book="beyond",
 )
 def has_no_more_of_the_top(data: xr.Dataset, network: str, other: str) -> xr.DataArray:
     """The nearest Kronecker product and EKFAC's matrix have hardly more of the Hessian's top

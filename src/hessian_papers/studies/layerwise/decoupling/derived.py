@@ -4,9 +4,6 @@ import xarray as xr
 
 from hessian_papers.studies.layerwise.layers import outliers_of, own_layers
 
-# How a network with batch normalisation is called, beside the one without.
-NORMALISED = "-BN"
-
 
 def outliers(data: xr.Dataset) -> int:
     """``c − 1``, as many outliers as the paper expects of a network for c classes.

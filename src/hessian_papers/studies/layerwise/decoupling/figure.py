@@ -13,9 +13,9 @@ from matplotlib.ticker import MaxNLocator
 
 from hessian_papers.drawing import curves
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.layerwise.decoupling.derived import NORMALISED, frobenius, outliers
+from hessian_papers.studies.layerwise.decoupling.derived import frobenius, outliers
 from hessian_papers.studies.layerwise.drawing import draw_layers
-from hessian_papers.studies.layerwise.layers import layer_names, own_layers
+from hessian_papers.studies.layerwise.layers import NORMALISED, layer_names, own_layers
 from hessian_spectra.pictures import style
 
 # Of one matrix each, in the panels of eigenvalues.

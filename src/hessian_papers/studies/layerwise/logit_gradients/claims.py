@@ -8,6 +8,7 @@ from hessian_papers.ledger.verdicts import exists, typically
 from hessian_papers.studies.layerwise.layers import (
     before_training,
     hidden_layers,
+    plain,
     with_hidden_layers,
 )
 from hessian_papers.studies.layerwise.logit_gradients.derived import chance
@@ -34,11 +35,6 @@ def by_score_at_first(data: xr.Dataset) -> xr.DataArray:
     return hidden_layers(before_training(data))["by_score"].mean("layer")
 
 
-def _plain(data: xr.Dataset) -> list[str]:
-    """The architectures without batch normalisation, of which Figure 30 shows one."""
-    return [network for network in with_hidden_layers(data) if not network.endswith("-BN")]
-
-
 def _by_class(data: xr.Dataset) -> xr.DataArray:
     """How many neighbours are of the same class after training, mean over layers but the last.
 
@@ -56,7 +52,7 @@ def _by_class(data: xr.Dataset) -> xr.DataArray:
     exists,
     at_most(0.5, OPEN, source="ours"),
     id="gradients-cluster-weakly-by-class",
-    over={"network": _plain},
+    over={"network": plain},
     book="readings",
 )
 def weakly_by_class_at_last(data: xr.Dataset) -> xr.DataArray:

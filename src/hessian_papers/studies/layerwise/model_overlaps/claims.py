@@ -19,7 +19,7 @@ from hessian_papers.ledger.bounds import (
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
 from hessian_papers.ledger.words import one_by
-from hessian_papers.studies.layerwise.layers import layer_names
+from hessian_papers.studies.layerwise.layers import layer_names, normalised, plain
 from hessian_papers.studies.layerwise.model_overlaps.derived import layers, paired, satisfied
 from hessian_spectra.statistics import student_interval
 
@@ -116,19 +116,9 @@ def _named(data: xr.Dataset, networks: Iterable[str], part: slice = slice(None))
     ]
 
 
-def _normed(network: str) -> bool:
-    """Whether an architecture has batch norms."""
-    return network.endswith("-BN")
-
-
-def _plain(data: xr.Dataset) -> list[str]:
-    """The architectures without batch norm."""
-    return [network for network in data["network"].values.tolist() if not _normed(network)]
-
-
 def _hidden(data: xr.Dataset) -> list[Labels]:
-    """Their layers whose outputs can be permuted."""
-    return _named(data, _plain(data), slice(-1))
+    """The layers whose outputs can be permuted, of networks without batch norm."""
+    return _named(data, plain(data), slice(-1))
 
 
 hidden = statements.having(each=_hidden)
@@ -136,7 +126,7 @@ hidden = statements.having(each=_hidden)
 
 def _later(data: xr.Dataset) -> list[Labels]:
     """The hidden layers whose inputs have passed a batch norm."""
-    return _named(data, filter(_normed, data["network"].values.tolist()), slice(1, -1))
+    return _named(data, normalised(data), slice(1, -1))
 
 
 @statements.statement(
@@ -285,7 +275,7 @@ def printed_overlap(data: xr.Dataset, network: str, layer: str) -> Estimate:
     typically,
     at_least(0.5, "more than half; linear growth would begin at 1/m", source="ours"),
     id="last-layer-is-high-from-the-start",
-    over={"network": _plain},
+    over={"network": plain},
     book="readings",
 )
 def last_layer_is_high_from_the_start(data: xr.Dataset) -> Estimate:
@@ -372,7 +362,7 @@ def batch_norm_has_no_peak(data: xr.Dataset, network: str, layer: str) -> Estima
     typically,
     at_least(2.0, "'surprisingly high' is taken as twice that at least", source="chance: 1/n"),
     id="overlap-is-above-chance",
-    over={"network": _plain},
+    over={"network": plain},
     book="readings",
 )
 def above_chance(data: xr.Dataset) -> Estimate:
@@ -381,9 +371,8 @@ def above_chance(data: xr.Dataset) -> Estimate:
     Statistic: mean overlap at the largest k up to m over k/(m n), in the hidden layer where it is
     least; interval: jackknife over the networks of which pairs are made.
     """
-    if len(own := layers(data)) < 2:
-        raise NothingToMeasure(f"{data['network'].item()} has no hidden layer")
-    ends = [layer.sel(rank=slice(int(layer["outputs"]))).isel(rank=-1) for layer in own[:-1]]
+    own = layers(data)[:-1]
+    ends = [layer.sel(rank=slice(int(layer["outputs"]))).isel(rank=-1) for layer in own]
     ratios = [end["overlap"] * end["outputs"] * end["inputs"] / end["rank"] for end in ends]
     return over_networks(xr.concat(ratios, "layer"), xr.DataArray.min)
 
