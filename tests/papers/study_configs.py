@@ -15,9 +15,11 @@ def configured(study: ModuleType, fields: Mapping[str, object]) -> Any:
     return study.Config(**(HEAD | {"kind": study.__name__.split(".")[-2]} | dict(fields)))
 
 
-def both_sides(study: ModuleType, config: object) -> dict[str, dict[str, np.ndarray]]:
-    """The closed form and the numerics of a study without networks."""
+def both_sides(
+    study: ModuleType, config: object, given: Mapping[str, np.ndarray] | None = None
+) -> dict[str, Any]:
+    """The closed form and the numerics of a study, of its data or networks if it has any."""
     return {
-        "closed_form": study.closed_form(config, {}),
-        "numerics": study.numerics(config, {}),
+        "closed_form": study.closed_form(config, given or {}),
+        "numerics": study.numerics(config, given or {}),
     }

@@ -3,7 +3,7 @@
 from functools import cache
 
 import numpy as np
-from study_configs import configured
+from study_configs import both_sides, configured
 
 from hessian_papers.labelled import joined
 from hessian_papers.studies.scalar.spectrum_in_training import study
@@ -93,11 +93,7 @@ DATA = {"pair": wedge, "eigenspace": line, "coordinates": three_features}
 def sides(settings, data=None, **changes):
     """Both sides, from the training on."""
     of_study = config(settings, **changes)
-    trained = study.train(of_study, data or DATA[of_study.follows]())
-    return {
-        "closed_form": study.closed_form(of_study, trained),
-        "numerics": study.numerics(of_study, trained),
-    }
+    return both_sides(study, of_study, study.train(of_study, data or DATA[of_study.follows]()))
 
 
 def linear(momentum=0.0, **high):

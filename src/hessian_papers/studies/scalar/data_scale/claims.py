@@ -1,6 +1,7 @@
 """What the papers say about the spectrum of the scalar linear network and the data scale."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -94,10 +95,6 @@ def trace(data: xr.Dataset) -> float:
     return float(values.max())
 
 
-def _with_fixed_targets(data: xr.Dataset) -> float:
-    return _largest_departure(data, "fixed")
-
-
 def _largest_departure(data: xr.Dataset, targets: str) -> float:
     """The largest departure from proportionality of the numerical λ_1 and bulk."""
     chosen = data.sel(targets=targets)
@@ -113,7 +110,8 @@ def _largest_departure(data: xr.Dataset, targets: str) -> float:
     ),
     id="eigenvalues-scale-with-the-input-variance",
     printed=Print(
-        "The eigenvalues scale in proportion to σ_x² (targets left alone)", _with_fixed_targets
+        "The eigenvalues scale in proportion to σ_x² (targets left alone)",
+        partial(_largest_departure, targets="fixed"),
     ),
 )
 def proportional(data: xr.Dataset) -> float:

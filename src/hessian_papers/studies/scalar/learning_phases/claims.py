@@ -109,10 +109,6 @@ def product(data: xr.Dataset) -> float:
     return float((abs(large * small + data["second_moment"] ** 2 * expected) / large**2).max())
 
 
-def _contradict_print(data: xr.Dataset) -> float:
-    return float(contradict(data, *printed_phases(data)).sum())
-
-
 @statements.identity(
     APPENDIX,
     at_most(0.0, COUNT, source="the sign of (t − 1) (3t − 1)"),
@@ -120,7 +116,7 @@ def _contradict_print(data: xr.Dataset) -> float:
     printed=Print(
         "the same with ⟨w, v⟩ ≤ θ*/3, θ*/3 ≤ ⟨w, v⟩ ≤ θ*, θ* ≤ ⟨w, v⟩, which is right for θ* > 0 "
         "alone",
-        _contradict_print,
+        lambda data: float(contradict(data, *printed_phases(data)).sum()),
     ),
 )
 def signs(data: xr.Dataset) -> float:

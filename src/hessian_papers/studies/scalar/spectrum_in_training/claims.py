@@ -1,7 +1,6 @@
 """Statements about the spectrum during training, and how they are measured."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import xarray as xr
@@ -295,27 +294,8 @@ def path_at_a_high_rate(data: xr.Dataset, part: str, high_momentum: float, **_: 
     return _share_of_converging(chosen, "high", parts[part])
 
 
-def _formula_error(data: xr.Dataset, *, with_moment: bool) -> float:
-    """Largest error of the poster's outlier formula, relative to λ₁.
-
-    Its last term is 4 (2 c s² − E[yx])² with c = ⟨w, v⟩ and s² = E[x²].
-
-    Args:
-        data: the runs; that of the linear network is measured.
-        with_moment: whether the last term has the factor s², which is missing in print.
-    """
-    if LINEAR not in data["run"]:
-        raise NothingToMeasure("this configuration has no linear network (networks)")
-    run = compared(data.sel(run=LINEAR))
-    v2, w2 = (run["squared_norm"].sel(layer=layer) for layer in "vw")
-    alignment, second = run["alignment"], run["second_moment"]
-    last = 2 * alignment * (second if with_moment else 1.0) - run["moment"]
-    root = np.sqrt(
-        (second * (w2 - v2)) ** 2 + 4 * second**2 * (w2 * v2 - alignment**2) + 4 * last**2
-    )
-    half, (large, small) = second * (v2 + w2) / 2, pair(run, "numerical")
-    errors = np.maximum(abs(half + root / 2 - large), abs(half - root / 2 - small))
-    return float((errors / large).max())
+def _without_factor(data: xr.Dataset) -> float:
+    return outlier_formula(data, factor=False)
 
 
 @poster.identity(
@@ -324,12 +304,23 @@ def _formula_error(data: xr.Dataset, *, with_moment: bool) -> float:
     id="outlier-formula-of-the-poster",
     printed=Print(
         "4 (2 ⟨w, v⟩ − E[yx])², without the factor E[x²]",
-        partial(_formula_error, with_moment=False),
+        _without_factor,
     ),
 )
-def outlier_formula(data: xr.Dataset) -> float:
+def outlier_formula(data: xr.Dataset, *, factor: bool = True) -> float:
     """The last term under the root is 4 (2 ⟨w, v⟩ E[x²] − E[yx])²."""
-    return _formula_error(data, with_moment=True)
+    if LINEAR not in data["run"]:
+        raise NothingToMeasure("this configuration has no run of the linear network (runs)")
+    run = compared(data.sel(run=LINEAR))
+    v2, w2 = (run["squared_norm"].sel(layer=layer) for layer in "vw")
+    alignment, second = run["alignment"], run["second_moment"]
+    last = 2 * alignment * (second if factor else 1.0) - run["moment"]
+    root = np.sqrt(
+        (second * (w2 - v2)) ** 2 + 4 * second**2 * (w2 * v2 - alignment**2) + 4 * last**2
+    )
+    half, (large, small) = second * (v2 + w2) / 2, pair(run, "numerical")
+    errors = np.maximum(abs(half + root / 2 - large), abs(half - root / 2 - small))
+    return float((errors / large).max())
 
 
 # Corollary 3.1 is proved for the first. The next ones move by linear combinations of iterates and
@@ -353,6 +344,15 @@ MEASURES = {
     "bulk-invariant": ("invariance", PROVED + EXTENDED, "‖(I − Z₀Z₀ᵀ) H_t Z₀‖/‖H_t‖, numerically"),
     "bulk-overlap": ("overlap", PROVED + EXTENDED, "1 − overlap of numerical bulk eigenspaces"),
 }
+
+
+by_case = eigenspaces.having(book="beyond", name="{case}", shown=("means",))
+
+
+def _cases(means: Mapping[str, str]) -> Callable[[xr.Dataset], list[Labels]]:
+    """The cases of a statement on eigenspaces: by its name what is meant by each."""
+    cases: list[Labels] = [{"case": case, "means": text} for case, text in means.items()]
+    return lambda data: cases if "rotation" in data else []
 
 
 def _largest_of(values: xr.DataArray, *optimizers: str) -> float:
@@ -384,32 +384,25 @@ def bulk_constant(data: xr.Dataset) -> float:
     return _largest_of(data["rotation"], *PROVED)
 
 
-@statements.identity(
+@by_case.identity(
     COROLLARY,
     EXTENDED_PROOF,
     id="bulk-eigenspace-of-other-optimizers",
-    book="beyond",
-    each=lambda data: [
-        {"measure": name, "means": means}
-        for name, (variable, _, means) in MEASURES.items()
-        if variable in data
-    ],
-    name="{measure}",
-    shown=("means",),
+    each=_cases({name: means for name, (*_, means) in MEASURES.items()}),
 )
-def extended(data: xr.Dataset, measure: str, **_: str) -> float:
+def extended(data: xr.Dataset, case: str, **_: str) -> float:
     """Under heavy ball and Nesterov from rest, SGD and weight decay the iterates are orthogonal to
     the initial bulk eigenspace Z₀, which does not change, too; numerical eigenvectors say so as
     well, where the bulk can be told from the outliers.
 
     Statistic: largest value at any step.
     """
-    variable, optimizers, _means = MEASURES[measure]
+    variable, optimizers, _means = MEASURES[case]
     values = data[variable]
     return _largest_of(1 - values if variable == "overlap" else values, *optimizers)
 
 
-@statements.about("singh2026cracking", COROLLARY).statement(
+@by_case.about("singh2026cracking", COROLLARY).statement(
     COROLLARY,
     everywhere,
     at_least(
@@ -418,23 +411,16 @@ def extended(data: xr.Dataset, measure: str, **_: str) -> float:
         source="our bound: a hundredth, ten orders of magnitude above round-off",
     ),
     id="other-optimizers-leave-the-complement",
-    book="beyond",
-    each=lambda data: [
-        {"leaving": name, "optimizer": optimizer}
-        for name, optimizer in LEAVING.items()
-        if "rotation" in data
-    ],
-    name="{leaving}",
-    shown=("optimizer",),
+    each=_cases(LEAVING),
     otherwise="How far it goes is set by the step sizes; tiny ones keep it closer.",
 )
-def leaves(data: xr.Dataset, optimizer: str, **_: str) -> float:
+def leaves(data: xr.Dataset, means: str, **_: str) -> float:
     """Adam, which rescales each coordinate by itself, and heavy ball with a random initial velocity
     leave the complement of the bulk eigenspace.
 
     Statistic: largest ‖Z₀ᵀ θ_t‖/‖θ_t‖.
     """
-    return _largest_of(data["numerical_iterate"], optimizer)
+    return _largest_of(data["numerical_iterate"], means)
 
 
 @coordinates.identity(

@@ -133,7 +133,7 @@ def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arr
     Returns:
         ``x``, ``y``, and for each run ``<run>/step`` (r,), ``loss`` (r,), ``v`` and ``w`` (r, m),
         or (r, D, m) of several inputs, ``diverged_at`` (-1 for never), and ``emptied_at`` if that
-        happened, see :func:`_before_empty`.
+        happened, see :func:`_kept`.
 
     Raises:
         ValueError: the data set has other inputs, or none with x > 0 for a ReLU network, or a run
@@ -169,19 +169,14 @@ def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arr
 
 
 def _kept(run: Run, trajectory: Trajectory) -> Arrays:
-    """What is kept of a run: its two layers, of a ReLU network while it has a pair."""
-    layers = run.layers([*trajectory.parameters.values()], dim=1)
-    kept = recorded(replace(trajectory, parameters=dict(zip("vw", layers, strict=True))))
-    return _before_empty(kept) if run.network == "relu" else kept
-
-
-def _before_empty(kept: Arrays) -> Arrays:
-    """What was recorded of a ReLU network while it had a hidden unit with v > 0.
+    """What is kept of a run: its two layers, of a ReLU network while it has a unit with v > 0.
 
     Without one it has no pair; ``emptied_at`` is the first recorded step at which it had none.
     """
+    layers = run.layers([*trajectory.parameters.values()], dim=1)
+    kept = recorded(replace(trajectory, parameters=dict(zip("vw", layers, strict=True))))
     empty = ~(kept["v"] > 0).any(axis=1)
-    if not empty.any():
+    if run.network != "relu" or not empty.any():
         return kept
     end = int(empty.argmax())
     cut = {name: array[:end] if array.ndim else array for name, array in kept.items()}
