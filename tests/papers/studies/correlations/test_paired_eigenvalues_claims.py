@@ -221,7 +221,7 @@ def test_one_input_is_left_out_where_the_pair_is_a_theorem(two_layers):
         (
             functions.eigenvalues_that_occur_once,
             lambda: four_linear_layers(sizes=[6]),
-            "this configuration leaves out 2 < D < m − 2",
+            r"this configuration leaves out \$2 < D < m - 2\$",
         ),
         (
             functions.no_pair_stands_out,

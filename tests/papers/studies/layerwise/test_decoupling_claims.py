@@ -114,7 +114,7 @@ def test_a_row_says_what_is_printed_and_measured(planted):
         "CIFAR10",
         "LeNet5",
         "convolutional",
-        "λ₁/λ₂ of E[x x']",
+        "$λ_1/λ_2$ of $E[x x']$",
     ]
     assert entry.heading.id == "table-7"
     assert entry.heading.places["wu2022dissecting"].endswith("Table 7")

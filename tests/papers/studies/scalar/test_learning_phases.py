@@ -67,7 +67,7 @@ def test_the_printed_phases_fail_exactly_where_the_solution_is_negative_and_t_is
 def test_a_sign_that_no_network_has_is_named():
     data = data_of(without_signal=0, instances=2)
     assert data.sizes["network"] == 4
-    with pytest.raises(NothingToMeasure, match="no network whose θ\\* has sign 0"):
+    with pytest.raises(NothingToMeasure, match=r"no network whose \$θ\^\*\$ has sign 0"):
         select_signs(data, 0)
 
 

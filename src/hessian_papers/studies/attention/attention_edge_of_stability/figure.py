@@ -140,8 +140,8 @@ def draw(data: xr.Dataset) -> Figure:
 def _course(data: xr.Dataset) -> str:
     """How the sharpness goes, in words."""
     if (first := edge(data)) is None:
-        return "The sharpness stays below 2/η."
-    return f"Dotted: step {first}, at which the sharpness has reached 2/η (dashed)."
+        return "The sharpness stays below $2/η$."
+    return f"Dotted: step {first}, at which the sharpness has reached $2/η$ (dashed)."
 
 
 def caption(data: xr.Dataset) -> str:
@@ -150,9 +150,9 @@ def caption(data: xr.Dataset) -> str:
     end = f" Training diverges at step {diverged_at}." if diverged_at >= 0 else ""
     return (
         "A single self-attention layer is trained to reverse sequences, by gradient descent with "
-        f"learning rate η = {float(data['learning_rate']):.3g}. {_course(data)}{end} In (c) to (f) "
-        "bands are from the smallest to the largest of three neighbouring steps, and lines are "
-        "halfway."
+        f"learning rate $η = {float(data['learning_rate']):.3g}$. {_course(data)}{end} In (c) to "
+        "(f) bands are from the smallest to the largest of three neighbouring steps, and lines "
+        "are halfway."
     )
 
 
@@ -164,6 +164,6 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
         axes.set_xlabel("step of gradient descent")
     return figure, (
         "(a) Sharpness and trace step by step, at the edge if it is reached, else at the end; "
-        "dashed: 2/η. (b) Error of the whole spectrum relative to its largest eigenvalue (dashed: "
-        f"{EXACT:.0e})."
+        "dashed: $2/η$. (b) Error of the whole spectrum relative to its largest eigenvalue "
+        f"(dashed: {EXACT:.0e})."
     )

@@ -175,9 +175,10 @@ def caption(data: xr.Dataset) -> str:
     """How to read the figure."""
     d = int(data["key_dimension"])
     return (
-        f"Eigenvalues of a self-attention layer with d_K = {d} against the norm of its weights "
+        f"Eigenvalues of a self-attention layer with $d_K = {d}$ against the norm of its weights "
         "(a, b) and the strength of an attention sink, a bias on the scores of the first token "
-        "(c). Lines: closed form; points: numerical eigenvalues, the bulk being those that repeat."
+        "(c). Lines: closed form; points: numerical eigenvalues, the bulk being those that "
+        "repeat."
     )
 
 

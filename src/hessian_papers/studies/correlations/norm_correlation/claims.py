@@ -153,8 +153,8 @@ def spectral_most(data: xr.Dataset) -> Estimate:
     """The spectral norm correlates most with the sharpness, of all norms of the weight matrices.
 
     Statistic: Pearson's r of the better matrix by its squared spectral norm, minus the best r by
-    Frobenius or nuclear norm, mean over D > 1 (at D = 1 all norms are one); paired bootstrap over
-    teachers and networks.
+    Frobenius or nuclear norm, mean over $D > 1$ (at $D = 1$ all norms are one); paired bootstrap
+    over teachers and networks.
     """
     return _mean(_two_layers(data, "matrices", target=None), "best_norm_lead", norm="spectral")
 
@@ -163,7 +163,7 @@ def spectral_most(data: xr.Dataset) -> Estimate:
 def most_prominent_trained(data: xr.Dataset) -> Estimate:
     """That the spectral norm correlates most is most prominent in trained networks.
 
-    Statistic: by how much its lead in r over the other norms grows in training, mean over D > 1;
+    Statistic: by how much its lead in r over the other norms grows in training, mean over $D > 1$;
     paired bootstrap over teachers and networks.
     """
     matrices = _two_layers(data, "matrices")
@@ -175,8 +175,8 @@ def first_matrix_initialisation(data: xr.Dataset) -> Estimate:
     """At initialisation, where the first matrix has the larger entries (small D), its spectral norm
     correlates more with the sharpness than the second's.
 
-    Statistic: difference of the two r, mean over the D at which the entries of W_1 are more than
-    1.5 times those of W_2; paired bootstrap.
+    Statistic: difference of the two r, mean over the D at which the entries of $W_1$ are more than
+    1.5 times those of $W_2$; paired bootstrap.
     """
     return _lead(data, "larger first matrix", time="initialisation")
 
@@ -286,7 +286,7 @@ def alignment_rises(data: xr.Dataset) -> Estimate:
     """The sharpness correlates more with the alignment of both matrices where they begin with
     entries of similar magnitude (large D) than where the first has the larger ones (small D).
 
-    Statistic: r of the absolute alignment, mean over the D at which the entries of W_1 are more
+    Statistic: r of the absolute alignment, mean over the D at which the entries of $W_1$ are more
     than 1.5 times larger, minus the mean over the other D; paired bootstrap.
     """
     of = "best_correlation", "larger less similar"
@@ -325,7 +325,7 @@ def frobenius_over(data: xr.Dataset, norm: str, parametrisation: str, time: str)
     16), in linear ones with the trace of the Hessian (Figure 26).
 
     Statistic: r of the better matrix by the squared Frobenius norm, minus that by the other norm,
-    mean over D > 1; paired bootstrap.
+    mean over $D > 1$; paired bootstrap.
     """
     of = {"norm": "frobenius", "other_norm": norm, "parametrisation": parametrisation, "time": time}
     return _mean(_two_layers(data, "matrices", target=None), "best_norm_difference", **of)

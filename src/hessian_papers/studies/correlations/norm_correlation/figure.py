@@ -27,8 +27,8 @@ COLOURS = {"spectral": style.VERMILION, "frobenius": style.BLUE, "nuclear": styl
 SYMBOLS = {"matrices": "$W_{{{}}}$", "products": r"$\widehat{{W}}_{{{}}}$", "alignments": ""}
 NOUNS = {"matrices": "matrix", "products": "product", "alignments": "alignment"}
 WHAT = {
-    "matrices": "squared norms of the weight matrices W_b",
-    "products": "squared norms of the products Ŵ_b of all weight matrices but W_b",
+    "matrices": "squared norms of the weight matrices $W_b$",
+    "products": "squared norms of the products $Ŵ_b$ of all weight matrices but $W_b$",
     "alignments": "absolute alignments of both matrices",
 }
 # Lines of the layers along size, their markers, and the last one's look along depth.
@@ -243,10 +243,9 @@ def caption(data: xr.Dataset) -> str:
     ends = {"stopped by the epoch limit": "epoch_limit", "diverged and left out": "diverged"}
     counts = [f"{int(data[name].sum())} {how}" for how, name in ends.items() if data[name].any()]
     return (
-        f"{drawn}. {_intervals(data)}. {number} {kind} networks of width "
-        f"{width} a point, of {teachers} teacher{'s' * (teachers > 1)}; D = K = {sizes}, "
-        f"depth {depths}. Trained to the plateau at the smallest learning rate"
-        f"{''.join(f', {count}' for count in counts)}."
+        f"{drawn}. {_intervals(data)}. {number} {kind} networks of width {width} a point, of "
+        f"{teachers} teacher{'s' * (teachers > 1)}; $D = K =$ {sizes}, depth {depths}. Trained to "
+        f"the plateau at the smallest learning rate{''.join(f', {count}' for count in counts)}."
     )
 
 

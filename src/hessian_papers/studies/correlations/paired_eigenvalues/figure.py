@@ -141,8 +141,8 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     )
     if _known(data).any():
         text += (
-            " Rings: the exact spectrum, known for D = 1 and for an orthonormal first layer with "
-            "decorrelated data."
+            " Rings: the exact spectrum, known for $D = 1$ and for an orthonormal first layer "
+            "with decorrelated data."
         )
     return _drawn(data, control=True), text
 
@@ -153,11 +153,11 @@ def caption(data: xr.Dataset) -> str:
     points = data["largest"].notnull().any("network").sum().item()
     widths = " and ".join(map(str, data["width"].values))
     text = (
-        f"The two pairs of Hessian eigenvalues whose sums are closest to tr(H)/D, at "
-        f"initialisation: {kind} networks of {depth} layers with one output, width {widths}, "
-        f"{data.sizes['network']} networks at each of {points} points. Lines: median, bands: "
-        f"{BAND:.0%} of the networks. A distance of 0 is drawn at the rounding of the largest "
-        "eigenvalue, or at the foot of the axis."
+        "The two pairs of Hessian eigenvalues whose sums are closest to "
+        rf"$\operatorname{{tr}}(H)/D$, at initialisation: {kind} networks of {depth} layers with "
+        f"one output, width {widths}, {data.sizes['network']} networks at each of {points} "
+        f"points. Lines: median, bands: {BAND:.0%} of the networks. A distance of 0 is drawn at "
+        "the rounding of the largest eigenvalue, or at the foot of the axis."
     )
     flat = [c for c in data["case"].values.tolist() if not curved(data.sel(case=c)).any()]
     for case in flat:

@@ -27,10 +27,11 @@ from hessian_papers.studies.correlations.ensembles import (
 ARGUMENT = 'Appendix D.3.3, "Why Squared Spectral Norm?"'
 SAMPLED = "a tenth for the second moments of Gaussian inputs, which are only nearly the identity"
 NOT_WHITE = (
-    "With the second moments S of the inputs the bound is max(λ_max(W_1 S W_1ᵀ), "
-    "σ_max²(W_2) λ_max(S)), and exact (study {study of Theorems 3.1 to 3.5, appendix B}). In print "
-    "S is the identity; that of n Gaussian samples, as the paper's experiments have them, has "
-    "eigenvalues from about (1 − √(D/n))² to (1 + √(D/n))²."
+    "With the second moments S of the inputs the bound is "
+    r"$\max(λ_{\max}(W_1 S W_1^⊤), σ_{\max}^2(W_2) λ_{\max}(S))$, and exact (study {study of "
+    "Theorems 3.1 to 3.5, appendix B}). In print S is the identity; that of n Gaussian samples, "
+    r"as the paper's experiments have them, has eigenvalues from about $(1 - \sqrt{D/n})^2$ to "
+    r"$(1 + \sqrt{D/n})^2$."
 )
 
 # The standard error of a median times √n over the quartiles' distance, if normal between these.

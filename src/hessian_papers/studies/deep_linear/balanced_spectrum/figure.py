@@ -146,5 +146,5 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
         "Spectra (lines: predicted) and the errors of each formula. "
         f"{'; '.join(f'({letter}) {text}' for letter, text in counts)}. The last column: labels "
         "with a part that no linear map explains, for which eq. (13) has the singular values of "
-        "Y Xᵀ in the place of σ(Y)."
+        "$Y X^⊤$ in the place of $σ(Y)$."
     )

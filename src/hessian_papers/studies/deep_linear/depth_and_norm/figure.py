@@ -67,8 +67,8 @@ def caption(_: xr.Dataset) -> str:
     return (
         "Largest Hessian eigenvalue of balanced linear networks with zero loss against depth and "
         "the norm of their labels. Contours: eq. (14); discs: numerical, at random networks, in "
-        "the colours of the bands. Dashed: the depth ln(σ_x² n/‖Y‖₂²) at which a norm has its "
-        "smallest sharpness, where that exceeds 1."
+        r"the colours of the bands. Dashed: the depth $\ln(σ_x^2 n/‖Y‖_2^2)$ at which a norm has "
+        "its smallest sharpness, where that exceeds 1."
     )
 
 
@@ -110,7 +110,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
             for of_norm, colour in _coloured(data)
         ),
         style.entry("smallest", **LOWEST),
-        style.entry("leading factor (L + 1)/L", **LEADING),
+        style.entry("leading factor $(L + 1)/L$", **LEADING),
     ]
     figure.legend(handles=handles, title=NORM, loc="outside upper center", ncols=len(handles))
     return figure, CONTROLS

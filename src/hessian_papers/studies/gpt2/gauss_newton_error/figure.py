@@ -162,9 +162,9 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     )
     ending = "" if data["shown"] == "runs" else " interval (band)"
     return figure, (
-        f"What attention adds to the relative error of λ_max(GGN): difference and ratio {of}"
-        f"{ending}, each run interpolated straight between measurements in the order of training, "
-        "by its mean where it has a level several times."
+        r"What attention adds to the relative error of $λ_{\max}(\operatorname{GGN})$: difference "
+        f"and ratio {of}{ending}, each run interpolated straight between measurements in the "
+        "order of training, by its mean where it has a level several times."
     )
 
 
@@ -193,6 +193,6 @@ def caption(data: xr.Dataset) -> str:
     mean = f"Mean over {seeds} seeds and standard error (band)"
     drawn = "Each run as measured" if data["shown"] == "runs" else mean
     return (
-        f"Relative error |1 − λ_max(GGN)/λ_max(H)| of language models through {last} steps of "
-        f"pre-training ({sizes}). {drawn}."
+        r"Relative error $|1 - λ_{\max}(\operatorname{GGN})/λ_{\max}(H)|$ of language models "
+        f"through {last} steps of pre-training ({sizes}). {drawn}."
     )

@@ -83,8 +83,8 @@ def _trends(data: xr.Dataset, case: str) -> list[float]:
     "eq. (14)", everywhere, texts.EXACT, id="sharpness-from-labels-of-trained-networks"
 )
 def zero_loss(data: xr.Dataset) -> float:
-    """Trained on inputs that fit all labels, balanced networks have the sharpness L σ_x^{2/L}
-    α_max^{1−1/L}, from the labels alone.
+    r"""Trained on inputs that fit all labels, balanced networks have the sharpness
+    $L σ_x^{2/L} α_{\max}^{1-1/L}$, from the labels alone.
 
     Statistic: largest relative deviation of all networks whose least-squares loss is zero.
     """
@@ -97,14 +97,14 @@ def zero_loss(data: xr.Dataset) -> float:
     within(2e-3, texts.TRAINED, source="eq. (9b) at the least-squares solution"),
     id="sharpness-from-what-the-inputs-explain",
     printed=Print(
-        "L σ_x^{2/L} α_max^{1−1/L} for trained networks at n = 5000 (σ_max(Y) alone)",
+        r"$L σ_x^{2/L} α_{\max}^{1-1/L}$ for trained networks at $n = 5000$ ($σ_{\max}(Y)$ alone)",
         lambda data: worst(error(data, "labels")),
     ),
     otherwise="At the end of the epochs a leading mode of the labels was not learnt yet.",
 )
 def least_squares(data: xr.Dataset) -> float:
-    """Trained balanced networks have the sharpness L σ_x² (σ_max(Y Xᵀ)/(n σ_x²))^{2(1−1/L)},
-    whether or not the inputs fit the labels.
+    r"""Trained balanced networks have the sharpness
+    $L σ_x^2 (σ_{\max}(Y X^⊤)/(n σ_x^2))^{2(1-1/L)}$, whether or not the inputs fit the labels.
 
     Statistic: largest relative deviation of all networks.
     """
@@ -117,8 +117,9 @@ def least_squares(data: xr.Dataset) -> float:
     within(
         0.5,
         "halfway between two orders",
-        source="ours: at a solution eigenvalue (i, j) changes by (2/L) Σ_l l δ log(σ_li/σ_lj) of "
-        "itself, which is 0 for i = j; only a tie lets another pair be the largest",
+        source="ours: at a solution eigenvalue (i, j) changes by "
+        r"$(2/L) Σ_l l δ \log(σ_{li}/σ_{lj})$ of itself, which is 0 for $i = j$; only a "
+        "tie lets another pair be the largest",
     ),
     id="order-of-imbalance",
     otherwise="Networks that training left before the solution deviate for that reason too.",
@@ -266,7 +267,7 @@ def gauss_newton(data: xr.Dataset) -> float:
 def stay_balanced(data: xr.Dataset) -> float:
     """Linear networks with balanced layers remain balanced through training.
 
-    Statistic: largest ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at its end, over the largest ‖W_l‖_F².
+    Statistic: largest $‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at its end, over the largest $‖W_l‖_F^2$.
     """
     return worst(last_defect(data.sel(network=data["case"].str.endswith("-balanced-linear"))))
 
@@ -332,9 +333,9 @@ def raw_share_matters_less(data: xr.Dataset) -> float:
     book="beyond",
 )
 def raw_first_layer(data: xr.Dataset) -> float:
-    """Without whitened inputs the geometry of the inputs has a strong influence: most of the
-    sharpness is μ σ_max²(W_L ... W_2), the first layer's, with μ the largest second moment of the
-    inputs.
+    r"""Without whitened inputs the geometry of the inputs has a strong influence: most of the
+    sharpness is $μ σ_{\max}^2(W_L … W_2)$, the first layer's, with μ the largest second moment of
+    the inputs.
 
     Statistic: its part in the sharpness, the smallest.
     """
@@ -411,8 +412,8 @@ def kaiming_values(data: xr.Dataset) -> float:
 def kaiming_unbalanced(data: xr.Dataset) -> float:
     """Kaiming's layers are as unbalanced after training as before.
 
-    Statistic: smallest ratio of the two defects ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F, relative to
-    ‖W_l‖_F².
+    Statistic: smallest ratio of the two defects $‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$, relative to
+    $‖W_l‖_F^2$.
     """
     defect = _trained(_of(data, KAIMING))["defect"]
     return least(quotient(defect.sel(time="end"), defect.sel(time="start")))
@@ -424,8 +425,8 @@ def kaiming_unbalanced(data: xr.Dataset) -> float:
     id="largest-eigenvalue-is-at-most-equation-6",
 )
 def kaiming_bound(data: xr.Dataset) -> float:
-    """The largest eigenvalue of the Gauss-Newton matrix is at most eq. (6), σ_x² Σ_l σ_max²(P_l)
-    σ_max²(S_l), at the trained weights.
+    r"""The largest eigenvalue of the Gauss-Newton matrix is at most eq. (6),
+    $σ_x^2 Σ_l σ_{\max}^2(P_l) σ_{\max}^2(S_l)$, at the trained weights.
 
     Statistic: largest relative excess.
     """
@@ -463,8 +464,8 @@ def tanh_values(data: xr.Dataset) -> float:
     book="beyond",
 )
 def tanh_values_of_least_squares(data: xr.Dataset) -> float:
-    """With Tanh layers the sharpness is slightly different from eq. (14) at the least-squares
-    solution of the same subset, with σ_max(Y Xᵀ)/(√n σ_x) in place of σ_max(Y).
+    r"""With Tanh layers the sharpness is slightly different from eq. (14) at the least-squares
+    solution of the same subset, with $σ_{\max}(Y X^⊤)/(\sqrt n σ_x)$ in place of $σ_{\max}(Y)$.
 
     Statistic: largest relative deviation.
     """
@@ -474,7 +475,8 @@ def tanh_values_of_least_squares(data: xr.Dataset) -> float:
 
 @with_tanh.statement(texts.OF_TANH, typically, reading_of("similar"), id="tanh-has-a-similar-power")
 def tanh_exponent(data: xr.Dataset) -> float:
-    """With Tanh layers the sharpness follows a power of the share similar to eq. (14)'s, α^{1−1/L}.
+    """With Tanh layers the sharpness follows a power of the share similar to eq. (14)'s,
+    $α^{1-1/L}$.
 
     Statistic: relative deviation of the exponent, fitted by least squares to the logarithms of each
     image set; the worst set counts.

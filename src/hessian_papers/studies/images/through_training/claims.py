@@ -29,15 +29,15 @@ STUDENT = (
     "it has the heavy tails of Student's t."
 )
 GROWTH = (
-    "Under gradient flow Σ‖W_l‖² changes at the rate −2L⟨f(X), f(X) − Y⟩/n. It falls while the "
-    "outputs are larger than what they have in common with the labels, as random outputs of some "
-    "size are; from a start so small that the labels decide the sign (balanced layers with "
+    "Under gradient flow $Σ‖W_l‖^2$ changes at the rate $-2L⟨f(X), f(X) - Y⟩/n$. It falls while "
+    "the outputs are larger than what they have in common with the labels, as random outputs of "
+    "some size are; from a start so small that the labels decide the sign (balanced layers with "
     "singular values of 0.01 to 0.05, say) the weights may grow from the first epoch on."
 )
-PRINTED_INDICES = "i ∈ [min{d_0, d_1}] and j ∈ [min{d_1, d_2}]"
+PRINTED_INDICES = r"$i ∈ [\min\lbrace d_0, d_1\rbrace]$ and $j ∈ [\min\lbrace d_1, d_2\rbrace]$"
 UNFITTED = (
-    "The residual (f(X) − Y)Xᵀ is still large: training was too short or the network too narrow "
-    "to fit the least-squares solution."
+    "The residual $(f(X) - Y)X^⊤$ is still large: training was too short or the network too "
+    "narrow to fit the least-squares solution."
 )
 LANCZOS = "Lanczos' method on products with the matrix"
 SOLVER = within(
@@ -45,7 +45,7 @@ SOLVER = within(
     "the eigen-solver stops at residuals of 1e-6 of the largest eigenvalue, which no error exceeds",
     source=LANCZOS,
 )
-FALLS = at_most(0.0, "a sign", source="the paper, which says it of L = 2")
+FALLS = at_most(0.0, "a sign", source="the paper, which says it of $L = 2$")
 BELOW = "text below eq. (11)"
 
 
@@ -118,7 +118,10 @@ def no_bias(data: xr.Dataset) -> float:
     within(
         4.0,
         "a Gaussian error is larger once in 16000 times, one of 50 once in 300 times",
-        source="tr H = tr GGN at any loss: each layer enters the network linearly",
+        source=(
+            r"$\operatorname{tr} H = \operatorname{tr} \operatorname{GGN}$ at any loss: each "
+            "layer enters the network linearly"
+        ),
     ),
     id="trace-is-exact-early-in-training",
 )
@@ -142,9 +145,9 @@ def early(data: xr.Dataset) -> float:
     printed=Print(PRINTED_INDICES, lambda data: gauss_newton(data, "printed")),
 )
 def gauss_newton(data: xr.Dataset, form: Form = "corrected") -> float:
-    """At every epoch the top eigenvalues of the Gauss-Newton matrix are the largest σ_x²(σ_i²(W_1)
-    + σ_j²(W_2)) with i ∈ [d_0] and j ∈ [d_2], where singular values beyond the size of a layer are
-    0; the layers need not be balanced.
+    """At every epoch the top eigenvalues of the Gauss-Newton matrix are the largest
+    $σ_x^2(σ_i^2(W_1) + σ_j^2(W_2))$ with $i ∈ [d_0]$ and $j ∈ [d_2]$, where singular values beyond
+    the size of a layer are 0; the layers need not be balanced.
     """
     chosen = data.sel(form=form, matrix="ggn")
     return max(float(error(network).max()) for network in networks(chosen))
@@ -161,16 +164,16 @@ def gauss_newton(data: xr.Dataset, form: Form = "corrected") -> float:
     printed=Print(PRINTED_INDICES, lambda data: sums(data, "printed")),
 )
 def sums(data: xr.Dataset, form: Form = "corrected") -> float:
-    """The eigenvalues of eq. (15) sum to the trace of eq. (11), σ_x²(d_2‖W_1‖_F² + d_0‖W_2‖_F²),
-    with i ∈ [d_0] and j ∈ [d_2].
+    """The eigenvalues of eq. (15) sum to the trace of eq. (11),
+    $σ_x^2(d_2‖W_1‖_F^2 + d_0‖W_2‖_F^2)$, with $i ∈ [d_0]$ and $j ∈ [d_2]$.
     """
     return float(abs(data["sum"].sel(form=form) / data["trace"] - 1).max())
 
 
 @of_pairs.identity("eq. (10)", SOLVER, id="largest-eigenvalue-is-the-sum-of-norms")
 def largest_eigenvalue(data: xr.Dataset) -> float:
-    """At every epoch the largest eigenvalue of the Gauss-Newton matrix is σ_x²(‖W_1‖₂² + ‖W_2‖₂²),
-    whether or not the layers are balanced.
+    """At every epoch the largest eigenvalue of the Gauss-Newton matrix is
+    $σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2)$, whether or not the layers are balanced.
     """
     largest = data["numerical"].sel(matrix="ggn").max("rank")
     return float(abs(largest / squared_norms(data).sum("layer") - 1).max())
@@ -181,15 +184,16 @@ def largest_eigenvalue(data: xr.Dataset) -> float:
     replace(
         SOLVER,
         source="Weyl's inequality: what the Hessian has beside the Gauss-Newton matrix has the "
-        "eigenvalues ± σ_k((f(X) − Y)Xᵀ/n)",
+        "eigenvalues $± σ_k((f(X) - Y)X^⊤/n)$",
     ),
     id="hessian-is-near-its-gauss-newton-part",
     book="beyond",
 )
 def residual_bound(data: xr.Dataset) -> float:
-    """What keeps eq. (15) from the Hessian's eigenvalues is not the loss but (f(X) − Y)Xᵀ/n: at
-    every epoch they are at most its norm apart, which is at most σ_x √(2(loss − loss of least
-    squares)). Value: the excess over that, relative to λ_max, if any.
+    r"""What keeps eq. (15) from the Hessian's eigenvalues is not the loss but $(f(X) - Y)X^⊤/n$: at
+    every epoch they are at most its norm apart, which is at most
+    $σ_x \sqrt{2(\text{loss} - \text{loss of least squares})}$. Value: the excess over that,
+    relative to $λ_{\max}$, if any.
     """
     eigenvalues = data["numerical"].sel(matrix="hessian")
     distance = abs(data["exact"].sel(form="corrected") - eigenvalues).max("rank")
@@ -209,10 +213,11 @@ def residual_bound(data: xr.Dataset) -> float:
     otherwise=UNFITTED,
 )
 def error_trend(data: xr.Dataset) -> float:
-    """The approximation becomes increasingly precise as training progresses.
+    r"""The approximation becomes increasingly precise as training progresses.
 
     Statistic: Spearman's correlation with the epoch of the error, the mean over the top eigenvalues
-    of |eq. 15 − λ| / λ of the Hessian, of the paper's width and the image set where it is largest.
+    of $|\text{eq. 15} - λ| / λ$ of the Hessian, of the paper's width and the image set where it is
+    largest.
     """
     return worst(
         rank_correlation(network["epoch"].values.astype(float), _error(network).values)
@@ -261,14 +266,14 @@ def fitted(data: xr.Dataset) -> float:
     id="sharpness-is-the-sum-of-both-norms",
     paper="singh2026cracking",
     printed=Print(
-        "max{‖W_1‖₂², ‖W_2‖₂²}, from a Hessian without blocks of two layers",
+        r"$\max\lbrace ‖W_1‖_2^2, ‖W_2‖_2^2\rbrace$, from a Hessian without blocks of two layers",
         lambda data: sharpness(data, xr.DataArray.max),
     ),
     otherwise=UNFITTED,
 )
 def sharpness(data: xr.Dataset, combined: Callable[..., xr.DataArray] = xr.DataArray.sum) -> float:
-    """After training the Hessian's largest eigenvalue is σ_x²(‖W_1‖₂² + ‖W_2‖₂²). Value: relative
-    error at the last epoch, of the paper's width and the image set where it is largest.
+    """After training the Hessian's largest eigenvalue is $σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2)$. Value:
+    relative error at the last epoch, of the paper's width and the image set where it is largest.
     """
     ratios = (
         network["numerical"].max("rank") / combined(squared_norms(network), "layer")
@@ -294,8 +299,8 @@ def falls_early(data: xr.Dataset) -> float:
 def norm_falls_early(data: xr.Dataset) -> float:
     """The norm of the parameters decreases early in training.
 
-    Statistic: lowest σ_x²(d_2‖W_1‖_F² + d_0‖W_2‖_F²), the trace of eq. (11), while more than half
-    of the loss that training can remove is still there, relative to the start, less 1, of the
+    Statistic: lowest $σ_x^2(d_2‖W_1‖_F^2 + d_0‖W_2‖_F^2)$, the trace of eq. (11), while more than
+    half of the loss that training can remove is still there, relative to the start, less 1, of the
     network where it falls least.
     """
     return falls_early(data)

@@ -145,10 +145,10 @@ def geometry_matters_more(data: xr.Dataset) -> xr.DataArray:
     name="decay-{labels}",
 )
 def decay_balances(data: xr.Dataset) -> float:
-    """Layers that are unbalanced at the start become increasingly balanced under weight decay.
+    r"""Layers that are unbalanced at the start become increasingly balanced under weight decay.
 
-    Statistic: the largest ratio of max_l ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at one recorded epoch to
-    that at the one before, of all networks.
+    Statistic: the largest ratio of $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at one recorded epoch
+    to that at the one before, of all networks.
     """
     runs = data.sel(treated="decay")
     left = kept(runs["unbalance"]).sel(replicate=_clean(runs))
@@ -161,7 +161,10 @@ def decay_balances(data: xr.Dataset) -> float:
     within(
         0.05,
         "steps of a finite rate leave about a twentieth",
-        source="ours: D = W_l W_lᵀ − W_{l+1}ᵀ W_{l+1} has dD/dt = −2λD for any loss of the product",
+        source=(
+            "ours: $D = W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}$ has $dD/dt = -2λD$ for any loss of the "
+            "product"
+        ),
     ),
     id="law-of-imbalance",
     otherwise="Steps near the edge of stability are far from gradient flow.",
@@ -173,8 +176,8 @@ def decay_balances(data: xr.Dataset) -> float:
     book="beyond",
 )
 def law_of_imbalance(data: xr.Dataset) -> float:
-    """Imbalance is exp(−2λt) of that at the start, at time t = learning rate times epoch, with
-    weight decay λ or none.
+    r"""Imbalance is $\exp(-2λt)$ of that at the start, at time $t =$ learning rate times epoch,
+    with weight decay $λ$ or none.
 
     Statistic: largest relative deviation at any recorded epoch of all networks.
     """
@@ -192,12 +195,13 @@ def law_of_imbalance(data: xr.Dataset) -> float:
     name="edge-{labels}",
 )
 def edge_balances(data: xr.Dataset) -> xr.DataArray:
-    """Gradient descent at the edge of stability balances the singular values of the layers.
+    r"""Gradient descent at the edge of stability balances the singular values of the layers.
 
     Statistic: fraction of the networks of which the largest singular values of the layers, squared,
     end at most half as far apart as after a training at a small rate from the same weights (the
-    paper gives no number); interval: Wilson's, 95 %. Of imbalance as a whole, max_l ‖W_l W_lᵀ −
-    W_{l+1}ᵀ W_{l+1}‖_F at the end over that at the start, the largest of all networks.
+    paper gives no number); interval: Wilson's, 95 %. Of imbalance as a whole,
+    $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at the end over that at the start, the largest of all
+    networks.
     """
     end = spread(data).isel(epoch=-1)
     closer = end.sel(treated="edge") <= end.sel(treated="plain") / 2

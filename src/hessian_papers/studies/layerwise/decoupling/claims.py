@@ -21,10 +21,12 @@ SMALL = (
 
 statements = Statements(
     values={
-        "output": "output Hessian E[M]",
+        "output": "output Hessian $E[M]$",
         "hessian": "layer-wise Hessian",
-        "aligned": "the squared dot product of the first eigenvector of E[x x'] and the mean input",
-        "ratio": "λ₁/λ₂ of E[x x']",
+        "aligned": (
+            "the squared dot product of the first eigenvector of $E[x x']$ and the mean input"
+        ),
+        "ratio": "$λ_1/λ_2$ of $E[x x']$",
         "nearest": "the nearest Kronecker product",
         "corrected": "EKFAC's matrix",
         "fc": "fully connected",
@@ -188,7 +190,7 @@ def worse_with_normalisation(data: xr.Dataset, network: str) -> xr.DataArray:
     over={"network": plain},
 )
 def spectra_alike(data: xr.Dataset) -> xr.DataArray:
-    """The Hessian's top eigenvalues are those of E[M] times the first of E[x x'].
+    """The Hessian's top eigenvalues are those of $E[M]$ times the first of $E[x x']$.
 
     Statistic: mean relative error of as many as there are classes, minus one, in the layer, of no
     fewer outputs, where it is largest, mean over seeds; interval: Student's t.
@@ -289,7 +291,7 @@ def eigenvectors_are_products(data: xr.Dataset) -> xr.DataArray:
     book="readings",
 )
 def along_the_mean(data: xr.Dataset) -> xr.DataArray:
-    """The top eigenvectors lie along the first eigenvector of E[x x'].
+    """The top eigenvectors lie along the first eigenvector of $E[x x']$.
 
     Statistic: their correspondence with it, mean over as many as there are classes, minus one, in
     the layer where it is smallest, mean over seeds; interval: Student's t.
@@ -304,7 +306,7 @@ def along_the_mean(data: xr.Dataset) -> xr.DataArray:
     id="first-eigenvector-is-the-mean-input",
 )
 def first_input_is_the_mean(data: xr.Dataset) -> xr.DataArray:
-    """The first eigenvector of E[x x'] is the mean input.
+    """The first eigenvector of $E[x x']$ is the mean input.
 
     Statistic: squared dot product of both, in the layer but the first where it is smallest, mean
     over seeds; interval: Student's t.
@@ -319,7 +321,7 @@ def first_input_is_the_mean(data: xr.Dataset) -> xr.DataArray:
     id="input-is-of-rank-one-throughout",
 )
 def input_is_of_rank_one(data: xr.Dataset) -> xr.DataArray:
-    """All along training E[x x'] is nearly of rank one.
+    """All along training $E[x x']$ is nearly of rank one.
 
     Statistic: its first eigenvalue over the second, in the layer but the first and at the kept
     epoch where it is smallest, mean over seeds; interval: Student's t.
@@ -336,11 +338,11 @@ def input_is_of_rank_one(data: xr.Dataset) -> xr.DataArray:
     book="readings",
 )
 def output_has_as_many_as_classes(data: xr.Dataset) -> xr.DataArray:
-    """All along training E[M] has around as many large eigenvalues as there are classes.
+    """All along training $E[M]$ has around as many large eigenvalues as there are classes.
 
     Statistic: fraction of kept epochs, and layers of more outputs than the c classes, in which the
-    largest ratio of neighbours comes after c − 2 to c + 1 eigenvalues, mean over seeds; interval:
-    Student's t.
+    largest ratio of neighbours comes after $c - 2$ to $c + 1$ eigenvalues, mean over seeds;
+    interval: Student's t.
     """
     beyond = gaps(data, "output") - outliers(data)
     return ((beyond >= -1) & (beyond <= 2)).mean(("epoch", "layer"))
@@ -353,7 +355,7 @@ def output_has_as_many_as_classes(data: xr.Dataset) -> xr.DataArray:
     id="first-eigenvector-is-no-mean-after-normalisation",
 )
 def mean_is_gone(data: xr.Dataset) -> xr.DataArray:
-    """With batch normalisation the first eigenvector of E[x x'] is not the mean input.
+    """With batch normalisation the first eigenvector of $E[x x']$ is not the mean input.
 
     Statistic: squared dot product of both, in the fully connected layer but the first where it is
     largest, mean over seeds; interval: Student's t.
@@ -381,7 +383,7 @@ def of_kind(data: xr.Dataset, name: str, kind: str) -> xr.DataArray:
     id="input-is-far-from-rank-one-after-normalisation",
 )
 def rank_one_is_gone(data: xr.Dataset) -> xr.DataArray:
-    """With batch normalisation E[x x'] is not nearly of rank one.
+    """With batch normalisation $E[x x']$ is not nearly of rank one.
 
     Statistic: its first eigenvalue over the second, in the fully connected layer but the first
     where it is largest, mean over seeds; interval: Student's t.
@@ -400,8 +402,8 @@ def rank_one_is_gone(data: xr.Dataset) -> xr.DataArray:
 def row_of_a_table(
     data: xr.Dataset, network: str, kind: str, quantity: str, **row: object
 ) -> xr.DataArray:
-    """The squared dot product of the first eigenvector of E[xxᵀ] and the mean input, and λ₁/λ₂, of
-    the layers but the first, are within the range that is printed.
+    """The squared dot product of the first eigenvector of $E[xx^⊤]$ and the mean input, and
+    $λ_1/λ_2$, of the layers but the first, are within the range that is printed.
 
     Statistic: mean over layers and seeds; interval: Student's t over seeds.
     """

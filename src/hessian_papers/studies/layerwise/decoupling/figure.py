@@ -289,6 +289,6 @@ def caption(data: xr.Dataset) -> str:
         )
     return (
         "Eigenvalues of a layer of the first network: of its Hessian, of the product of the "
-        "expectations, and of E[M] times γ₁, the first of E[xxᵀ]. Overlap of the first i "
+        "expectations, and of $E[M]$ times $γ_1$, the first of $E[xx^⊤]$. Overlap of the first i "
         f"eigenvectors of H and of the product, mean over seeds.{_reading(data)}"
     )

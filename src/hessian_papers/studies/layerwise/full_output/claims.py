@@ -24,7 +24,7 @@ statements = Statements().having(otherwise=VARIANCE, over=["network"])
     id="full-hessian-has-the-top-eigenvalues",
 )
 def top_values(data: xr.Dataset) -> xr.DataArray:
-    """The full Hessian's top eigenvalues are nearly σ_i ‖w_i‖², of the eigenpairs of the second
+    """The full Hessian's top eigenvalues are nearly $σ_i ‖w_i‖^2$, of the eigenpairs of the second
     derivative by the outputs of all layers with the mean inputs attached.
 
     Statistic: mean relative error of as many as there are classes, minus one, mean over networks
@@ -42,7 +42,7 @@ def top_values(data: xr.Dataset) -> xr.DataArray:
     book="readings",
 )
 def top_space(data: xr.Dataset) -> xr.DataArray:
-    """The full Hessian's top eigenspace is nearly that of the w_i.
+    """The full Hessian's top eigenspace is nearly that of the $w_i$.
 
     Statistic: overlap of the spaces of as many eigenvectors as there are classes, minus one, mean
     over networks after training; interval: Student's t.

@@ -121,9 +121,9 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
         _line(axes, data, name, RIGHT, root=True)
         _decades(axes)
     return figure, (
-        "(a) Error of eq. (8), with the units' probabilities Π of being active and without. "
-        "(b) Dashed: the limit of Lemma B.14; blue lines: those given the weights. (c) Error of "
-        "E[A] of logits with the law of Lemma B.10, and with that given the weights."
+        "(a) Error of eq. (8), with the units' probabilities $Π$ of being active and without. (b) "
+        "Dashed: the limit of Lemma B.14; blue lines: those given the weights. (c) Error of "
+        "$E[A]$ of logits with the law of Lemma B.10, and with that given the weights."
     )
 
 
@@ -131,9 +131,10 @@ def caption(data: xr.Dataset) -> str:
     """How to read it, and the setting."""
     classes, samples = int(data["classes"]), int(data["samples"])
     return (
-        f"Two-layer ReLU classifiers of {LAWS[_drawn_law(data)['law'].item()]}, c = {classes} "
+        f"Two-layer ReLU classifiers of {LAWS[_drawn_law(data)['law'].item()]}, $c =$ {classes} "
         f"classes: means over {data.sizes['draw']} draws of the weights with 95 % intervals, "
         f"expectations over {samples} inputs. (a) The top (c−1)-space of M beside "
-        "R{W_i} \\ {1ᵀW}, {Π Wᵀa: Σa = 0} and that of M*. (b) The eigenvalue after the gap over "
-        "that before it. (c) H beside its Kronecker approximation Ĥ."
+        r"$R\lbrace W_i\rbrace ∖ \lbrace 1^⊤W\rbrace$, $\lbrace Π W^⊤a: Σa = 0\rbrace$ and that "
+        "of M*. (b) The eigenvalue after the gap over that before it. (c) H beside its Kronecker "
+        "approximation $Ĥ$."
     )

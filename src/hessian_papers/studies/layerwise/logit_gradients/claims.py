@@ -87,15 +87,15 @@ def more_by_class_than_chance(data: xr.Dataset) -> xr.DataArray:
     within(1e-6, "round-off in float64 where a softmax is sure of its classes"),
     id="output-hessian-is-a-mean-over-samples",
     printed=Print(
-        "M = E_ij[Γ_ijᵀ Γ_ij], over the means of classes and scores",
+        "$M = E_{ij}[Γ_{ij}^⊤ Γ_{ij}]$, over the means of classes and scores",
         lambda data: data["printed_error"].max(),
     ),
 )
 def the_moment_is_of_samples(data: xr.Dataset) -> xr.DataArray:
-    """E[M] is the mean over samples of Σ_j γ_j γ_jᵀ, the rows of Q G; of their means by class and
-    score it lacks what varies within a class, and the sum over scores is no mean.
+    """$E[M]$ is the mean over samples of $Σ_j γ_j γ_j^⊤$, the rows of Q G; of their means by class
+    and score it lacks what varies within a class, and the sum over scores is no mean.
 
-    Statistic: largest ‖F − E[M]‖ / ‖E[M]‖ over all networks, layers and both epochs.
+    Statistic: largest $‖F - E[M]‖ / ‖E[M]‖$ over all networks, layers and both epochs.
     """
     # NaN of the layers that a network lacks is left out.
     return data["moment_error"].max()

@@ -44,10 +44,10 @@ def caption(data: xr.Dataset) -> str:
     """How to read it."""
     network = str(data["network"].values[0])
     return (
-        "Mean gradients Γ_ij of score j over the images of class i with respect to the outputs of "
-        f"{layer_names(data, network)[0]} of the first {network}, weighed by Q, QᵀQ = diag(p) − "
-        "ppᵀ, in the plane by t-SNE, which shows clusters where there are none as well. A number "
-        "says which j, or i."
+        "Mean gradients $Γ_{ij}$ of score j over the images of class i with respect to the "
+        f"outputs of {layer_names(data, network)[0]} of the first {network}, weighed by Q, "
+        r"$Q^⊤Q = \operatorname{diag}(p) - pp^⊤$, in the plane by t-SNE, which shows clusters "
+        "where there are none as well. A number says which j, or i."
     )
 
 

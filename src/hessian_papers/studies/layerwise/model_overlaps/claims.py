@@ -185,7 +185,7 @@ def _either(case: Labels) -> Bound:
     "single input direction; that the overlap grows up to m takes less.",
 )
 def condition_tells(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimate:
-    """The overlap peaks around m where τ_m γ_1 > τ_1 γ_2 holds, and does not where it fails.
+    """The overlap peaks around m where $τ_m γ_1 > τ_1 γ_2$ holds, and does not where it fails.
 
     Statistic: the largest mean overlap around m over the largest elsewhere; interval: jackknife
     over the networks of which pairs are made.
@@ -195,7 +195,7 @@ def condition_tells(data: xr.Dataset, network: str, layer: str, condition: str) 
 
 @hidden.statement("Theorem G.1", typically, NEAR_ONE, id="overlap-grows-linearly")
 def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
-    """The overlap is (k/m) (t_1 · t_1')² as far as τ_k γ_1 > τ_1 γ_2.
+    """The overlap is $(k/m) (t_1 · t_1')^2$ as far as $τ_k γ_1 > τ_1 γ_2$.
 
     Statistic: sum of its mean over these k over that of the prediction; interval: jackknife over
     the networks of which pairs are made.
@@ -213,7 +213,7 @@ def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
     id="overlap-at-the-outputs-is-that-of-first-inputs",
 )
 def height_at_outputs(data: xr.Dataset, network: str, layer: str) -> Estimate:
-    """The overlap at m is (t_1 · t_1')².
+    """The overlap at m is $(t_1 · t_1')^2$.
 
     Statistic: ratio of both, means over pairs; interval: jackknife over the networks of which pairs
     are made.
@@ -234,15 +234,15 @@ def _inner(data: xr.Dataset) -> list[Labels]:
 @statements.statement(
     "F.2.3 and G.3.3",
     exists,
-    at_least(1.0, "it decreases after c − 1 if this is above 1"),
+    at_least(1.0, "it decreases after $c - 1$ if this is above 1"),
     id="early-low-peak",
     each=_inner,
 )
 def early_low_peak(data: xr.Dataset, network: str, layer: str) -> Estimate:
-    """The overlap grows up to c − 1, the outliers of E[M], and decreases after.
+    """The overlap grows up to $c - 1$, the outliers of $E[M]$, and decreases after.
 
-    Statistic: mean overlap at c − 1 over the smallest between there and m; interval: jackknife over
-    the networks of which pairs are made.
+    Statistic: mean overlap at $c - 1$ over the smallest between there and m; interval: jackknife
+    over the networks of which pairs are made.
     """
     pairs = layer_of(data, network, layer)
     outputs, classes = int(pairs["outputs"]), int(pairs["classes"])
@@ -279,11 +279,11 @@ def printed_overlap(data: xr.Dataset, network: str, layer: str) -> Estimate:
     book="readings",
 )
 def last_layer_is_high_from_the_start(data: xr.Dataset) -> Estimate:
-    """In the last layer, whose outputs are the classes, the overlap stays about (t_1 · t_1')² for
-    all k up to m.
+    """In the last layer, whose outputs are the classes, the overlap stays about $(t_1 · t_1')^2$
+    for all k up to m.
 
-    Statistic: the smallest mean overlap over k < c over (t_1 · t_1')²; interval: jackknife over the
-    networks of which pairs are made.
+    Statistic: the smallest mean overlap over $k < c$ over $(t_1 · t_1')^2$; interval: jackknife
+    over the networks of which pairs are made.
     """
     layer = layers(data)[-1]
     low = layer.sel(rank=slice(max(int(layer["outputs"]) - 1, 1)))
@@ -298,19 +298,19 @@ def _smallest(layer: xr.Dataset) -> xr.DataArray:
 
 @statements.identity(
     "appendix G.3.2",
-    within(1e-5, "round-off of E[M] in float32"),
+    within(1e-5, "round-off of $E[M]$ in float32"),
     id="last-layer-has-no-theorem",
     over=["network"],
     printed=Print(
-        "the last layer may satisfy the assumptions of Theorem G.1, τ_m γ_1 > τ_1 γ_2",
+        "the last layer may satisfy the assumptions of Theorem G.1, $τ_m γ_1 > τ_1 γ_2$",
         lambda data: _shortfall(layers(data)[-1]),
     ),
 )
 def last_layer_has_no_theorem(data: xr.Dataset) -> float:
-    """The last layer has τ_m = 0, since diag(p) − p pᵀ, each sample's output Hessian, takes 1 to 0:
-    the assumption of Theorem G.1 fails for every network.
+    r"""The last layer has $τ_m = 0$, since $\operatorname{diag}(p) - p p^⊤$, each sample's output
+    Hessian, takes 1 to 0: the assumption of Theorem G.1 fails for every network.
 
-    Statistic: largest τ_m/τ_1 of networks.
+    Statistic: largest $τ_m/τ_1$ of networks.
     """
     return float(_smallest(layers(data)[-1]).max())
 
@@ -391,8 +391,8 @@ def _at_the_peak(data: xr.Dataset) -> list[Labels]:
     book="beyond",
 )
 def factors_tell_the_peak(data: xr.Dataset, what: str, network: str, layer: str) -> Estimate:
-    """Of the k that are measured the overlap is largest where the eigenpairs of E[M] and E[x x']
-    say, and as large as they say.
+    """Of the k that are measured the overlap is largest where the eigenpairs of $E[M]$ and
+    $E[x x']$ say, and as large as they say.
 
     Statistic: of the place, the mean overlap at the k where that expected over permutations is
     largest, over the largest mean; of the height, the largest mean over the largest of those

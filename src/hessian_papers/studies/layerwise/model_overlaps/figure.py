@@ -126,7 +126,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The overlaps beside what the factors predict of them."""
     return _drawn(data, PREDICTED, _draw_predicted), (
         "The overlap of the Hessians, of their Kronecker approximations, and what is expected of "
-        "that with the outputs of one network permuted at random; (k/m) (t₁·t₁')² of Theorem G.1 "
-        "up to m, in the last layer (t₁·t₁')². Thin vertical lines: m, and the largest k at which "
-        "τ_k γ_1 > τ_1 γ_2 in all networks."
+        "that with the outputs of one network permuted at random; $(k/m) (t_1·t_1')^2$ of Theorem "
+        "G.1 up to m, in the last layer $(t_1·t_1')^2$. Thin vertical lines: m, and the largest k "
+        "at which $τ_k γ_1 > τ_1 γ_2$ in all networks."
     )

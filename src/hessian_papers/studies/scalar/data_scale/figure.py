@@ -150,13 +150,14 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     handles = [style.entry(text, color=style.COLOURS[name]) for name, text in NAMES.items()]
     for width, (line, marker) in zip(data["width"].values, LOOKS.values(), strict=True):
         look = {"linestyle": line, "marker": marker, "markersize": 3.5}
-        handles.append(style.entry(f"m = {width}", color=style.BLACK, **look))
+        handles.append(style.entry(f"$m =$ {width}", color=style.BLACK, **look))
     figure.legend(handles=handles, loc="outside upper center", ncols=5)
     return figure, (
         "Lines: closed form; points: numerical spectrum. (c) Relative to the largest eigenvalue, "
         f"dashed: {EXACT:.0e}; hollow points, in (d) with dotted lines: targets scaled along with "
         "the inputs, elsewhere left alone, as in print. (d) For the worse of the two networks, "
-        "relative to λ/σ_x² at the largest scale, which is left out; E[yx] ≠ 0 in the sample."
+        "relative to $λ/σ_x^2$ at the largest scale, which is left out; $E[yx] ≠ 0$ in the "
+        "sample."
     )
 
 
@@ -165,6 +166,6 @@ def caption(data: xr.Dataset) -> str:
     (first, second), moments = data["width"].values, data["second_moment"].values
     return (
         f"Hessian spectrum of two-layer linear networks of width {first} and {second} at "
-        f"initialisation, inputs rescaled to σ_x² from {moments[0]:g} to {moments[-1]:g}, targets "
-        "left alone. Lines and rings: closed form; points: numerical spectrum."
+        f"initialisation, inputs rescaled to $σ_x^2$ from {moments[0]:g} to {moments[-1]:g}, "
+        "targets left alone. Lines and rings: closed form; points: numerical spectrum."
     )

@@ -55,7 +55,7 @@ EVOLUTION = {
     "singh2024closed": "Figure 3",
     "singh2024poster": "Evolution of the pair",
 }
-ROUND_OFF = "round-off of a dense float64 eigen-decomposition is below 1e-14 of λ₁"
+ROUND_OFF = "round-off of a dense float64 eigen-decomposition is below 1e-14 of $λ_1$"
 ROUNDING = within(EXACT, ROUND_OFF, source="theorem")
 FEW_STEPS = (
     "The small outlier decays with the distance to the solution: fewer steps, a smaller learning "
@@ -115,7 +115,7 @@ def _largest(data: xr.Dataset, differences: xr.DataArray, power: int = 1) -> flo
 
 @pairs.identity(PAIR, ROUNDING, id="linear-product")
 def pair_product(data: xr.Dataset) -> float:
-    """−λ₁ λ₂ = (⟨w, v⟩ E[x²] − E[yx]) (3 ⟨w, v⟩ E[x²] − E[yx]) at every step."""
+    """$-λ_1 λ_2 = (⟨w, v⟩ E[x^2] - E[yx]) (3 ⟨w, v⟩ E[x^2] - E[yx])$ at every step."""
     data = compared(data)
     large, small = pair(data, "numerical")
     fit, moment = data["alignment"] * data["second_moment"], data["moment"]
@@ -137,15 +137,15 @@ def changes_sign(data: xr.Dataset) -> float:
     exists,
     within(
         1e-6,
-        "momentum 0.9 forgets by a factor √0.9 a step, which leaves 0.9^150 = 1.4e-7 of the start "
-        "after 300 steps; a factor 7 for the amplitude",
+        r"momentum 0.9 forgets by a factor $\sqrt{0.9}$ a step, which leaves "
+        "$0.9^{150} = 1.4×10^{-7}$ of the start after 300 steps; a factor 7 for the amplitude",
     ),
     id="small-outlier-ends-at-zero",
 )
 def ends_at_zero(data: xr.Dataset) -> float:
     """The small outlier ends at zero.
 
-    Statistic: |λ₂| / λ₁ after the last step, the largest over the runs.
+    Statistic: $|λ_2| / λ_1$ after the last step, the largest over the runs.
     """
     return float(small_share(last_steps(data)).max())
 
@@ -157,9 +157,9 @@ def ends_at_zero(data: xr.Dataset) -> float:
     id="rank-one-at-the-solution",
 )
 def rank_one(data: xr.Dataset) -> float:
-    """At the solution the Hessian (of the cell) has rank one and λ₁ is its trace.
+    """At the solution the Hessian (of the cell) has rank one and $λ_1$ is its trace.
 
-    Statistic: the largest other eigenvalue over λ₁ after the last step.
+    Statistic: the largest other eigenvalue over $λ_1$ after the last step.
     """
     end = last_steps(data)
     large, small = pair(end)
@@ -169,11 +169,11 @@ def rank_one(data: xr.Dataset) -> float:
 @pairs.statement(
     PAIR,
     always,
-    at_most(0.0, "a count; steps with |λ₂| below 1e-12 λ₁ are left out as round-off"),
+    at_most(0.0, "a count; steps with $|λ_2|$ below $10^{-12} λ_1$ are left out as round-off"),
     id="signs-of-the-phases-through-training",
 )
 def phases(data: xr.Dataset) -> float:
-    """λ₂ > 0 exactly where 1/3 < ⟨w, v⟩/θ* < 1, and λ₂ < 0 elsewhere.
+    """$λ_2 > 0$ exactly where $1/3 < ⟨w, v⟩/θ^* < 1$, and $λ_2 < 0$ elsewhere.
 
     Statistic: number of steps of training at which the sign is another one.
     """
@@ -212,19 +212,19 @@ def _share_of_converging(data: xr.Dataset, rates: str, holds: xr.DataArray) -> E
     paper="singh2024closed",
     each=_each_input_scale,
     name="reaches-zero-from-the-positive-side-{scale}",
-    otherwise="Heavy-ball descent near a minimum of curvature λ is underdamped as soon as "
-    "η λ > (1 − √μ)²: 0.0026 for μ = 0.9, against η λ₁ of about 0.1 for inputs of unit scale. The "
-    "alignment ⟨w, v⟩ then overshoots θ* and comes back for ever, and the small outlier changes "
-    "sign with it: it reaches zero from both sides in turn. For smaller inputs, or without "
-    "momentum (study {study of singh2024poster: Evolution of the outlier pair}), it does so from "
-    "above.",
+    otherwise="Heavy-ball descent near a minimum of curvature $λ$ is underdamped as soon as "
+    r"$η λ > (1 - \sqrt μ)^2$: 0.0026 for $μ = 0.9$, against $η λ_1$ of about 0.1 for "
+    "inputs of unit scale. The alignment $⟨w, v⟩$ then overshoots $θ^*$ and comes back "
+    "for ever, and the small outlier changes sign with it: it reaches zero from both "
+    "sides in turn. For smaller inputs, or without momentum (study {study of "
+    "singh2024poster: Evolution of the outlier pair}), it does so from above.",
 )
 def reaches_zero_from_the_positive_side(data: xr.Dataset, input_scale: float, **_: str) -> Estimate:
     """The small outlier converges to zero from the positive side; the scale of inputs and targets
     is left open.
 
-    Statistic: fraction of the initial weights from which λ₂ ends below 1e-6 λ₁ and is positive in
-    the last steps with |λ₂| > 1e-12 λ₁; interval: Wilson's, 95 %.
+    Statistic: fraction of the initial weights from which $λ_2$ ends below $10^{-6} λ_1$ and is
+    positive in the last steps with $|λ_2| > 10^{-12} λ_1$; interval: Wilson's, 95 %.
     """
     chosen = data.sel(input_scale=input_scale)
     return _share_of_converging(chosen, "ordinary", _at_zero(chosen, "ordinary", 1.0))
@@ -235,17 +235,18 @@ def reaches_zero_from_the_positive_side(data: xr.Dataset, input_scale: float, **
     exists,
     ANY,
     id="converges-to-zero-from-below-at-high-rates",
-    otherwise="Which side it is depends on where the last jump over θ* lands and on whether "
-    "η λ₁ < 1 from there on. Elsewhere the signs alternate, λ₂ is positive, or training diverges. "
-    "The run that is drawn is one of the few, and its weights and rate are chosen for that.",
+    otherwise="Which side it is depends on where the last jump over $θ^*$ lands and on whether "
+    "$η λ_1 < 1$ from there on. Elsewhere the signs alternate, $λ_2$ is positive, or "
+    "training diverges. The run that is drawn is one of the few, and its weights and "
+    "rate are chosen for that.",
 )
 def reaches_zero_from_the_negative_side(data: xr.Dataset) -> Estimate:
     """The small outlier converges to zero from the negative side at high learning rates, for which
     the paper gives no number.
 
     Statistic: fraction of the initial weights and settings, of those of which training does not
-    diverge, from which λ₂ ends below 1e-6 λ₁ and is negative in the last steps with |λ₂| > 1e-12
-    λ₁; interval: Wilson's, 95 %.
+    diverge, from which $λ_2$ ends below $10^{-6} λ_1$ and is negative in the last steps with
+    $|λ_2| > 10^{-12} λ_1$; interval: Wilson's, 95 %.
     """
     # The first momentum is that of the run that is drawn.
     chosen = data.isel(high_momentum=0)
@@ -254,10 +255,10 @@ def reaches_zero_from_the_negative_side(data: xr.Dataset) -> Estimate:
 
 # The path of the small outlier at a high learning rate: by its part what is meant.
 PATH = {
-    "drops": "λ₂ falls in the first step",
-    "wiggles": "the sign of λ₂ changes twice or more",
-    "whole": f"it does both, ends below 1e-6 λ₁ and is negative in the last {LAST} steps with "
-    "|λ₂| > 1e-12 λ₁",
+    "drops": "$λ_2$ falls in the first step",
+    "wiggles": "the sign of $λ_2$ changes twice or more",
+    "whole": f"it does both, ends below $10^{{-6}} λ_1$ and is negative in the last {LAST} steps "
+    "with $|λ_2| > 10^{-12} λ_1$",
 }
 
 
@@ -276,9 +277,10 @@ def _each_part(data: xr.Dataset) -> Iterator[Labels]:
     each=_each_part,
     name="path-{part}-{momentum}",
     otherwise="Close to the target, without momentum, a step multiplies the distance to it by "
-    "1 − η λ₁, and λ₂ has its sign: it wiggles where η λ₁ > 1, but then on both sides in turn, and "
-    "stays on one where η λ₁ < 1. All of the way needs a λ₁ that falls below 1/η in between. "
-    "Momentum 0.9 makes it wiggle at nearly all rates, and end on both sides in turn.",
+    "$1 - η λ_1$, and $λ_2$ has its sign: it wiggles where $η λ_1 > 1$, but then on "
+    "both sides in turn, and stays on one where $η λ_1 < 1$. All of the way needs a "
+    "$λ_1$ that falls below $1/η$ in between. Momentum 0.9 makes it wiggle at nearly "
+    "all rates, and end on both sides in turn.",
     shown=("means", "momentum"),
 )
 def path_at_a_high_rate(data: xr.Dataset, part: str, high_momentum: float, **_: str) -> Estimate:
@@ -303,12 +305,12 @@ def _without_factor(data: xr.Dataset) -> float:
     within(EXACT, ROUND_OFF, source="Theorem 1 of singh2024closed, rewritten"),
     id="outlier-formula-of-the-poster",
     printed=Print(
-        "4 (2 ⟨w, v⟩ − E[yx])², without the factor E[x²]",
+        "$4 (2 ⟨w, v⟩ - E[yx])^2$, without the factor $E[x^2]$",
         _without_factor,
     ),
 )
 def outlier_formula(data: xr.Dataset, *, factor: bool = True) -> float:
-    """The last term under the root is 4 (2 ⟨w, v⟩ E[x²] − E[yx])²."""
+    """The last term under the root is $4 (2 ⟨w, v⟩ E[x^2] - E[yx])^2$."""
     if LINEAR not in data["run"]:
         raise NothingToMeasure("this configuration has no run of the linear network (runs)")
     run = compared(data.sel(run=LINEAR))
@@ -339,9 +341,13 @@ EXTENDED_PROOF = within(
 )
 # How the extension is measured: the variable, the optimizers, and in words.
 MEASURES = {
-    "iterates-orthogonal-extended": ("iterate", EXTENDED, "‖Z₀ᵀ θ_t‖/‖θ_t‖"),
+    "iterates-orthogonal-extended": ("iterate", EXTENDED, "$‖Z_0^⊤ θ_t‖/‖θ_t‖$"),
     "bulk-constant-extended": ("rotation", EXTENDED, "sine of the largest principal angle"),
-    "bulk-invariant": ("invariance", PROVED + EXTENDED, "‖(I − Z₀Z₀ᵀ) H_t Z₀‖/‖H_t‖, numerically"),
+    "bulk-invariant": (
+        "invariance",
+        PROVED + EXTENDED,
+        ("$‖(I - Z_0Z_0^⊤) H_t Z_0‖/‖H_t‖$, numerically"),
+    ),
     "bulk-overlap": ("overlap", PROVED + EXTENDED, "1 − overlap of numerical bulk eigenspaces"),
 }
 
@@ -370,7 +376,7 @@ def _largest_of(values: xr.DataArray, *optimizers: str) -> float:
 def iterates_orthogonal(data: xr.Dataset) -> float:
     """Iterates of gradient descent are orthogonal to the initial bulk eigenspace.
 
-    Statistic: largest ‖Z₀ᵀ θ_t‖/‖θ_t‖.
+    Statistic: largest $‖Z_0^⊤ θ_t‖/‖θ_t‖$.
     """
     return _largest_of(data["iterate"], *PROVED)
 
@@ -392,7 +398,7 @@ def bulk_constant(data: xr.Dataset) -> float:
 )
 def extended(data: xr.Dataset, case: str, **_: str) -> float:
     """Under heavy ball and Nesterov from rest, SGD and weight decay the iterates are orthogonal to
-    the initial bulk eigenspace Z₀, which does not change, too; numerical eigenvectors say so as
+    the initial bulk eigenspace $Z_0$, which does not change, too; numerical eigenvectors say so as
     well, where the bulk can be told from the outliers.
 
     Statistic: largest value at any step.
@@ -418,7 +424,7 @@ def leaves(data: xr.Dataset, means: str, **_: str) -> float:
     """Adam, which rescales each coordinate by itself, and heavy ball with a random initial velocity
     leave the complement of the bulk eigenspace.
 
-    Statistic: largest ‖Z₀ᵀ θ_t‖/‖θ_t‖.
+    Statistic: largest $‖Z_0^⊤ θ_t‖/‖θ_t‖$.
     """
     return _largest_of(data["numerical_iterate"], means)
 
@@ -431,9 +437,9 @@ def leaves(data: xr.Dataset, means: str, **_: str) -> float:
     name="spectrum",
 )
 def correlated_spectrum(data: xr.Dataset) -> float:
-    """At every step of training on real, correlated data the spectrum is the bulk ±δx_d (m − 1
-    times each) and the 2D eigenvalues of diag(δx_d, −δx_d) + Σ_de u_d u_eᵀ, u_d = (‖w_d + v_d‖,
-    ‖w_d − v_d‖)/√2.
+    r"""At every step of training on real, correlated data the spectrum is the bulk $±δx_d$ ($m - 1$
+    times each) and the 2D eigenvalues of $\operatorname{diag}(δx_d, -δx_d) + Σ_{de} u_d u_e^⊤$,
+    $u_d = (‖w_d + v_d‖, ‖w_d - v_d‖)/\sqrt2$.
     """
     return float(error(compared(data)).max())
 
@@ -442,7 +448,7 @@ def correlated_spectrum(data: xr.Dataset) -> float:
     "Corollary B.1", within(EXACT, ROUND_OFF, source="Corollary B.1"), id="bulk-of-several-inputs"
 )
 def bulk(data: xr.Dataset) -> float:
-    """The bulk is ±δx_d with δx_d = E[x_d (f(x) − y)], for correlated inputs too."""
+    """The bulk is $±δx_d$ with $δx_d = E[x_d (f(x) - y)]$, for correlated inputs too."""
     data = compared(data)
     differences = group(data, "bulk") - group(data, "bulk", of="numerical")
     if not differences.size:
@@ -451,7 +457,7 @@ def bulk(data: xr.Dataset) -> float:
 
 
 @coordinates.about("singh2026cracking", "Corollary B.1 on real data").statement(
-    "Corollary B.1, assumption E[x_i x_j] = 0",
+    "Corollary B.1, assumption $E[x_i x_j] = 0$",
     always,
     at_least(
         0.1,
@@ -465,6 +471,6 @@ def bulk(data: xr.Dataset) -> float:
 def decorrelation_is_needed(data: xr.Dataset) -> float:
     """Where the inputs are correlated, the direct sum over coordinates is not the spectrum.
 
-    Statistic: its largest error during training, relative to λ₁.
+    Statistic: its largest error during training, relative to $λ_1$.
     """
     return float(error(compared(data.assign(exact=data["decorrelated"]))).max())

@@ -186,9 +186,9 @@ def caption(data: xr.Dataset) -> str:
     """How to read the figure, and what became of its runs."""
     sentences = [
         "Lines: closed form; points: numerical spectrum; of ReLU the positive cell's. Strips: "
-        "phase of learning by t = ⟨w, v⟩/θ*, late for 1/3 < t < 1. The two upper rows end at the "
-        "last step with |λ₂| above λ₁/1000. Bottom: where |λ₂| oscillates the thick line is "
-        "through its maxima; how deep it dips is a matter of sampling.",
+        "phase of learning by $t = ⟨w, v⟩/θ^*$, late for $1/3 < t < 1$. The two upper rows end at "
+        "the last step with $|λ_2|$ above λ₁/1000. Bottom: where $|λ_2|$ oscillates the thick "
+        "line is through its maxima; how deep it dips is a matter of sampling.",
         *(
             sentence
             for name, run in _runs(data).items()
