@@ -138,19 +138,29 @@ def early(data: xr.Dataset) -> float:
 # The eigenvalues by equation (15): what holds at every epoch, and what changes with training.
 
 
+def _pairs_error(data: xr.Dataset, form: Form) -> float:
+    """The largest error of the top eigenvalues by equation (15), corrected or as printed."""
+    chosen = data.sel(form=form, matrix="ggn")
+    return max(float(error(network).max()) for network in networks(chosen))
+
+
 @of_pairs.identity(
     "eq. (15); {artifact}",
     SOLVER,
     id="two-layer-gauss-newton-spectrum",
-    printed=Print(PRINTED_INDICES, lambda data: gauss_newton(data, "printed")),
+    printed=Print(PRINTED_INDICES, lambda data: _pairs_error(data, "printed")),
 )
-def gauss_newton(data: xr.Dataset, form: Form = "corrected") -> float:
+def gauss_newton(data: xr.Dataset) -> float:
     """At every epoch the top eigenvalues of the Gauss-Newton matrix are the largest
     $σ_x^2(σ_i^2(W_1) + σ_j^2(W_2))$ with $i ∈ [d_0]$ and $j ∈ [d_2]$, where singular values beyond
     the size of a layer are 0; the layers need not be balanced.
     """
-    chosen = data.sel(form=form, matrix="ggn")
-    return max(float(error(network).max()) for network in networks(chosen))
+    return _pairs_error(data, "corrected")
+
+
+def _sums_error(data: xr.Dataset, form: Form) -> float:
+    """The largest error of the sums by equation (15), corrected or as printed."""
+    return float(abs(data["sum"].sel(form=form) / data["trace"] - 1).max())
 
 
 @of_pairs.identity(
@@ -161,13 +171,13 @@ def gauss_newton(data: xr.Dataset, form: Form = "corrected") -> float:
         source="the definition of a trace",
     ),
     id="two-layer-sums-are-the-trace",
-    printed=Print(PRINTED_INDICES, lambda data: sums(data, "printed")),
+    printed=Print(PRINTED_INDICES, lambda data: _sums_error(data, "printed")),
 )
-def sums(data: xr.Dataset, form: Form = "corrected") -> float:
+def sums(data: xr.Dataset) -> float:
     """The eigenvalues of eq. (15) sum to the trace of eq. (11),
     $σ_x^2(d_2‖W_1‖_F^2 + d_0‖W_2‖_F^2)$, with $i ∈ [d_0]$ and $j ∈ [d_2]$.
     """
-    return float(abs(data["sum"].sel(form=form) / data["trace"] - 1).max())
+    return _sums_error(data, "corrected")
 
 
 @of_pairs.identity("eq. (10)", SOLVER, id="largest-eigenvalue-is-the-sum-of-norms")
@@ -255,6 +265,15 @@ def fitted(data: xr.Dataset) -> float:
     return float(sum((error < 0.01) != (excess < 0.02) for error, excess in ends))
 
 
+def _sharpness_error(data: xr.Dataset, combined: Callable[..., xr.DataArray]) -> float:
+    """The error of the sharpness by a combination of both layers' squared norms."""
+    ratios = (
+        network["numerical"].max("rank") / combined(squared_norms(network), "layer")
+        for network in networks(_widest(data).sel(matrix="hessian"))
+    )
+    return max(float(abs(ratio.isel(epoch=-1) - 1)) for ratio in ratios)
+
+
 @figure_4.statement(
     "appendix D.3.3, which anon2026data contradicts below eq. (10)",
     everywhere,
@@ -267,19 +286,15 @@ def fitted(data: xr.Dataset) -> float:
     paper="singh2026cracking",
     printed=Print(
         r"$\max\lbrace ‖W_1‖_2^2, ‖W_2‖_2^2\rbrace$, from a Hessian without blocks of two layers",
-        lambda data: sharpness(data, xr.DataArray.max),
+        lambda data: _sharpness_error(data, xr.DataArray.max),
     ),
     otherwise=UNFITTED,
 )
-def sharpness(data: xr.Dataset, combined: Callable[..., xr.DataArray] = xr.DataArray.sum) -> float:
+def sharpness(data: xr.Dataset) -> float:
     """After training the Hessian's largest eigenvalue is $σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2)$. Value:
     relative error at the last epoch, of the paper's width and the image set where it is largest.
     """
-    ratios = (
-        network["numerical"].max("rank") / combined(squared_norms(network), "layer")
-        for network in networks(_widest(data).sel(matrix="hessian"))
-    )
-    return max(float(abs(ratio.isel(epoch=-1) - 1)) for ratio in ratios)
+    return _sharpness_error(data, xr.DataArray.sum)
 
 
 # What falls early in training.
