@@ -31,7 +31,7 @@ statements = Statements(
         "corrected": "EKFAC's matrix",
         "fc": "fully connected",
         "conv": "convolutional",
-    },
+    }
 ).having(otherwise=SMALL)
 true_labels = statements.about("wu2022dissecting", "Figure 2", "Figure 11", "Figure 28")
 random_labels = statements.about("wu2022dissecting", "Figure 3")
@@ -183,11 +183,7 @@ def worse_with_normalisation(data: xr.Dataset, network: str) -> xr.DataArray:
 
 
 @statements.statement(
-    "section 5.2",
-    typically,
-    reading_of("nearly"),
-    id="spectra-look-alike",
-    over={"network": plain},
+    "section 5.2", typically, reading_of("nearly"), id="spectra-look-alike", over={"network": plain}
 )
 def spectra_alike(data: xr.Dataset) -> xr.DataArray:
     """The Hessian's top eigenvalues are those of $E[M]$ times the first of $E[x x']$.

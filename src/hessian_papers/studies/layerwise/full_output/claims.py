@@ -18,10 +18,7 @@ statements = Statements().having(otherwise=VARIANCE, over=["network"])
 
 
 @statements.statement(
-    "appendix C",
-    typically,
-    reading_of("nearly"),
-    id="full-hessian-has-the-top-eigenvalues",
+    "appendix C", typically, reading_of("nearly"), id="full-hessian-has-the-top-eigenvalues"
 )
 def top_values(data: xr.Dataset) -> xr.DataArray:
     """The full Hessian's top eigenvalues are nearly $σ_i ‖w_i‖^2$, of the eigenpairs of the second

@@ -88,10 +88,7 @@ def _error(data: xr.Dataset, name: str) -> Estimate:
 
 
 @rectified.statement(
-    "Theorem 4.2, eq. (42)",
-    always,
-    NEAR_ONE,
-    id="same-top-space-with-independent-activations",
+    "Theorem 4.2, eq. (42)", always, NEAR_ONE, id="same-top-space-with-independent-activations"
 )
 def same_top_space(data: xr.Dataset) -> Estimate:
     """The output Hessian M and M*, in which activations are independent of the logits, have the
@@ -103,10 +100,7 @@ def same_top_space(data: xr.Dataset) -> Estimate:
 
 
 @rectified.statement(
-    "Theorem 4.2, eq. (43)",
-    always,
-    APART,
-    id="output-hessian-has-c-minus-1-large-eigenvalues",
+    "Theorem 4.2, eq. (43)", always, APART, id="output-hessian-has-c-minus-1-large-eigenvalues"
 )
 def large_eigenvalues(data: xr.Dataset) -> Estimate:
     """M has c−1 large eigenvalues.
@@ -340,10 +334,7 @@ def decoupling(data: xr.Dataset) -> Estimate:
 
 
 @rectified.statement(
-    "Theorem 4.1, eq. (41)",
-    always,
-    APART,
-    id="layer-hessian-has-c-minus-1-large-eigenvalues",
+    "Theorem 4.1, eq. (41)", always, APART, id="layer-hessian-has-c-minus-1-large-eigenvalues"
 )
 def large_eigenvalues_of_the_layer(data: xr.Dataset) -> Estimate:
     """H has c−1 large eigenvalues.
