@@ -129,7 +129,7 @@ def written() -> Iterator[str]:
 
 
 def problem(text: str) -> str:
-    """What is wrong with the formulas of a text, in one line; empty if nothing is."""
+    """A line on what is wrong with the formulas of a text; empty if nothing is."""
     if text.count("$") % 2:
         return f"a dollar without its partner in {' '.join(text.split())!r}"
     try:

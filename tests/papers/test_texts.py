@@ -26,7 +26,7 @@ def texts_of(value: Any) -> Iterator[str]:
 
 
 def stated() -> Iterator[str]:
-    """What statements and theorems say."""
+    """The texts of statements and theorems."""
     for kind in schema.kinds("studies"):
         for said in schema.module_of("studies", kind, "", "claims").statements.all:
             yield said.function.__doc__

@@ -157,7 +157,7 @@ class _Content:
         }
 
     def text(self, figure: FigureRecord) -> str:
-        """What stands under a figure."""
+        """The text under a figure: where it is from, its lead sentence, how to read it."""
         said = filter(None, (self.leads.get(figure.study), figure.caption))
         return f"{figure.heading}. {plain(' '.join(said))}"
 
