@@ -270,54 +270,6 @@ def test_ours_go_into_functions_of_curvlinops():
     assert_close(submatrix @ torch.eye(2).double(), matrix[[3, 1]][:, [3, 1]])
 
 
-def refusals():
-    """Problems that curvlinops would be wrong for, and what is said."""
-
-    def mean(model, batch):
-        outputs = model(batch)
-        return outputs.square().mean(), outputs
-
-    # Sequences of four and of two positions: the loss counts elements.
-    x, y = normal(3, 4, 3), normal(3, 4, 3, seed=1)
-    cuts = [(x, y), (x[:, :2], y[:, :2])]
-    weights = nn.CrossEntropyLoss(torch.tensor([1.0, 2.0, 3.0]).double())
-    of_pairs = "curvlinops takes a loss of outputs and targets, no loss_fn"
-    return {
-        "a loss of model and batch": (
-            lambda: cv.Problem(built(mlp), loss_fn=mean, data=[X]), of_pairs
-        ),
-        "positions": (
-            lambda: problem(mlp, nn.MSELoss(), cuts), "3 of 6 samples by 0.5, the loss by 0.667; g"
-        ),
-        "class weights": (
-            lambda: problem(mlp, weights, cut(X, LABELS, 3, 4)), "3 of 7 samples by 0.429, the los"
-        ),
-        "sums with weights": (
-            lambda: cv.Problem(
-                built(mlp), nn.MSELoss(reduction="sum"), cut(X, Y, 3, 4), weights=[1, 2]
-            ),
-            "4 of 7 samples by 1, the loss by 2; give batches of one shape, or all data as one",
-        ),
-        "a function": (
-            lambda: problem(mlp, nn.functional.mse_loss, [(X, Y)]),
-            "curvlinops takes a loss with reduction 'mean' or 'sum', got mse_loss",
-        ),
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", refusals())
-def test_what_curvlinops_would_get_wrong_is_refused(name):
-    make, message = refusals()[name]
-    with pytest.raises(ValueError, match=rf"^curvlinops_arguments: .*{message}"):
-        cv.curvlinops_arguments(make())
-
-
-def test_losses_of_model_and_batch_have_no_gauss_newton_matrix_there():
-    at = refusals()["a loss of model and batch"][0]()
-    with pytest.raises(ValueError, match=r"^backend: curvlinops takes a loss of outputs and targe"):
-        cv.ggn(at, backend="curvlinops", check=False)
-
-
 def test_the_hessian_of_a_loss_of_model_and_batch_is_for_curvlinops():
     def errors(model, batch):
         return (model(batch["x"]) - batch["y"]).square().mean()
@@ -328,9 +280,3 @@ def test_the_hessian_of_a_loss_of_model_and_batch_is_for_curvlinops():
     vectors = normal(31, 2)
     expected = cv.hessian(whole) @ vectors
     assert_close(cv.hessian(at, backend="curvlinops") @ vectors, expected)
-
-
-def test_losses_without_a_reduction_are_not_for_curvlinops():
-    at = cv.Problem(built(mlp), nn.functional.mse_loss, [(X, Y)])
-    with pytest.raises(ValueError, match=r"with reduction 'mean' or 'sum', got mse_loss"):
-        cv.hessian(at, backend="curvlinops", check=False)

@@ -1,7 +1,5 @@
 """Diagonals from products, against dense ones in float64 and against curvlinops' own."""
 
-from inspect import unwrap
-
 import pytest
 import torch
 from torch.testing import assert_close
@@ -95,26 +93,3 @@ def test_what_dependent_vectors_leave_out_is_estimated():
     error = values.std(dim=0) / len(values) ** 0.5
     assert (error[:3] > 0).all()
     assert ((values.mean(dim=0) - matrix.diagonal()).abs() <= 4 * error).all()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        (("best",), {}, "method: expected 'xdiag', 'hutchinson' or 'exact', got 'best'"),
-        ((), {"repeats": 1}, "repeats, probes: .* got 1 and 60"),
-        ((), {"probes": 9}, "repeats, probes: .* got 5 and 9"),
-    ],
-)
-def test_arguments_out_of_range_are_refused(arguments, options, message):
-    with pytest.raises(ValueError, match=message):
-        unwrap(cv.diagonal)(torch.eye(2), *arguments, **options)
-
-
-def test_products_that_are_not_finite_are_refused():
-    class Overflowing(cv.Operator):
-        def _matmat(self, columns):
-            return columns * float("inf")
-
-    operator = Overflowing(100, torch.float64, torch.device("cpu"))
-    with pytest.raises(cv.OperatorError, match="operator: a product is not finite"):
-        cv.diagonal(operator)

@@ -6,25 +6,7 @@ from torch.testing import assert_close
 
 from hessian_spectra.curvature.distinct import distinct_eigenvalues
 
-
-def matrix(values, seed=0):
-    """A symmetric matrix with these eigenvalues and random eigenvectors."""
-    p = len(values)
-    draw = torch.randn(p, p, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-    basis = torch.linalg.qr(draw).Q
-    return (basis * torch.tensor(values, dtype=torch.float64)) @ basis.T
-
-
-class Counted:
-    """A matrix that counts its products."""
-
-    def __init__(self, dense):
-        self.dense, self.products = dense, 0
-        self.shape, self.dtype, self.device = dense.shape, dense.dtype, dense.device
-
-    def __matmul__(self, x):
-        self.products += 1 if x.ndim == 1 else x.shape[1]
-        return self.dense @ x
+from .test_eigenpairs import Counted, matrix
 
 
 @pytest.mark.parametrize(
@@ -58,8 +40,3 @@ def test_the_seed_does_not_matter_for_the_values():
     first, second = (distinct_eigenvalues(dense, seed=seed) for seed in (0, 1))
     assert_close(first.values, second.values)
     assert torch.equal(first.repeated, second.repeated)
-
-
-def test_too_many_distinct_values_are_refused():
-    with pytest.raises(ValueError, match="fewer than about 10 distinct"):
-        distinct_eigenvalues(matrix(list(range(40))), max_products=20)

@@ -1,6 +1,5 @@
 """Dense spectra and top eigenpairs of matrices with a known spectrum."""
 
-import inspect
 import warnings
 
 import pytest
@@ -351,30 +350,6 @@ def test_the_seed_decides_the_rounding_alone():
     assert_close(first.eigenvalues, other.eigenvalues, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"k": 0}, "k: expected 1 to p = 400 eigenpairs, got 0"),
-        ({"k": 401}, "got 401"),
-        ({"tol": 0.0}, "tol: expected a positive relative residual, got 0.0"),
-        ({"start": torch.zeros(3)}, r"start: expected shape \(400,\) or \(400, s\), got \(3,\)"),
-        ({"start": torch.full((400, 2), torch.nan)}, "start: expected finite numbers, got NaN or"),
-        ({"k": 5, "max_iterations": 4}, "max_iterations: expected at least k = 5, got 4"),
-        ({"k": 5, "basis_size": 6}, r"basis_size: expected at least k \+ 2 = 7, got 6"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        cv.top_eigenpairs(matrix(OUTLIERS + BULK), **arguments)
-
-
-def test_another_word_is_refused():
-    # Beside the check of types, which only tests have.
-    checked = inspect.unwrap(cv.top_eigenpairs)
-    with pytest.raises(ValueError, match=r"which: expected one of \['LA', .*, got 'BE'"):
-        checked(matrix(OUTLIERS + BULK), which="BE")
-
-
 def test_products_that_are_not_finite_are_refused():
     dense = matrix(OUTLIERS + BULK)
     dense[0, 0] = torch.nan
@@ -485,18 +460,6 @@ def test_dense_matrices_are_symmetrised_but_not_made_symmetric():
     assert torch.equal(cv.dense_matrix(rounded), cv.dense_matrix(rounded).T)
     with pytest.raises(cv.OperatorError, match=r"‖A − Aᵀ‖ = .* ‖A‖"):
         cv.dense_matrix(dense + 1e-4 * normal(5, 5))
-
-
-@pytest.mark.parametrize("function", [cv.dense_matrix, cv.dense_spectrum])
-def test_large_matrices_are_not_made_dense(function):
-    class Large:
-        shape, dtype, device = (5001, 5001), torch.float64, torch.device("cpu")
-
-        def __matmul__(self, x):
-            raise AssertionError
-
-    with pytest.raises(ValueError, match="p = 5001 parameters is above the limit of 5000; use top"):
-        function(Large())
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Eigenpairs in the memory that there is: restarts instead of a long basis."""
 
-import inspect
-
 import pytest
 import torch
 from torch.testing import assert_close
@@ -43,8 +41,3 @@ def test_less_memory_takes_more_products_and_enough_of_it_changes_nothing():
     assert torch.equal(first.eigenvectors(), second.eigenvectors())
     assert whole.products == ample.products < little.products
     assert_close(first.eigenvalues, third.eigenvalues, rtol=0, atol=1e-8)
-
-
-def test_no_memory_is_refused():
-    with pytest.raises(ValueError, match="memory: expected a number of bytes above zero, got 0"):
-        inspect.unwrap(cv.top_eigenpairs)(DENSE, memory=0)

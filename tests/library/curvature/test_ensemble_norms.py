@@ -171,8 +171,3 @@ def test_networks_that_diverged_are_nan_and_leave_the_others_alone(activation):
         actual = measure(networks)
         assert actual[[1, 2]].isnan().all()
         assert_close(actual[[0, 3]], measure(whole), rtol=1e-14, atol=0)
-
-
-def test_moments_of_another_size_are_refused():
-    with pytest.raises(ValueError, match=r"sxx: expected shape \(3, 3\), got \(2, 2\)"):
-        ensemble_block_bounds(ensemble((3, 5, 3), "linear"), torch.eye(2))

@@ -1,7 +1,5 @@
 """Inverses of operators, against dense ones in float64 and against curvlinops' own."""
 
-from inspect import unwrap
-
 import pytest
 import torch
 from torch import nn
@@ -122,21 +120,3 @@ def test_columns_that_are_solved_take_no_part_in_further_products():
     cv.inverse(Counted(5, torch.float64, torch.device("cpu")), tol=1e-10) @ columns
     # An eigenvector takes one product, five different eigenvalues take five; the last is the check.
     assert counts == [2, 1, 1, 1, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        ((), {"damping": -1.0}, "damping: expected a number of at least 0, got -1"),
-        ((), {"tol": 0.0}, r"expected a number in \(0, 1\) and at least 1, got 0.0 and 1000"),
-        (("lu",), {}, "method: expected 'cg' or 'lsmr', got 'lu'"),
-    ],
-)
-def test_arguments_out_of_range_are_refused(arguments, options, message):
-    with pytest.raises(ValueError, match=message):
-        unwrap(cv.inverse)(torch.eye(2), *arguments, **options)
-
-
-def test_columns_that_are_not_finite_are_refused():
-    with pytest.raises(ValueError, match="inverse @ x: expected finite numbers, got NaN or inf"):
-        cv.inverse(torch.eye(2)) @ torch.tensor([1.0, float("nan")])

@@ -1,8 +1,5 @@
 """The curvature that Adam sees, of batches one by one, and the noise of their gradients."""
 
-import copy
-import re
-
 import pytest
 import torch
 from torch import nn
@@ -182,38 +179,3 @@ def test_batches_of_a_loss_of_model_and_batch():
     own = cv.Problem(model, data=DATA, loss_fn=lambda net, batch: LOSS(net(batch[0]), batch[1]))
     actual = cv.batch_sharpness(own).eigenvalues
     assert_close(actual, cv.batch_sharpness(cv.Problem(model, LOSS, DATA)).eigenvalues)
-
-
-def refusals():
-    model = network()
-    sgd = torch.optim.SGD(model.parameters(), lr=0.1)
-    adam = torch.optim.Adam(model.parameters())
-    adagrad = torch.optim.Adagrad(model.parameters())
-    done = torch.optim.Adam(list(model.parameters())[:1])
-    step(copy.deepcopy(model), done, 0)
-    model[0].weight.grad = torch.ones_like(model[0].weight)
-    done.step()
-    single = cv.Problem(model, LOSS, DATA[:1])
-    return {
-        "SGD": (lambda: cv.preconditioner(sgd, model.parameters()), TypeError, "got SGD"),
-        "SGD in a tracker": (
-            lambda: cv.SharpnessTracker(model, LOSS, DATA, optimizer=sgd), TypeError, "got SGD"),
-        "no step": (lambda: cv.preconditioner(adam, model.parameters()), ValueError, "no step"),
-        "no step of Adagrad": (
-            lambda: cv.preconditioner(adagrad, model.parameters()), ValueError, "no step"),
-        "others": (
-            lambda: cv.preconditioner(done, model.parameters()), ValueError,
-            "number 1 is none of the optimizer's"),
-        "zero": (lambda: cv.preconditioned(torch.eye(2), torch.tensor([1.0, 0.0])), ValueError,
-                 "diagonal: expected numbers above 0, got 0.0"),
-        "shape": (lambda: cv.preconditioned(torch.eye(2), torch.eye(2)), ValueError, "shape (2,)"),
-        "one batch": (lambda: cv.gradient_noise(single), ValueError, "at least two batches"),
-        "interval": (lambda: cv.batch_sharpness(single).interval(), ValueError, "batches, got on"),
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", refusals())
-def test_what_does_not_fit_is_refused(name):
-    compute, error, message = refusals()[name]
-    with pytest.raises(error, match=re.escape(message)):
-        compute()

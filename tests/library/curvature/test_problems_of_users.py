@@ -254,8 +254,6 @@ def test_blocks_of_parametrised_layers_are_those_of_the_layer():
         "0": 4 + 4 + 12,
         "2": 15,
     }
-    with pytest.raises(ValueError, match="by: expected 'module' or 'parameter', got 'layer'"):
-        cv.hessian(at).blocks("layer")
 
 
 @pytest.mark.parametrize("loss", [nn.CrossEntropyLoss(), functional.cross_entropy])

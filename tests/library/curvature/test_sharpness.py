@@ -72,17 +72,6 @@ def test_the_sharpness_of_chosen_parameters_and_of_a_loss_of_model_and_batch():
     assert last.value == pytest.approx(float(torch.linalg.eigvalsh(block)[-1]), rel=1e-9)
     own = cv.sharpness(model, data=ONE, loss_fn=lambda net, at: LOSS(net(at[0]), at[1]), tol=1e-9)
     assert own.value == pytest.approx(whole.value, rel=1e-9)
-    problem = cv.Problem(model, LOSS, ONE)
-    with pytest.raises(ValueError, match="a problem has its own"):
-        cv.sharpness(problem, parameters="4.*")
-
-
-def test_a_problem_has_its_own_loss_and_data():
-    problem = cv.Problem(network().eval(), LOSS, DATA)
-    with pytest.raises(ValueError, match="a problem has its own; give the problem alone"):
-        cv.sharpness(problem, LOSS)
-    with pytest.raises(ValueError, match="expected one of loss"):
-        cv.sharpness(network())
 
 
 @pytest.mark.parametrize("matrix", ["hessian", "ggn"])
@@ -227,17 +216,3 @@ def test_a_loss_function_of_model_and_batch_is_tracked():
     problem = cv.Problem(at, LOSS, DATA, ["0.weight"])
     expected = cv.sharpness(problem, tol=1e-8).value
     assert first.step(0).sharpness == pytest.approx(expected, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"every": 0}, "every: expected at least 1 step, got 0"),
-        ({"k": 0}, "k: expected 1 to k_max = 20 eigenvalues, got 0"),
-        ({"k": 5, "k_max": 4}, "k: expected 1 to k_max = 4 eigenvalues, got 5"),
-        ({"log": 3}, "log: expected a W&B run or a function, got int"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        cv.SharpnessTracker(network(), LOSS, DATA, **arguments)
