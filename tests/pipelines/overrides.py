@@ -299,7 +299,7 @@ class Sampler:
         field = draws.choice(fields)
         value = getattr(config, field)
         path = f"{schema.GROUPS[group][0]}.{entry}.{field}"
-        if isinstance(value, dict):
+        while isinstance(value, dict) and value:
             key = draws.choice(sorted(value))
             path, value = f"{path}.{key}", value[key]
         known = self._known(name, path, value)

@@ -251,6 +251,7 @@ def refused_run(message, **settings):
         (PAIR, {"input_scales": [2.0, 0.5, 2.0]}, "input_scales: expected each of them once"),
         (PAIR, {"input_scales": [0.0]}, "input_scales: expected positive numbers"),
         (PAIR, {"high_settings": [[1.0, 2.0]] * 2}, "high_settings: expected each of them once"),
+        (PAIR, {"high_momenta": [1.0]}, r"high_momenta: expected numbers in \[0, 1\), got \[1.0\]"),
         (PAIR, {"high_settings": [[1.0]]}, "high_settings: expected a rate and a scale each"),
         (PAIR, {"steps": 0}, "steps: expected at least 1, got 0"),
         (PAIR, {"record_every": 0}, "record_every: expected at least 1"),

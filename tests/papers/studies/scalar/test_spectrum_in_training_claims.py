@@ -247,6 +247,8 @@ def test_the_share_is_of_the_seeds_that_converge_and_reach_zero(beyond):
     assert measured(NEGATIVE, made)[1].value == 2 / 5
     with pytest.raises(NothingToMeasure, match="no other initial weights from which training"):
         measured(NEGATIVE, with_ends(beyond, ends[None], np.full_like(high, np.nan)))
+    with pytest.raises(NothingToMeasure, match="no other initial weights from which training"):
+        measured(NEGATIVE, with_ends(beyond, ends[None], high[:0], ()))
 
 
 def test_a_path_has_three_parts(beyond):

@@ -249,7 +249,7 @@ def reaches_zero_from_the_negative_side(data: xr.Dataset) -> Estimate:
     $|λ_2| > 10^{-12} λ_1$; interval: Wilson's, 95 %.
     """
     # The first momentum is that of the run that is drawn.
-    chosen = data.isel(high_momentum=0)
+    chosen = data.isel(high_momentum=slice(1))
     return _share_of_converging(chosen, "high", _at_zero(chosen, "high", -1.0))
 
 

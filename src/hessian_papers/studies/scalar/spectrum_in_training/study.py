@@ -49,6 +49,7 @@ SIDE = "mean sign of λ₂ over the last steps at which it is resolved; NaN if t
 SHARE = "|λ₂|/λ₁ after the last step"
 
 AllPositive = Constraint("positive numbers", lambda numbers: all(n > 0 for n in numbers))
+Momenta = Constraint("numbers in [0, 1)", lambda numbers: all(0 <= n < 1 for n in numbers))
 Pairs = Constraint(
     "a rate and a scale each, positive",
     lambda pairs: all(len(pair) == 2 and min(pair) > 0 for pair in pairs),
@@ -77,7 +78,7 @@ class Config(HiddenLayerConfig):
     seeds: Annotated[int, AtLeast(0)]
     seed_steps: Annotated[int, AtLeast(0)]
     input_scales: Annotated[list[float], Once(), AllPositive]
-    high_momenta: Annotated[list[float], Once()]
+    high_momenta: Annotated[list[float], Once(), Momenta]
     high_settings: Annotated[list[list[float]], Once(), Pairs]
 
     def __post_init__(self) -> None:
