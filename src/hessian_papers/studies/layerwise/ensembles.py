@@ -4,12 +4,13 @@ import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import AtLeast, Between
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.result import Networks
@@ -23,6 +24,25 @@ from hessian_spectra.validation import require
 BATCH = 500
 # What tells the networks of an ensemble apart.
 LABELS = ("network", "seed", "epoch")
+
+
+# No search in float32 reaches a smaller one, and a larger one tells nothing.
+Residual = Annotated[float, Between(1e-7, 0.1, "a relative residual from 1e-7 to 0.1")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EigenpairMeasurement:
+    """What every measurement of top eigenpairs depends on.
+
+    Args:
+        seed: of the random vectors, such as those that eigenpairs are searched from.
+        tolerance: the eigenpairs' relative residual.
+        images: the Hessian is that of the loss on the first so many; 0 for all.
+    """
+
+    seed: int
+    tolerance: Residual
+    images: Annotated[int, AtLeast(0)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +75,6 @@ def network_of(layer: str) -> str:
 def layers_of(layers: Sequence[str], networks: Collection[str]) -> list[str]:
     """The layers whose networks are there: networks that diverged are not."""
     return [name for name in layers if network_of(name) in networks]
-
-
-def require_residual(config: Any) -> None:
-    """Refuse a ``tolerance`` that no search in float32 reaches, or that tells nothing."""
-    fits = 1e-7 <= config.tolerance <= 0.1
-    require(fits, "tolerance", "a relative residual from 1e-7 to 0.1", config.tolerance)
 
 
 def each_network(

@@ -20,9 +20,8 @@ from tests.papers.studies.layerwise import small_classifiers
 def config(**changes):
     fields = {
         "kind": "model_overlaps", "paper": "wu2022dissecting", "artifact": "Figure 4",
-        "title": "overlaps", "seed": 0, "ensemble": "small", "networks": [], "times": [-1],
+        "title": "overlaps", "seed": 0, "ensemble": "small", "networks": [],
         "reach": 1.5, "top": 50, "tolerance": 1e-7, "images": 30,
-        "precision": "float64",
     }  # fmt: skip
     return Config(**(fields | changes))
 
@@ -34,12 +33,12 @@ def networks(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(networks):
-    return layerwise(config(times=[0, -1]), networks)
+    return layerwise(config(), networks)
 
 
-def layer_in(data, network, layer, epoch=small_classifiers.EPOCHS):
-    """A layer of a network at an epoch."""
-    return own_layers(data.sel(network=network, epoch=epoch)).sel(layer=layer)
+def layer_in(data, network, layer):
+    """A layer of a network after training."""
+    return own_layers(data.sel(network=network).isel(epoch=-1)).sel(layer=layer)
 
 
 def dense(networks, network, layer, seed, images=30):
@@ -109,20 +108,11 @@ def test_what_layers_are_called_and_how_large_they_are(data):
         "inputs": [[16, 6, 0], [16, 5, 5]],
         "layer_name": [["fc1", "fc2", ""], ["fc1", "fc2", "fc3"]],
         "layer": [0, 1, 2],
-        "epoch": [0, small_classifiers.EPOCHS],
+        "epoch": [small_classifiers.EPOCHS],
         "images": 30,
         "variation": [0, 0, 0],
     }
     assert {name: data[name].values.tolist() for name in expected} == expected
-
-
-def test_single_precision_is_nearly_the_same(networks, data):
-    changes = {"networks": ["F-6"], "precision": "float32", "tolerance": 1e-5}
-    single = layerwise(config(**changes), networks)
-    for layer in ("fc1", "fc2"):
-        row, other = (layer_in(each, "F-6", layer) for each in (single, data))
-        np.testing.assert_allclose(row["overlap"], other["overlap"], atol=1e-3)
-        assert abs(row["hessian"] - other["hessian"]).max() > 0
 
 
 def test_first_inputs(networks, data):
@@ -216,10 +206,11 @@ def test_convolutions_are_measured(tmp_path):
 
 
 def test_only_the_networks_that_are_asked_for(networks):
-    items = layerwise.items(config(networks=["F-5^2-BN"], times=[0]), networks)
+    items = layerwise.items(config(networks=["F-5^2-BN"]), networks)
     assert [item["layer"] for item in items] == ["fc1", "fc2", "fc3"]
     assert {element.network for item in items for element in item["kept"]} == {"F-5^2-BN"}
-    assert {element.path.name for item in items for element in item["kept"]} == {"0.npz"}
+    names = {element.path.name for item in items for element in item["kept"]}
+    assert names == {f"{small_classifiers.EPOCHS}.npz"}
 
 
 def test_a_probe_is_cheaper(networks):
@@ -238,14 +229,11 @@ def test_more_eigenpairs_cost_more(networks):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"times": []}, r"times: expected at least one, got \[\]"),
-        ({"times": [0, 0]}, r"times: expected each of them once, got \[0, 0\]"),
         ({"networks": ["F-6", "F-6"]}, "networks: expected each of them once"),
         ({"top": 1}, "top: expected at least 2, got 1"),
         ({"reach": 0.0}, "reach: expected a positive number, got 0.0"),
         ({"reach": float("inf")}, "reach: expected a positive number, got inf"),
         ({"images": -1}, "images: expected at least 0, got -1"),
-        ({"precision": "half"}, "precision: expected float64 or float32, got 'half'"),
         ({"tolerance": 1.0}, "tolerance: expected a relative residual from 1e-7 to 0.1, got 1.0"),
     ],
 )
@@ -269,8 +257,6 @@ def test_a_bad_setting_is_named(changes, message):
             {},
             r"networks: expected some of small's, F-6, F-5.*, got \['F-7'\]",
         ),
-        ({"times": [2]}, {}, "times: expected different places among the 2 kept epochs of small"),
-        ({"times": [1, -1]}, {}, r"times: expected different places among .*, got \[1, -1\]"),
     ],
 )
 def test_a_bad_ensemble_is_named(changes, networks, message):

@@ -35,7 +35,6 @@ from hessian_papers.studies.layerwise.ensembles import (
     each_network,
     layers_of,
     network_of,
-    require_residual,
 )
 from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.work import FanOut, Item
@@ -61,7 +60,6 @@ class Config(DecouplingMeasurement, ClassifierStudyConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_residual(self)
         names = list(self.shown)
         fits = bool(names) and all(":" in name for name in names) and len({*names}) == len(names)
         require(fits, "shown", "different layers such as fc1:LeNet5", names)

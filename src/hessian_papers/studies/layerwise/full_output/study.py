@@ -6,20 +6,19 @@ attached.
 """
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 from torch import nn
 
-from hessian_papers.constraints import AtLeast, Count
+from hessian_papers.constraints import Count
 from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier
 from hessian_papers.studies.layerwise.ensembles import (
     ClassifierStudyConfig,
+    EigenpairMeasurement,
     batches_of,
     each_network,
-    require_residual,
     top_of,
 )
 from hessian_papers.work import FanOut, Item
@@ -28,29 +27,19 @@ from hessian_spectra.files import Arrays
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullOutputMeasurement:
+class FullOutputMeasurement(EigenpairMeasurement):
     """What the measurement of a network depends on.
 
     Args:
-        seed: of the vector that the eigenpairs are searched from.
         top: eigenpairs; fewer if the layers have fewer outputs.
-        tolerance: their relative residual.
-        images: the loss is that on the first so many; 0 for all.
     """
 
-    seed: int
     top: Count
-    tolerance: float
-    images: Annotated[int, AtLeast(0)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(FullOutputMeasurement, ClassifierStudyConfig):
     """The study's configuration."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_residual(self)
 
 
 def measure(kept: KeptClassifier, labels: Arrays, settings: FullOutputMeasurement) -> Arrays:

@@ -10,13 +10,13 @@ when the hidden units of one network are permuted at random.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations
 from typing import Annotated, Any
 
 import numpy as np
 import torch
 
-from hessian_papers.constraints import AtLeast, Once
+from hessian_papers.constraints import AtLeast, Once, Positive
 from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
@@ -24,9 +24,9 @@ from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.result import Networks
 from hessian_papers.studies.layerwise.ensembles import (
     ClassifierStudyConfig,
+    EigenpairMeasurement,
     batches_of,
     chosen_networks,
-    require_residual,
 )
 from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.studies.layerwise.model_overlaps.spaces import pair_of, top_space
@@ -34,8 +34,6 @@ from hessian_papers.work import FanOut, Item
 from hessian_spectra.curvature.layerwise import layers_of
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
-
-PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
 
 # Of each pair and of each network, by the number of dimensions; networks are paired in the order of
 # ``itertools.combinations``.
@@ -62,32 +60,23 @@ VARIABLES: Variables = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverlapMeasurement:
+class OverlapMeasurement(EigenpairMeasurement):
     """What the measurement of a layer depends on.
 
     Args:
-        seed: of the vectors that eigenpairs are searched from.
         reach: eigenpairs of a layer over its number of outputs, at least two pairs.
         top: the most eigenpairs.
-        tolerance: their relative residual.
-        images: the Hessian is that of the loss on the first so many; 0 for all.
-        precision: ``float64``, or ``float32``, which rounds products by about 1e-4 of the largest
-            eigenvalue: the first m of a trained network may fall as far.
     """
 
-    seed: int
-    reach: float
+    reach: Positive
     top: Annotated[int, AtLeast(2)]
-    tolerance: float
-    images: Annotated[int, AtLeast(0)]
-    precision: str
 
     def count(self, outputs: int, inputs: int) -> int:
         """How many eigenpairs of a layer with so many outputs and inputs.
 
         Example:
-            >>> OverlapMeasurement(seed=0, reach=1.5, top=100, tolerance=1e-4, images=0,
-            ...          precision="float64").count(10, 84)
+            >>> settings = {"seed": 0, "tolerance": 1e-4, "images": 0}
+            >>> OverlapMeasurement(reach=1.5, top=100, **settings).count(10, 84)
             15
         """
         # Rounded first, as 1.1 times 10 is above 11.
@@ -101,36 +90,17 @@ class Config(OverlapMeasurement, ClassifierStudyConfig):
 
     Args:
         networks: architectures of the ensemble; empty for all of them.
-        times: at which of the ensemble's kept epochs, by their place: 0 is the first, -1 the last.
     """
 
     networks: Annotated[list[str], Once()]
-    times: Annotated[list[int], Once()]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(len(self.times) > 0, "times", "at least one", self.times)
-        fits = math.isfinite(self.reach) and self.reach > 0
-        require(fits, "reach", "a positive number", self.reach)
-        require_residual(self)
-        known = self.precision in PRECISIONS
-        require(known, "precision", " or ".join(PRECISIONS), self.precision)
 
     def require_networks(self, networks: Any) -> None:
-        """Refuse networks that are no classifiers, that have no pair, or are not those asked for.
-
-        Raises:
-            ValueError: the message begins with the field.
-        """
+        """Refuse networks that are no classifiers, have no pair, or are not those asked for."""
         super().require_networks(networks)
         chosen_networks(self, networks)
-        kept = list(networks.kept)
         count = len(networks.trainings)
         expected = "two seeds or more of each network"
         require(count >= 2, "ensemble", expected, f"{count} in {self.ensemble}")
-        places = {time % len(kept) for time in self.times if -len(kept) <= time < len(kept)}
-        expected = f"different places among the {len(kept)} kept epochs of {self.ensemble}"
-        require(len(places) == len(self.times), "times", expected, list(self.times))
 
 
 def measure(
@@ -150,11 +120,11 @@ def measure(
     Returns:
         What is in :data:`VARIABLES`, with :meth:`OverlapMeasurement.count` ranks, and the facts.
     """
-    kind = PRECISIONS[settings.precision]
-    batches = batches_of(kept[0], settings.images, kind)
+    # In float32 products are rounded by 1e-4 of the largest eigenvalue, and the m-th is as small.
+    batches = batches_of(kept[0], settings.images)
     spaces = [
         top_space(
-            item.load().to(kind), batches, layer,
+            item.load().double(), batches, layer,
             count=settings.count, tol=settings.tolerance, seed=settings.seed,
         )
         for item in kept
@@ -181,14 +151,13 @@ def measure(
 
 
 def _items(config: Config, networks: Arrays) -> list[Item]:
-    """Each layer of each architecture at each time, with all seeds but those that diverged."""
+    """Each layer of each architecture after training, with all seeds but those that diverged."""
     assert isinstance(networks, Networks)
     settings = OverlapMeasurement(**shared(OverlapMeasurement, config))
     names, seeds = surviving(networks, "network", config.networks, least=2)
-    epochs = networks["kept"][list(config.times)].tolist()
-    items: list[Item] = []
+    epoch, items = int(networks["kept"][-1]), list[Item]()
     facts = {"variation": networks["variation"][np.isin(networks["seed"], seeds)].tolist()}
-    for network, epoch in product(names, sorted(epochs)):
+    for network in names:
         kept = [kept_classifier(networks, network, seed, epoch) for seed in seeds]
         items += [
             {
