@@ -40,7 +40,7 @@ Function = TypeVar("Function", bound=Measure)
 Decorator = Callable[[Function], Function]
 Cases = Callable[[Any], Iterable[Labels]]
 # Dimensions of a data set over which cases run, and if not over all labels along one, over which.
-Dimensions = Sequence[str] | Mapping[str, Callable[[Any], Iterable[Any]]]
+Dimensions = Sequence[str] | Mapping[str, Callable[[Any], Iterable[Any]] | None]
 
 # A field of a text. Braces after _, ^ or a command are a formula's.
 FIELD = re.compile(r"(?<![_^])(?<!\\text)(?<!\\sqrt)(?<!\\operatorname)\{([a-z_]+)\}")

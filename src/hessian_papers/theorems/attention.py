@@ -44,7 +44,7 @@ class AnyAttention(Instance):
 
     @property
     def arguments(self) -> tuple[Tensor, ...]:
-        """What the library takes."""
+        """The arguments of the library's functions."""
         return self.value, self.query, self.key, self.x, self.y
 
 
@@ -124,7 +124,7 @@ class Attention(AnyAttention, stream="attention"):
 
     @property
     def weighted(self) -> tuple[cf.AttentionCoefficients, Tensor, Tensor]:
-        """What the library's functions of coefficients take."""
+        """The arguments of the library's functions of coefficients."""
         return self.coefficients, self.query, self.key
 
     @property
@@ -183,12 +183,12 @@ class Attention(AnyAttention, stream="attention"):
 
     @property
     def has_bulk(self) -> bool:
-        """Whether the width leaves room for a bulk."""
+        """True where the width leaves room for a bulk."""
         return len(self.key) > 1
 
     @property
     def has_gamma(self) -> bool:
-        """Whether γ is not 0."""
+        """True where γ is not 0."""
         return not self.gamma.abs() < 1e-13 * self.size
 
     @property

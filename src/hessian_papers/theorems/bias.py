@@ -66,7 +66,7 @@ class Biased(Instance):
 
     @property
     def arguments(self) -> tuple[Tensor, ...]:
-        """What the library takes."""
+        """The arguments of the library's functions."""
         return self.w, self.v, self.b, self.x, self.y
 
     @property

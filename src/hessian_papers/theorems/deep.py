@@ -210,7 +210,7 @@ class AnyLayers(Deep, stream="any_layers"):
 
     @property
     def white(self) -> bool:
-        """Whether the inputs are whitened."""
+        """True where the inputs are whitened."""
         eye = torch.eye(self.inputs, dtype=torch.float64)
         gap = (self.second_moments - self.input_scale**2 * eye).abs().max()
         return bool(gap < 1e-12 * self.input_scale**2)

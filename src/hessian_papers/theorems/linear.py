@@ -36,7 +36,7 @@ def pair(total: Tensor, inside: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Moments:
-    """What the spectrum of f(x) = ⟨w, v⟩ x depends on.
+    """The moments that the spectrum of f(x) = ⟨w, v⟩ x depends on.
 
     Args:
         s2: σ_x² = mean(x²), for a ReLU cell the sum over the cell divided by n.
@@ -234,7 +234,7 @@ class Linear(TwoLayer, stream="linear"):
 
     @property
     def regular(self) -> bool:
-        """Whether both vectors of Theorem 3.2 are there."""
+        """True where both vectors of Theorem 3.2 are there."""
         return not self.smaller_norm <= 1e-4
 
     @cached_property

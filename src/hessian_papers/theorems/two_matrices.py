@@ -76,7 +76,7 @@ class Matrices(Instance, stream="matrices"):
 
     @property
     def white(self) -> bool:
-        """Whether the inputs are whitened."""
+        """True where the inputs are whitened."""
         eye = torch.eye(len(self.covariance), dtype=torch.float64)
         return torch.allclose(self.covariance, eye, atol=1e-12)
 

@@ -1,4 +1,4 @@
-"""What figures and claims of all studies of ensembles share: words, how training ended."""
+"""The words of figures and claims about ensembles, and how training ended."""
 
 from collections.abc import Iterable
 
@@ -74,7 +74,7 @@ def estimates(values: xr.DataArray) -> list[Estimate]:
 
 
 def distance_from(centre: float, estimate: Estimate) -> Estimate:
-    """How far an estimate is from a value, with the interval of that distance.
+    """The distance of an estimate from a value, with the interval of that distance.
 
     Example:
         >>> tuple(distance_from(1.0, Estimate(1.5, 0.75, 2.0)))

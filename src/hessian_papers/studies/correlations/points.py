@@ -1,4 +1,4 @@
-"""Which points of an ensemble a study takes, and what became of their networks."""
+"""The points of an ensemble that a study takes, and what became of their networks."""
 
 import itertools
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ def select(config: PointsConfig, ensembles: Arrays) -> np.ndarray:
 
 
 def described(ensembles: Arrays, points: np.ndarray, along: str) -> Arrays:
-    """What :data:`POINTS` declares of the points that :func:`select` gives."""
+    """The arrays that :data:`POINTS` declares, of the points that :func:`select` gives."""
     status = ensembles["status"][points]
     diverged = (status == DIVERGED).sum(axis=-1)
     return {

@@ -231,7 +231,7 @@ def _leads(data: xr.Dataset) -> Figure:
 
 
 def caption(data: xr.Dataset) -> str:
-    """What is drawn, how to read it, and of how many networks."""
+    """The text below the figure: what is drawn, how to read it, and of how many networks."""
     if "lead" in data:
         drawn = f"By how much the product without the last matrix leads, {_read(_lead(data)[2])}"
     else:

@@ -1,4 +1,4 @@
-"""Which norm of which weight matrix goes with the sharpness, over the networks of an ensemble.
+"""Correlations of the sharpness with norms of the weights, over the networks of an ensemble.
 
 A correlation is the mean over the teachers of Pearson's over the networks of each. Each statistic
 has, along ``estimate``, a bootstrap interval over teachers and networks. All statistics of a point

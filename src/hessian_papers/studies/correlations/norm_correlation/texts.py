@@ -1,4 +1,4 @@
-"""Why claims about norms and sharpness do not hold, where they do not."""
+"""The reasons why claims about norms and sharpness do not hold, where they do not."""
 
 BY_THE_SUM = (
     "The sharpness is nearly the sum of both squared spectral norms (study {study of Appendix "

@@ -1,4 +1,4 @@
-"""What singh2026cracking says of two eigenvalues that sum to tr(H)/D (figures 3 and 10 to 13)."""
+"""The statements about two eigenvalues that sum to tr(H)/D (figures 3 and 10 to 13)."""
 
 import math
 

@@ -46,7 +46,7 @@ def _quantiles(values: xr.DataArray) -> np.ndarray:
 
 
 def _foot(panel: xr.Dataset) -> float:
-    """Where the axis ends: below all bands, but those of single points that are rounding alone."""
+    """The end of the axis: below all bands, but those of single points that are rounding alone."""
     low, middle, _ = _quantiles(distances(panel).sel(pair="best"))
     exact = middle < RESOLVED * rounding(panel).median("network").values
     return float(low.min() if exact.all() or not exact.any() else low[~exact].min()) / 4
@@ -148,7 +148,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
 
 
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
+    """The text below the figure: what is to be seen, and how to read it."""
     depth, kind = data["depth"].item(), ACTIVATIONS[data["activation"].item()]
     points = data["largest"].notnull().any("network").sum().item()
     widths = " and ".join(map(str, data["width"].values))

@@ -132,12 +132,12 @@ class Point:
 
     @property
     def labels(self) -> Arrays:
-        """What tells it from other points."""
+        """The labels that tell it from other points."""
         return {name: np.array(getattr(self, name)) for name in AXES}
 
     @property
     def exact(self) -> bool:
-        """Whether the spectrum is known."""
+        """True where the spectrum is known."""
         assumed = self.case == "orthogonal-decorrelated"
         return self.activation == "linear" and self.depth == 2 and (assumed or self.size == 1)
 
@@ -218,7 +218,7 @@ PAIRS = np.array(["best", "second"])
 
 
 def closed_form(config: Config, samples: Arrays) -> xr.Dataset:
-    """What is known without any eigenvalue of the Hessian matrix.
+    """The trace, the mean eigenvalue and, where it is known, the spectrum, without brute force.
 
     Spectra are known in two-layer linear networks, with one input or with orthonormal first layer
     and decorrelated data.

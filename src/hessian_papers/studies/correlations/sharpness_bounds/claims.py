@@ -1,6 +1,7 @@
-"""What D.3.3 of singh2026cracking derives from a block-diagonal Hessian, beside the sharpness."""
+"""The statements of D.3.3 of singh2026cracking about a block-diagonal Hessian and the sharpness."""
 
 import math
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -61,14 +62,10 @@ def lower_bound(data: xr.Dataset) -> float:
     require_two_layers(data)
     if not data["used"].any():
         raise NothingToMeasure(ALL_DIVERGED)
-    return float(data["pooled"].sel(formula="maximum").min())
+    return float(data["ratio"].sel(formula="maximum").min())
 
 
-def _of_the_maximum(data: xr.Dataset) -> Estimate:
-    return _typical_error(data, "maximum")
-
-
-def _typical_error(data: xr.Dataset, formula: str) -> Estimate:
+def _typical_error(data: xr.Dataset, formula: str = "sum") -> Estimate:
     """|ratio − 1| of the median network after training at the position where it is largest.
 
     With the median's 95 % interval by the quartiles.
@@ -84,6 +81,9 @@ def _typical_error(data: xr.Dataset, formula: str) -> Estimate:
     return max(distance_from(1.0, median) for median in medians)
 
 
+_of_larger = partial(_typical_error, formula="maximum")
+
+
 @appendix.statement(
     ARGUMENT,
     everywhere,
@@ -91,7 +91,7 @@ def _typical_error(data: xr.Dataset, formula: str) -> Estimate:
     otherwise=NOT_WHITE,
     id="sharpness-is-the-sum-of-both-norms",
     over=["parametrisation"],
-    printed=Print("The sharpness is the larger of the two squared spectral norms", _of_the_maximum),
+    printed=Print("The sharpness is the larger of the two squared spectral norms", _of_larger),
 )
 def value(data: xr.Dataset) -> Estimate:
     """After training the sharpness is the sum of both squared spectral norms.
@@ -99,7 +99,7 @@ def value(data: xr.Dataset) -> Estimate:
     Statistic: |ratio − 1| of the median network at the D where it is largest; interval: 95 %, of
     the median, by the quartiles.
     """
-    return _typical_error(data, "sum")
+    return _typical_error(data)
 
 
 @appendix.statement(

@@ -46,9 +46,6 @@ VARIABLES: Variables = {
     "ratio": Variable(
         "parametrisation depth size time formula level", "quantiles of sharpness over formula"
     ),
-    "pooled": Variable(
-        "parametrisation time formula level", "quantiles of sharpness over formula, all positions"
-    ),
     "used": Variable("parametrisation depth size time", "networks with finite ratios"),
     "closer": Variable(
         "parametrisation depth size time",
@@ -58,7 +55,7 @@ VARIABLES: Variables = {
 
 
 def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
-    """How the sharpness over each formula is distributed over the networks.
+    """The distribution of the sharpness over each formula, over the networks.
 
     Args:
         config: the study's configuration.
@@ -78,13 +75,11 @@ def correlation(config: Config, ensembles: Arrays) -> xr.Dataset:
     maximum, total = np.moveaxis(kept, -2, 0)
     used = usable.sum(axis=(-2, -1))
     closer = (np.abs(np.log(total)) < np.abs(np.log(maximum))).sum(axis=-1)
-    by_time = np.moveaxis(kept, (1, 2), (-3, -2))  # the networks of all positions come last
     arrays = {
         **described(ensembles, points, config.along),
         "formula": np.array(list(FORMULAS)),
         "level": np.array(LEVELS),
         "ratio": _quantiles(kept),
-        "pooled": _quantiles(by_time.reshape(*by_time.shape[:-3], -1)),
         "used": used,
         "closer": np.where(used > 0, closer / np.maximum(used, 1), np.nan),
     }
