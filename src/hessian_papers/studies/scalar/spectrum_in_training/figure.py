@@ -61,7 +61,7 @@ def _stability_limit(run: xr.Dataset) -> float:
 
 
 def _exceeds_limit(run: xr.Dataset) -> bool:
-    """Whether the sharpness is anywhere above the limit of stability."""
+    """A run exceeds the limit of stability where its sharpness is anywhere above it."""
     return bool(pair(run)[0].max() > _stability_limit(run))
 
 
@@ -136,7 +136,7 @@ def _legend(figure: Figure, with_limit: bool) -> None:
 
 
 def draws(config: Mapping[str, Any]) -> bool:
-    """Whether a study follows what the papers draw, the pair."""
+    """A study is drawn if it follows the pair, as the papers do."""
     return bool(config["follows"] == "pair")
 
 
@@ -188,7 +188,7 @@ def _sentences(name: str, run: xr.Dataset) -> Iterator[str]:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read the figure, and what became of its runs."""
+    """The key to the figure, and the events of its runs."""
     sentences = [
         "Lines: closed form; points: numerical spectrum; of ReLU the positive cell's. Strips: "
         "phase of learning by t = ⟨w, v⟩/θ*, late for 1/3 < t < 1. The two upper rows end at the "
