@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Outliers(NamedTuple):
-    """What Theorem 1 says of the networks' outliers, ``(N, ...)`` each.
+    """The quantities of Theorem 1 on the networks' outliers, ``(N, ...)`` each.
 
     Attributes:
         residual: δx = ⟨w, v⟩ E[x²] − E[yx].

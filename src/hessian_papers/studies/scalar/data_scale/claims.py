@@ -1,4 +1,4 @@
-"""What the papers say about the spectrum of the scalar linear network and the data scale."""
+"""Statements about the spectrum of the scalar linear network and the data scale."""
 
 from collections.abc import Iterator
 from functools import partial

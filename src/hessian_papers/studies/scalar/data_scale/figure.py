@@ -162,7 +162,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read the figure."""
+    """The key to the figure."""
     (first, second), moments = data["width"].values, data["second_moment"].values
     return (
         f"Hessian spectrum of two-layer linear networks of width {first} and {second} at "

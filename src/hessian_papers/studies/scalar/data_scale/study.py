@@ -1,4 +1,4 @@
-"""How the spectrum of the scalar linear network depends on the scale of its inputs.
+"""The dependence of the scalar linear network's spectrum on the scale of its inputs.
 
 Two networks of different width stand at initialisation, and the inputs of one sample are rescaled
 to several second moments σ_x². The targets are either left alone, as in the papers, or scaled along
@@ -80,7 +80,7 @@ VARIABLES: Variables = {
 
 
 def _read(config: Config, samples: Arrays, read: Callable[..., Arrays]) -> xr.Dataset:
-    """What is read of both networks, ``v`` and ``w``, and the samples at all values of σ_x²."""
+    """All that a function reads of ``v``, ``w`` and the samples at all values of σ_x²."""
     parts, moments = [], second_moments(config)
     for name, width in (("first", config.width), ("second", config.second_width)):
         draws = generator(config.seed, f"weights of the {name} network")

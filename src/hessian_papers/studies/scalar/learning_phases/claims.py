@@ -1,4 +1,4 @@
-"""What the papers say about the phases of learning, and how it is measured."""
+"""Statements about the phases of learning, and how it is measured."""
 
 from collections.abc import Iterator
 
@@ -57,7 +57,7 @@ def pair(data: xr.Dataset, of: str = "numerical") -> tuple[xr.DataArray, xr.Data
 
 
 def printed_phases(data: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
-    """Which networks are in the late phase, and which in another one, by ⟨w, v⟩ as in print.
+    """The networks in the late phase, and those in another one, by ⟨w, v⟩ as in print.
 
     A network may be in both, or in none.
     """
@@ -67,7 +67,7 @@ def printed_phases(data: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
 
 
 def contradict(data: xr.Dataset, late: xr.DataArray, outside: xr.DataArray) -> xr.DataArray:
-    """Whether a network's pair contradicts a phase that it is in.
+    """The networks whose pair contradicts a phase that they are in.
 
     λ₁ ≤ tr and λ₂ ≥ 0 in the late phase, the opposite of both in the others.
 

@@ -1,4 +1,4 @@
-"""What the papers say about the spectrum of the scalar ReLU network and its two cells."""
+"""Statements about the spectrum of the scalar ReLU network and its two cells."""
 
 import numpy as np
 import xarray as xr
@@ -58,7 +58,7 @@ def multiplicities(data: xr.Dataset) -> float:
 
 
 def _miscounted(data: xr.Dataset, cell: str) -> int:
-    """How many eigenvalues the two bulks of a cell have too many or too few.
+    """The number of eigenvalues that the two bulks of a cell have too many or too few.
 
     In theory, against q - 1 pairs for q units; and in numbers, where the eigenvalues within
     round-off of a bulk value are counted.

@@ -116,7 +116,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read the figure."""
+    """The key to the figure."""
     width, density = int(data["width"]), float(data["density"])
     return (
         f"All {2 * width} Hessian eigenvalues of a ReLU network with {width} hidden units, "

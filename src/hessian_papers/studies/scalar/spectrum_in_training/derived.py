@@ -31,5 +31,5 @@ def small_share(data: xr.Dataset) -> xr.DataArray:
 
 
 def draws(config: Mapping[str, Any]) -> bool:
-    """Whether a study follows what the papers draw, the pair."""
+    """A study is drawn if it follows the pair, as the papers do."""
     return bool(config["follows"] == "pair")

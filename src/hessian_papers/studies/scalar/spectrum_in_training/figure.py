@@ -61,7 +61,7 @@ def _stability_limit(run: xr.Dataset) -> float:
 
 
 def _exceeds_limit(run: xr.Dataset) -> bool:
-    """Whether the sharpness is anywhere above the limit of stability."""
+    """A run exceeds the limit of stability where its sharpness is anywhere above it."""
     return bool(pair(run)[0].max() > _stability_limit(run))
 
 
@@ -183,11 +183,11 @@ def _sentences(name: str, run: xr.Dataset) -> Iterator[str]:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read the figure, and what became of its runs."""
+    """The key to the figure, and the events of its runs."""
     sentences = [
         "Lines: closed form; points: numerical spectrum; of ReLU the positive cell's. Strips: "
         "phase of learning by $t = ⟨w, v⟩/θ^*$, late for $1/3 < t < 1$. The two upper rows end at "
-        "the last step with $|λ_2|$ above λ₁/1000. Bottom: where $|λ_2|$ oscillates the thick "
+        "the last step with $|λ_2|$ above $λ_1/1000$. Bottom: where $|λ_2|$ oscillates the thick "
         "line is through its maxima; how deep it dips is a matter of sampling.",
         *(
             sentence

@@ -170,7 +170,7 @@ def train(config: Config, data: Arrays, run: TrainingRun = KEEPS_NOTHING) -> Arr
 
 
 def _kept(run: Run, trajectory: Trajectory) -> Arrays:
-    """What is kept of a run: its two layers, of a ReLU network while it has a unit with v > 0.
+    """The arrays that are kept of a run: both layers, of ReLU while there is a unit with v > 0.
 
     Without one it has no pair; ``emptied_at`` is the first recorded step at which it had none.
     """
