@@ -119,8 +119,8 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
 CONTROLS = (
     "Lines: eq. (14), a colour for each label norm; points: numerical. (a) The sharpness along "
     "depth. (b) The factor of one layer more; dashed: the leading factor L alone, which is all of "
-    "the growth at ‖Y‖₂ = √n σ_x. (c) By how much equation and numbers differ; dashed: the "
-    "tolerance, 1e-10."
+    r"the growth at $‖Y‖_2 = \sqrt n σ_x$. (c) By how much equation and numbers differ; dashed: "
+    "the tolerance, 1e-10."
 )
 
 

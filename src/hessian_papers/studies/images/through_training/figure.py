@@ -215,9 +215,10 @@ TRACE_CONTROLS = (
 PAIR_CONTROLS = (
     "Errors as in the figure, of each width; below them the largest against the Gauss-Newton "
     "matrix, for which the corrected sums are exact. Dashed: Weyl's inequality, by which the "
-    "Hessian's eigenvalues are at most ‖(f(X) − Y)Xᵀ/n‖ ≤ σ_x√(2(loss − least loss)) from these. "
-    "A network narrower than its outputs keeps that residual; its error in print jumps when a sum "
-    "σ_j²(W₂) + 0 comes among the largest."
+    "Hessian's eigenvalues are at most "
+    r"$‖(f(X) - Y)X^⊤/n‖ ≤ σ_x \sqrt{2(\text{loss} - \text{least loss})}$ from these. A network "
+    "narrower than its outputs keeps that residual; its error in print jumps when a sum "
+    "$σ_j^2(W_2) + 0$ comes among the largest."
 )
 
 

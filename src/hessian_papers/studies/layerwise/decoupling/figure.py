@@ -276,7 +276,7 @@ def _reading(data: xr.Dataset) -> str:
     """How marks are read that stand in panels of any of these figures."""
     normalised = any(NORMALISED in network for network in _shown_networks(data))
     dashed = " Dashed: with batch normalisation." if normalised else ""
-    return f"{dashed} Vertical line: c − 1, of c classes. After {int(data['epoch'][-1])} epochs."
+    return f"{dashed} Vertical line: $c - 1$, of c classes. After {int(data['epoch'][-1])} epochs."
 
 
 def caption(data: xr.Dataset) -> str:
