@@ -60,10 +60,10 @@ def test_a_long_formula_may_break_behind_an_operator_and_nowhere_in_braces() -> 
     ("text", "signs"),
     [
         ("no formula, 5 %, F-100^2, x_{1}", "no formula, 5 %, F-100^2, x_{1}"),
-        ("$λ_1$ of $D = 2$", "λ_1 of D = 2"),
-        (r"$\operatorname{diag}(p) - pp^⊤$", "diag(p) - ppᵀ"),
+        ("$λ_1/θ^*$ of $D = 2$", "λ_1/θ* of D = 2"),
+        (r"$\operatorname{diag}(p) - pp^⊤$", "diag(p) − ppᵀ"),
         (r"$\sqrt n σ_{\max}^2$", "√n σ_max²"),
-        (r"$\sqrt{n_l/n_{l-1}}$", "√(n_l/n_{l-1})"),
+        (r"$\sqrt{n_l/n_{l-1}}$", "√(n_l/n_{l−1})"),
         (r"$1\lbrace a > 0\rbrace$, $\frac12$", "1{a > 0}, (1/2)"),
         (r"$λ_\text{bulk} ≤ \text{largest outlier}$", "λ_bulk ≤ largest outlier"),
         ("$x^{2/L}$, $q_{ij}$, $W^{25}$", "x^{2/L}, q_ij, W^25"),
