@@ -106,8 +106,12 @@ def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str
 
 def digests(files: Iterable[Path]) -> list[str]:
     """A short digest of what each file says, whatever its comments and docstrings are."""
-    # But the docstring of a claim is what it states.
-    return [digest_of(file, docstrings=file.stem == "claims")[:16] for file in files]
+    return [digest_of(file, docstrings=_states(file))[:16] for file in files]
+
+
+def _states(file: Path) -> bool:
+    """The docstrings of claims and of theorems are what they state: a change of theirs counts."""
+    return file.stem == "claims" or file.parent.name == "theorems"
 
 
 def findings() -> dict[str, Any]:

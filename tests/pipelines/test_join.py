@@ -323,18 +323,20 @@ def test_what_the_page_is_made_of_is_listed(written):
             assert str(file.relative_to(source)) in written["page.json"]["code"], file
 
 
-def test_a_docstring_counts_where_it_is_a_claim(tmp_path):
+def test_a_docstring_counts_where_it_is_a_statement(tmp_path):
     """Elsewhere neither it nor a comment makes anything run again."""
-    text = '"""Of the module."""\n\n\ndef one():\n    """Of the function."""\n    return 1\n'
-    (tmp_path / "claims.py").write_text(text)
-    (tmp_path / "study.py").write_text(text)
-    before = inputs.digests([*tmp_path.iterdir()])
-    for file in tmp_path.iterdir():
-        file.write_text(text.replace("Of the function", "About it") + "# more\n")
-    after = inputs.digests([*tmp_path.iterdir()])
-    assert [before[k] == after[k] for k in range(2)] == [
-        file.stem == "study" for file in tmp_path.iterdir()
-    ]
+    text = '"""A module."""\n\n\ndef one():\n    """It is so."""\n    return 1\n'
+    counts = {"claims.py": True, "study.py": False, "theorems/linear.py": True}
+    files = [tmp_path / name for name in counts]
+    (tmp_path / "theorems").mkdir()
+    for file in files:
+        file.write_text(text)
+    before = inputs.digests(files)
+    for file in files:
+        file.write_text(text.replace("It is so", "It is not") + "# more\n")
+    after = inputs.digests(files)
+    changed = [old != new for old, new in zip(before, after, strict=True)]
+    assert changed == [*counts.values()]
 
 
 def test_an_undeclared_key_cannot_be_read(params):
