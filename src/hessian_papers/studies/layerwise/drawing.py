@@ -1,4 +1,4 @@
-"""What figures of layer-wise studies share: numbers of layers, one point a network."""
+"""Parts of figures of layer-wise studies: numbers of layers, one point a network."""
 
 import contextlib
 from collections.abc import Callable, Mapping

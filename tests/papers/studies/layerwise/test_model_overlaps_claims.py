@@ -140,7 +140,7 @@ def drawn_lines(figure, panel):
 
 
 def is_drawn(values, lines):
-    """Whether some line has these values where it has any."""
+    """True if some line has these values where it has any."""
     finite = (line[np.isfinite(line)] for line in lines if len(line) > 2)
     return any(len(line) == len(values) and np.allclose(line, values) for line in finite)
 

@@ -63,7 +63,7 @@ def _shown_networks(data: xr.Dataset) -> list[str]:
 
 
 def _is_convolutional(data: xr.Dataset) -> bool:
-    """Whether the networks have convolutions: of those the paper shows the eigenvectors."""
+    """True of networks with convolutions, of which the paper shows the eigenvectors."""
     return bool(data["layer_name"].str.startswith("conv").any())
 
 
@@ -267,14 +267,14 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
 
 
 def _reading(data: xr.Dataset) -> str:
-    """How marks are read that stand in panels of any of these figures."""
+    """The key to marks that stand in panels of any of these figures."""
     normalised = any(NORMALISED in network for network in _shown_networks(data))
     dashed = " Dashed: with batch normalisation." if normalised else ""
     return f"{dashed} Vertical line: c − 1, of c classes. After {int(data['epoch'][-1])} epochs."
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read it, and the setting."""
+    """The key to the figure, and the setting."""
     if _is_convolutional(data):
         return (
             "How much of the i-th eigenvector of H, or of the product of the expectations, lies "

@@ -42,7 +42,7 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read it, and the setting."""
+    """The key to the figure, and the setting."""
     return (
         "The full Hessian is that of all weights and biases; means over "
         f"{data.sizes['seed']} networks after {int(data['epoch'])} epochs. Left: eigenvalues. "
