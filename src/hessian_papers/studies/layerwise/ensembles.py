@@ -1,4 +1,4 @@
-"""What studies of trained classifiers share: their networks, each an item, and top eigenpairs."""
+"""Networks of trained classifiers, each an item of a study, and top eigenpairs."""
 
 import warnings
 from collections.abc import Collection, Sequence
@@ -32,7 +32,7 @@ Residual = Annotated[float, Between(1e-7, 0.1, "a relative residual from 1e-7 to
 
 @dataclass(frozen=True, kw_only=True)
 class EigenpairMeasurement:
-    """What every measurement of top eigenpairs depends on.
+    """The settings that every measurement of top eigenpairs depends on.
 
     Args:
         seed: of the random vectors, such as those that eigenpairs are searched from.
@@ -102,7 +102,7 @@ def each_network(
 def batches_of(
     kept: KeptClassifier, images: int, dtype: torch.dtype = torch.float64
 ) -> list[tuple[Tensor, Tensor]]:
-    """What a network was trained on in batches, the first so many images; 0 for all.
+    """The images that a network was trained on in batches, the first so many; 0 for all.
 
     Where a network is sure of its classes, ``p (1 − p)`` is what is left of the rounding of p:
     float32 leaves products with the Hessian two digits.

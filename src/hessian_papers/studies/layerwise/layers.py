@@ -83,7 +83,7 @@ def before_training(data: xr.Dataset) -> xr.Dataset:
 
 
 def when(data: xr.Dataset) -> str:
-    """How texts say the epoch of data at one.
+    """The words in which texts say the epoch of data at one.
 
     Example:
         >>> when(xr.Dataset(coords={"epoch": 3}))

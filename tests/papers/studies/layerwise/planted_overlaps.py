@@ -31,7 +31,7 @@ def early(height, outputs):
 
 
 def expected(network, layer):
-    """What the paper says of a layer."""
+    """The curve that the paper says of a layer."""
     height, outputs = HEIGHTS[layer], SHAPES[layer][0]
     if layer == "fc3":
         return np.full(6, height)

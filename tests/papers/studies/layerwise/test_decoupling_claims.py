@@ -1,6 +1,5 @@
 """The claims about decoupling, their tables and figure, on planted arrays."""
 
-import re
 from collections import Counter
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 import scipy
 from claims_contract import Kind, Planted, contract, planted_data
 from decoupling_arrays import LAYERS, TABLES, TOP, sides
-from matplotlib.text import Text
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.decoupling import claims
@@ -17,7 +15,7 @@ from hessian_papers.studies.layerwise.decoupling.derived import outliers
 from hessian_papers.studies.layerwise.decoupling.figure import caption, controls, draw
 from hessian_papers.studies.layerwise.decoupling.study import VARIABLES
 from hessian_papers.studies.layerwise.decoupling.tables import cases, printed_rows
-from tests.pipelines.marks import undrawn
+from tests.papers.studies.layerwise.pictures import require_readable
 
 # The other side of every bound.
 WRONG = {
@@ -196,12 +194,8 @@ def test_of_convolutions_the_figure_shows_eigenvectors_beside_those_of_the_produ
 )
 def test_figures_and_captions_bear_what_is_missing(networks, changes):
     data = data_of(networks, **changes)
-    for drawn, text in ((draw(data), caption(data)), controls(data)):
-        drawn.set_layout_engine("none")
-        drawn.draw_without_rendering()
-        texts = [item.get_text() for item in drawn.findobj(Text)] + [text]
-        assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]
-        assert undrawn(drawn, text) == []
+    for picture in ((draw(data), caption(data)), controls(data)):
+        require_readable(*picture)
 
 
 def test_without_a_shown_layer_there_is_nothing_to_draw():

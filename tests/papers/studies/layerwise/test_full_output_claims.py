@@ -9,6 +9,7 @@ from hessian_papers.studies.layerwise.full_output.claims import statements, top_
 from hessian_papers.studies.layerwise.full_output.derived import outliers
 from hessian_papers.studies.layerwise.full_output.figure import caption, draw
 from hessian_papers.studies.layerwise.full_output.study import VARIABLES
+from tests.papers.studies.layerwise.pictures import require_readable
 
 
 def sides(*, networks=("F-5", "F-5^2"), seeds=4, top=6, classes=4, off=0.1, overlap=0.8):
@@ -59,5 +60,7 @@ def test_errors_are_of_as_many_eigenvalues_as_there_are_classes_less_one():
 @pytest.mark.parametrize("arrays", [sides(), sides(seeds=1, networks=("F-5",)), sides(top=1)])
 def test_figure_and_caption_bear_what_is_there(arrays):
     data = planted_data(arrays, VARIABLES)
-    assert len(draw(data).axes) == 2 * data.sizes["network"]
-    assert "means over" in caption(data)
+    figure, text = draw(data), caption(data)
+    assert len(figure.axes) == 2 * data.sizes["network"]
+    assert "means over" in text
+    require_readable(figure, text)

@@ -1,4 +1,4 @@
-"""What is sampled of two-layer classifiers, against autograd, dense matrices and integrals."""
+"""Samples of two-layer classifiers, against autograd, dense matrices and integrals."""
 
 import math
 

@@ -36,6 +36,6 @@ with_true_labels, with_random_labels = (
 
 
 def others(data: xr.Dataset) -> list[Labels]:
-    """What may be nearer to the Hessian: the best product, and EKFAC's eigenvalues."""
+    """The matrices that may be nearer to the Hessian: the best product, and EKFAC's."""
     each = product(data["network"].values.tolist(), ("nearest", "corrected"))
     return [{"network": name, "other": other} for name, other in each]

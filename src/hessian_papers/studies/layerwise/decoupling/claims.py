@@ -1,4 +1,4 @@
-"""What wu2022dissecting says of layer-wise Hessians and the decoupling conjecture."""
+"""Statements of wu2022dissecting on layer-wise Hessians and the decoupling conjecture."""
 
 import numpy as np
 import xarray as xr

@@ -1,4 +1,4 @@
-"""What both figure and claims derive from layer-wise Hessians and their approximations."""
+"""Numbers of layer-wise Hessians that both figure and claims read."""
 
 import xarray as xr
 

@@ -1,6 +1,5 @@
 """Layer-wise Hessians beside their Kronecker approximations: spectra, spaces, and eigenvectors."""
 
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from hessian_papers.drawing import curves
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.decoupling.derived import frobenius, outliers
-from hessian_papers.studies.layerwise.drawing import draw_layers
+from hessian_papers.studies.layerwise.drawing import draw_layers, mark_outliers
 from hessian_papers.studies.layerwise.layers import NORMALISED, layer_names, own_layers
 from hessian_spectra.pictures import style
 
@@ -64,7 +63,7 @@ def _shown_networks(data: xr.Dataset) -> list[str]:
 
 
 def _is_convolutional(data: xr.Dataset) -> bool:
-    """Whether the networks have convolutions: of those the paper shows the eigenvectors."""
+    """True of networks with convolutions, of which the paper shows the eigenvectors."""
     return bool(data["layer_name"].str.startswith("conv").any())
 
 
@@ -78,11 +77,6 @@ def _index(axes: Axes, values: xr.DataArray | xr.Dataset, what: str) -> np.ndarr
     axes.set_xlabel(f"index i of the {what}")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
     return np.arange(1, values.sizes["rank"] + 1)
-
-
-def _mark_outliers(axes: Axes, data: xr.Dataset) -> None:
-    with contextlib.suppress(NothingToMeasure):
-        axes.axvline(outliers(data) + 0.5, color=style.GREY, linewidth=0.6)
 
 
 def _beside(axes: Axes, title: str) -> None:
@@ -102,7 +96,7 @@ def _draw_spectrum(axes: Axes, data: xr.Dataset, shown: str) -> None:
         axes.plot(index, known.values, **{"markersize": 3, **look, "label": None})
     if least > 0:
         style.logarithmic(axes)
-    _mark_outliers(axes, data.sel(network=_network(shown)))
+    mark_outliers(axes, partial(outliers, data.sel(network=_network(shown))))
     axes.set_ylabel("eigenvalue")
 
 
@@ -115,7 +109,7 @@ def _draw_by_index(axes: Axes, data: xr.Dataset, name: str, label: str) -> None:
         for colour, row in zip(_shades(len(rows)), rows, strict=True):
             look = {"color": colour, "linestyle": dashes, "linewidth": 0.9}
             axes.plot(index, row.values, **look)
-    _mark_outliers(axes, data.sel(network=network))
+    mark_outliers(axes, partial(outliers, data.sel(network=network)))
     axes.set_ylim(0, 1.02)
     axes.set_ylabel(label)
     names = max((layer_names(data, each) for each in _shown_networks(data)), key=len)
@@ -273,14 +267,14 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
 
 
 def _reading(data: xr.Dataset) -> str:
-    """How marks are read that stand in panels of any of these figures."""
+    """The key to marks that stand in panels of any of these figures."""
     normalised = any(NORMALISED in network for network in _shown_networks(data))
     dashed = " Dashed: with batch normalisation." if normalised else ""
     return f"{dashed} Vertical line: $c - 1$, of c classes. After {int(data['epoch'][-1])} epochs."
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read it, and the setting."""
+    """The key to the figure, and the setting."""
     if _is_convolutional(data):
         return (
             "How much of the i-th eigenvector of H, or of the product of the expectations, lies "

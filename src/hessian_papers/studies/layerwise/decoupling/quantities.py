@@ -1,4 +1,4 @@
-"""What is measured of one layer: its Hessian beside products of two matrices."""
+"""Measurements of one layer: its Hessian beside products of two matrices."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ WRITTEN_DOWN = 300
 
 @dataclass(frozen=True, kw_only=True)
 class DecouplingMeasurement(EigenpairMeasurement):
-    """What the measurement of a network depends on.
+    """The settings that the measurement of a network depends on.
 
     Args:
         top: eigenpairs of each layer, as many as it has.
@@ -112,7 +112,7 @@ def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: DecouplingMea
 
 
 def first_input(layer: cv.Layerwise) -> Arrays:
-    """What Tables 6, 7 and 9 have of a layer, over all images.
+    """The numbers of a layer in Tables 6, 7 and 9, over all images.
 
     Returns:
         ``mean_aligned``, ``(v₁ · Ê[x])²``, where of several positions Ê[x] is the first left

@@ -1,4 +1,4 @@
-"""How near the Hessian of a layer is to the Kronecker product of its two expectations.
+"""The Hessian of a layer beside the Kronecker product of its two expectations.
 
 wu2022dissecting, sections 3, 5.1 and 5.2, appendices F.1, F.3, F.4, G.2 and G.4: the decoupling
 conjecture ``E[M ⊗ x xᵀ] ≈ E[M] ⊗ E[x xᵀ]`` for each layer of trained classifiers, by the error of
@@ -76,7 +76,7 @@ class Config(DecouplingMeasurement, ClassifierStudyConfig):
 def measure(
     kept: KeptClassifier, last: bool, labels: Arrays, settings: DecouplingMeasurement
 ) -> Arrays:
-    """What decouples in the layers of one network.
+    """All that is measured of the layers of one network.
 
     Args:
         kept: the network, and what it was trained on.
@@ -202,7 +202,7 @@ def _cost(item: Item) -> float:
 
 
 def _probe(item: Item) -> Item:
-    """What is measured throughout."""
+    """The part that is measured throughout."""
     return {**item, "last": False}
 
 

@@ -1,4 +1,4 @@
-"""What appendix C of wu2022dissecting says of the full Hessian."""
+"""Statements of appendix C of wu2022dissecting on the full Hessian."""
 
 import xarray as xr
 

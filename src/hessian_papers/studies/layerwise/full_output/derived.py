@@ -1,4 +1,4 @@
-"""What both figure and claims derive from the top of the full Hessian."""
+"""The number of outliers, which both figure and claims read."""
 
 import xarray as xr
 

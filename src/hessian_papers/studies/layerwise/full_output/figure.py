@@ -1,12 +1,12 @@
 """Top eigenvalues and eigenspaces of the full Hessian, exact and from its form."""
 
-import contextlib
+from functools import partial
 
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.layerwise.drawing import mark_outliers
 from hessian_papers.studies.layerwise.full_output.derived import outliers
 from hessian_spectra.pictures import style
 
@@ -33,8 +33,7 @@ def draw(data: xr.Dataset) -> Figure:
         row[1].set_ylabel("overlap of the first k")
         for axes in row:
             style.letter(axes, f"({next(letters)}) {network}")
-            with contextlib.suppress(NothingToMeasure):
-                axes.axvline(outliers(data), color=style.GREY, linewidth=0.8, linestyle=":")
+            mark_outliers(axes, partial(outliers, data))
     grid[-1, 0].set_xlabel("index i of the eigenvalue")
     grid[-1, 1].set_xlabel("dimension k")
     handles = [style.entry(**look) for look in (FORM, EXACT)]
@@ -43,10 +42,10 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read it, and the setting."""
+    """The key to the figure, and the setting."""
     return (
         "The full Hessian is that of all weights and biases; means over "
         f"{data.sizes['seed']} networks after {int(data['epoch'])} epochs. Left: eigenvalues. "
-        "Right: overlap of the first k eigenvectors; thin lines: one network each. The dotted line "
-        "is at as many as there are classes, less one."
+        "Right: overlap of the first k eigenvectors; thin lines: one network each. Vertical line: "
+        "c − 1, of c classes."
     )

@@ -28,7 +28,7 @@ from hessian_spectra.files import Arrays
 
 @dataclass(frozen=True, kw_only=True)
 class FullOutputMeasurement(EigenpairMeasurement):
-    """What the measurement of a network depends on.
+    """The settings that the measurement of a network depends on.
 
     Args:
         top: eigenpairs; fewer if the layers have fewer outputs.

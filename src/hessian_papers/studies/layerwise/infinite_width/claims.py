@@ -1,4 +1,4 @@
-"""What section 4 and appendix B of wu2022dissecting say of infinite width, and what is true."""
+"""Statements of section 4 and appendix B of wu2022dissecting on infinite width, corrected."""
 
 from collections.abc import Callable, Mapping
 
@@ -202,7 +202,7 @@ def projected_norms(data: xr.Dataset, law: str, quantity: str) -> Estimate:
 
 
 def _projected(data: xr.Dataset, name: str) -> Estimate:
-    """How far a ratio of projected norms is from its limit at the largest width."""
+    """The distance of a ratio of projected norms from its limit at the largest width."""
     return _widest(data, name, less=float(data["projected_limit"]))
 
 

@@ -1,4 +1,4 @@
-"""What tends to its limit with growing width, what does not, and to what instead."""
+"""Pictures of quantities that tend to a limit with growing width, in print and in truth."""
 
 import contextlib
 from typing import Any
@@ -83,7 +83,7 @@ def _drawn_law(data: xr.Dataset) -> xr.Dataset:
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """What the theorems say of the top spaces and eigenvalues of M and of H."""
+    """The top spaces and eigenvalues of M and of H, of which the theorems speak."""
     data = _drawn_law(data)
     labels = {
         "top space of M": "1 − overlap",
@@ -102,7 +102,7 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
-    """What the lemmas say of M*, of projections and of the logits, under each law of the inputs."""
+    """The form of M*, projections and logits, of which the lemmas speak, by law of the inputs."""
     data = data.sortby("width")
     labels = {
         "form of M*": "relative error",
@@ -128,7 +128,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read it, and the setting."""
+    """The key to the figure, and the setting."""
     classes, samples = int(data["classes"]), int(data["samples"])
     return (
         f"Two-layer ReLU classifiers of {LAWS[_drawn_law(data)['law'].item()]}, $c =$ {classes} "

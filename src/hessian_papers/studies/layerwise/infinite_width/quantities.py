@@ -1,4 +1,4 @@
-"""What is measured of one network from two halves of its inputs, as ``study.py`` names it.
+"""Measurements of one network from two halves of its inputs, as ``study.py`` names them.
 
 A squared distance ``‖X − Y‖²`` of two expected matrices, or of the projectors on their top spaces,
 is ``⟨X_a − Y_a, X_b − Y_b⟩``: the squared error of the sampling, which would be added to it,
@@ -46,7 +46,7 @@ def spaces_apart(ones: Sequence[Tensor], others: Sequence[Tensor]) -> float:
 def softmax_errors(
     network: Network, moments: cf.RectifiedMoments, halves: list[Expectations]
 ) -> Numbers:
-    """How far E[A] is from that of Gaussian logits: with their moments given W, or as printed.
+    """The distance of E[A] from that of Gaussian logits: with moments given W, or as printed.
 
     Given the weights they are ``W m`` and ``W diag(v) Wᵀ`` with the mean m and the variance v of
     each activation; in print the mean is 0 and the covariance a multiple of the identity.
@@ -75,7 +75,7 @@ def _softmax_of_gaussian_logits(mean: Tensor, covariance: Tensor) -> Tensor:
 
 
 def activation_errors(active: Tensor, halves: list[Expectations]) -> Numbers:
-    """How far the units' shares of active inputs are from Φ(mean/deviation), and from 1/2."""
+    """The distance of the units' shares of active inputs from Φ(mean/deviation), and from 1/2."""
     a, b = (half.both.diagonal() for half in halves)
     return {
         name: ((a - expected) * (b - expected)).mean()

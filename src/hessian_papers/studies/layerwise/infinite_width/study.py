@@ -116,7 +116,7 @@ VARIABLES: Variables = {
 
 
 def closed_form(config: Config, networks: Arrays) -> xr.Dataset:
-    """What the quantities tend to given the weights, and two integrals that are wrong in print.
+    """The limits of the quantities given the weights, and two integrals that are wrong in print.
 
     With rectified inputs a unit is active with probability ``π = Φ(g/√(π−1))``, ``g ~ N(0, 1)``, so
     that ``E π² = 1/4 + arcsin(1/π)/(2π)``; with Gaussian ones ``π = 1/2``.
@@ -166,7 +166,7 @@ def measure(
     layer_samples: int,
     seed: int,
 ) -> Arrays:
-    """What is measured of one network: its labels and :data:`QUANTITIES`."""
+    """The labels and :data:`QUANTITIES` of one network."""
     purpose = f"{law} inputs, width {width}, {inputs} inputs, {classes} classes, draw {draw}"
     network = Network.drawn(law, width, inputs, classes, generator(seed, f"weights: {purpose}"))
     kept = layer_samples // 2 if law == "rectified" else 0

@@ -1,4 +1,4 @@
-"""What appendix G.5 of wu2022dissecting says of gradients by class and score."""
+"""Statements of appendix G.5 of wu2022dissecting on gradients by class and score."""
 
 import xarray as xr
 
@@ -36,7 +36,7 @@ def by_score_at_first(data: xr.Dataset) -> xr.DataArray:
 
 
 def _by_class(data: xr.Dataset) -> xr.DataArray:
-    """How many neighbours are of the same class after training, mean over layers but the last.
+    """The share of neighbours of the same class after training, mean over layers but the last.
 
     Raises:
         NothingToMeasure: those weights are not kept.

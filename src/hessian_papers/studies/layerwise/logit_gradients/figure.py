@@ -41,7 +41,7 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read it."""
+    """The key to the figure."""
     network = str(data["network"].values[0])
     return (
         "Mean gradients $Γ_{ij}$ of score j over the images of class i with respect to the "
@@ -52,7 +52,7 @@ def caption(data: xr.Dataset) -> str:
 
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
-    """How many nearest neighbours are of the same score or class, among the vectors themselves."""
+    """The shares of nearest neighbours of the same score or class, among the vectors themselves."""
     figure, row = style.panels(1, 2, height=2.3)
     for axes, mark, epoch in zip(row, "ab", (0, -1), strict=True):
         at = data.isel(epoch=epoch)

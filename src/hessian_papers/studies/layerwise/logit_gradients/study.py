@@ -1,4 +1,4 @@
-"""Whether the mean gradients of classes and scores lie together by score or by class.
+"""Mean gradients of classes and scores, which lie together by score or by class.
 
 wu2022dissecting, appendix G.5: of samples x with the label i let ``Γ_ij`` be the mean of the j-th
 row of ``N = Q G``, with G the Jacobian of the scores by the outputs of a layer and
@@ -95,7 +95,7 @@ def _root(softmax: Tensor) -> Tensor:
 
 
 def purities(means: Tensor) -> tuple[float, float]:
-    """How many of the vectors have a nearest neighbour of the same score, and of the same class.
+    """The shares of vectors with a nearest neighbour of the same score, and of the same class.
 
     With labels that have nothing to do with the vectors it is ``(c − 1) / (c² − 1)`` of either.
 

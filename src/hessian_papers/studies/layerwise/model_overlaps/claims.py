@@ -1,4 +1,4 @@
-"""What wu2022dissecting says of the top eigenspaces of independently trained networks."""
+"""Statements of wu2022dissecting on top eigenspaces of independently trained networks."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator

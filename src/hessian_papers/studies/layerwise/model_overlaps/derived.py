@@ -1,4 +1,4 @@
-"""What both figure and claims derive from overlaps of independently trained networks."""
+"""Layers and pairs of independently trained networks, as both figure and claims read them."""
 
 from itertools import combinations
 

@@ -106,7 +106,7 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read it, and the setting."""
+    """The key to the figure, and the setting."""
     differing = paired(data)["differing"].values
     also = (
         f"; {(~differing).sum()} of {len(differing)} pairs were trained with the same rate, "

@@ -62,7 +62,7 @@ def top_space(
 
 
 def pair_of(space: Space, other: Space) -> dict[str, Tensor]:
-    """What two networks have in common; see ``study.measure``."""
+    """The overlaps of two networks; see ``study.measure``."""
     (r, s), (t, u) = ((a.output.vectors, a.inputs.vectors) for a in (space, other))
     inputs = (s.T @ u).square()
     outputs = {"kronecker": (r.T @ t).square(), "permuted": permuted_squares(r, t)}

@@ -1,4 +1,4 @@
-"""How much the top eigenspaces of a layer's Hessian overlap in networks trained independently.
+"""Overlaps of the top eigenspaces of a layer's Hessian in networks trained independently.
 
 wu2022dissecting, section 5.3, appendices F.2 and G.3: of networks of one architecture, whose
 trainings may differ, each two give the overlap of the spaces of the first k eigenvectors of a
@@ -61,7 +61,7 @@ VARIABLES: Variables = {
 
 @dataclass(frozen=True, kw_only=True)
 class OverlapMeasurement(EigenpairMeasurement):
-    """What the measurement of a layer depends on.
+    """The settings that the measurement of a layer depends on.
 
     Args:
         reach: eigenpairs of a layer over its number of outputs, at least two pairs.
@@ -72,7 +72,7 @@ class OverlapMeasurement(EigenpairMeasurement):
     top: Annotated[int, AtLeast(2)]
 
     def count(self, outputs: int, inputs: int) -> int:
-        """How many eigenpairs of a layer with so many outputs and inputs.
+        """The number of eigenpairs of a layer with so many outputs and inputs.
 
         Example:
             >>> settings = {"seed": 0, "tolerance": 1e-4, "images": 0}

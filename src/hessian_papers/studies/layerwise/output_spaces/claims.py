@@ -1,4 +1,4 @@
-"""What appendix G.1 of wu2022dissecting says of output Hessians, and what is nearer."""
+"""Statements of appendix G.1 of wu2022dissecting on output Hessians, and what is nearer."""
 
 from collections.abc import Iterator
 
@@ -36,7 +36,7 @@ statements = Statements().having(otherwise=HALVED)
 
 
 def hidden(data: xr.Dataset, name: str) -> xr.DataArray:
-    """What is known of all layers of a network but the last, of which everything is exact.
+    """The values of all layers of a network but the last, of which everything is exact.
 
     Raises:
         NothingToMeasure: it is not known of all of them.

@@ -1,4 +1,4 @@
-"""What the weights behind a layer say of its output Hessian, in networks that were trained.
+"""Output Hessians of trained networks beside what the weights behind a layer say of them.
 
 wu2022dissecting, appendix G.1 and Table 8, equation (272): with S the product of the weights behind
 a layer, the top ``c − 1`` eigenvectors of ``E[M]`` span about the rows of S without their sum, and
@@ -150,7 +150,7 @@ def measure(kept: KeptClassifier, labels: Arrays, images: int) -> Arrays:
 def measure_layer(
     hessian: Tensor, softmax: Tensor, jacobian: Tensor, halved: Tensor
 ) -> dict[str, float]:
-    """What is predicted of one output Hessian ``E[M]``, ``(m, m)``.
+    """The predictions of one output Hessian ``E[M]``, ``(m, m)``, against it.
 
     Args:
         hessian: ``E[M]``.
