@@ -10,7 +10,7 @@ from hessian_papers.studies.attention.attention_edge_of_stability import figure 
 from hessian_papers.studies.attention.attention_edge_of_stability.study import VARIABLES
 from hessian_papers.studies.trainings import compared
 
-EDGE = "has reached 2/η"
+EDGE = "has reached $2/η$"
 CALM = "stays below"
 
 

@@ -5,6 +5,7 @@ import pytest
 from ensemble_arrays import ensemble
 from point_studies import norms_config as config
 
+from hessian_papers.formulas import plain
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.correlations.ensembles import unfinished
 from hessian_papers.studies.correlations.norm_correlation import figure, study
@@ -63,7 +64,7 @@ def test_the_leads_at_two_sizes_are_drawn():
     panels = figure.draw(data).axes
     for axes, name in zip(panels, data["parametrisation"].values, strict=True):
         np.testing.assert_array_equal(drawn(axes), values_of(data, "lead", parametrisation=name))
-    assert "Ŵ_B − best other Ŵ_b" in figure.caption(data)
+    assert "Ŵ_B − best other Ŵ_b" in plain(figure.caption(data))
     with pytest.raises(NothingToMeasure, match="no lead beside what is drawn"):
         figure.controls(data)
 
@@ -121,7 +122,7 @@ def test_panels_are_labelled(wide):
 
 
 def test_the_caption_tells_the_setting_and_how_training_ended(wide):
-    text = figure.caption(read(wide))
+    text = plain(figure.caption(read(wide)))
     assert "12 linear networks of width 6 a point, of 1 teacher; D = K = 1, 2, 3, 10, d" in text
     assert text.endswith("learning rate, 8 stopped by the epoch limit, 8 diverged and left out.")
     ended = wide | {"status": np.zeros_like(wide["status"]), "activation": np.array("relu")}

@@ -6,6 +6,7 @@ import scipy
 from claims_contract import Kind, Planted, contract, planted_data
 from infinite_width_arrays import sides
 
+from hessian_papers.formulas import plain
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.infinite_width import claims
 from hessian_papers.studies.layerwise.infinite_width.claims import statements
@@ -130,8 +131,8 @@ def test_the_figures_show_every_mean_and_the_limits():
 
 
 def test_the_caption_has_the_spaces():
-    text = caption(data_of())
-    assert "R{W_i} \\ {1ᵀW}, {Π Wᵀa: Σa = 0}" in text
+    text = plain(caption(data_of()))
+    assert "R{W_i} ∖ {1ᵀW}, {Π Wᵀa: Σa = 0}" in text
     assert "of rectified Gaussian inputs, c = 4" in text
 
 
