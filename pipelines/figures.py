@@ -47,6 +47,7 @@ def controls(module: ModuleType, data: Any) -> tuple[Figure, str] | None:
     if not hasattr(module, CONTROLS):
         return None
     try:
+        left_out(data)  # of networks that all diverged there is nothing to show
         figure, caption = getattr(module, CONTROLS)(data)
     except NothingToMeasure:
         return None
