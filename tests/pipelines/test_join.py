@@ -300,7 +300,7 @@ def test_the_list_of_code_of_cracking_fig4_names_each_file_with_its_content(writ
     content = digest_of(ROOT / "src" / folder / "figure.py")
     assert content.startswith(listed_code[f"{folder}/figure.py"])
     family = f"{studies}/correlations"
-    assert {f"{family}/ensembles.py", f"{family}/drawing.py"} <= {*listed_code}
+    assert f"{family}/ensembles.py" in listed_code
     others = {"hessian_papers/results.py", f"{studies}/scalar/relu_cells/figure.py"}
     others.add(f"{folder}/study.py")
     assert not others & {*listed_code}

@@ -16,7 +16,7 @@ KEPT = (FIGURE, RECORDED, STATED, "two-layer-linear", "gaussian-regression", "ga
 SMALL = {
     FIGURE: ("width=4", "second_width=6", "scales=3"),
     RECORDED: ("widths=[4,6]", "samples=[10,12]", "sizes=[1,2,4]", "networks=2", "jitters=19"),
-    STATED: ("widths=[4,8,16]", "draws=3", "depths=[2,3]", "activations=[linear]"),
+    STATED: ("widths=[4,8,16]", "draws=3", "depths=[2,3]"),
 }
 DATA = ("data.sets.gaussian-regression.size=60", "data.sets.gaussian-features.size=20")
 
