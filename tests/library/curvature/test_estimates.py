@@ -182,3 +182,11 @@ def test_overlaps_are_those_of_each_number_of_vectors(seed, size, more):
     for count in range(1, k + 1):
         expected = cv.subspace_overlap(U[:, :count], V[:, :count])
         assert float(actual[count - 1]) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_exact_trace_in_small_chunks(monkeypatch):
+    monkeypatch.setattr(probes, "_TOGETHER", 7)
+    assert cv.trace(DENSE, "exact").value == pytest.approx(float(VALUES.sum()), abs=1e-12)
+    assert cv.trace(DENSE, "xtrace", probes=20) == cv.trace(DENSE, "xtrace", probes=20)
+    density = cv.spectral_density(DENSE, probes=9, steps=5)
+    assert density.nodes.shape == (9, 5)

@@ -52,6 +52,19 @@ def test_released_hessian_is_wrong_and_ours_is_right(normalisation):
         assert relative_error(ours @ vector, expected @ vector) < 1e-7
 
 
+def test_reverse_over_reverse_is_right():
+    """The third witness, beside differences and the scoped correction."""
+    at = case(nn.LayerNorm)
+    model = at.model()
+    parameters = list(model.parameters())
+    gradient = torch.autograd.grad(at.value(model), parameters, create_graph=True)
+    problem = cv.Problem(model, at.loss, at.data)
+    pieces = problem.split(normal(problem.size))
+    product = oracles.flat(torch.autograd.grad(gradient, parameters, pieces))
+    torch.testing.assert_close(cv.hessian(problem) @ normal(problem.size), product)
+    assert relative_error(released(at), product) > 1e-2
+
+
 @pytest.mark.parametrize(
     "normalisation",
     [

@@ -171,3 +171,18 @@ def test_so_it_is_after_an_error_and_after_an_interrupt(name, error, last):
     with pytest.raises(error, match="in the middle"):
         multiply_often(trial, model, Failing(pairs, last, error("in the middle")))
     assert of_model(model, noticed) == before
+
+
+def test_the_operator_does_not_follow_the_model():
+    """Nor does the model follow what the operator does: both go on from here by themselves."""
+    trial = Trial(specimens["module used twice"], TRIALS[0].loss, sources["uneven"])
+    model = trial.specimen.model()
+    at = trial.problem(model, trial.data())
+    operator = cv.hessian(at)
+    vector = normal(at.size)
+    before = operator @ vector
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+    assert torch.equal(operator @ vector, before)
+    assert not torch.equal(cv.hessian(at) @ vector, before)
