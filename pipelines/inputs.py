@@ -126,16 +126,13 @@ def findings() -> dict[str, Any]:
 
 
 @cache
-def leads(paper: str = "*") -> dict[str, dict[str, Any]]:
+def leads() -> dict[str, dict[str, Any]]:
     """The sentences that stand over figures, by study, as ``conf/studies`` has them.
-
-    Args:
-        paper: the key of a paper, for its studies alone.
 
     Raises:
         ValueError: one is not what it should be; the message is one line that names the file.
     """
-    files = sorted((CONF / "studies").glob(f"{paper}/*.yaml"))
+    files = sorted((CONF / "studies").rglob("*.yaml"))
     entries = {file.stem: read_yaml(file).get("lead") for file in files}
     for name, entry in entries.items():
         if entry is not None:
@@ -237,7 +234,8 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         read = {"settings": {"studies": chosen, "artifacts": artifacts}}
         claims = made_by([CLAIMS], [*sorted(measured), *ledger]) | read
         yield CLAIMS, paper, claims | {"about": {name: digests[name] for name in chosen}}
-        shown = {"settings": {"durations": durations(), "leads": leads(paper)}}
+        said = {name: lead for name, lead in leads().items() if name in chosen}
+        shown = {"settings": {"durations": durations(), "leads": said}}
         yield REPORT, paper, made_by([REPORT], ["report"]) | shown
     whole = made_by(["ledger"], ledger) | {"settings": {"papers": [*papers]}}
     damage = {name: {"damaged": item["damaged"]} for name, item in digests.items()}

@@ -16,7 +16,7 @@ NO_SUBJECT = re.compile(r"(Those|Theirs|That (of|is)|The same (of|from|to|as|up|
 FRAGMENT = re.compile(r"(The same|Of [^,;:]*|As [^,;:]*)\.$")
 # A question in the place of its answer, which the first lines of these rooms alone may be.
 QUESTION = re.compile(r"(What|How) ")
-ASKED = ("data", "networks", "report", "studies")
+ASKED = ("data", "networks", "studies")
 ASKING = (
     *("benchmarks", "migration", "src/hessian_papers/theorems", "tests/library"),
     *(f"{side}/{room}" for side in ("src/hessian_papers", "tests/papers") for room in ASKED),

@@ -71,10 +71,17 @@ class Picture:
     height: int
     caption: str
 
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the image, hexadecimal."""
+        return hashlib.sha256(self.png).hexdigest()
+
 
 @dataclass(frozen=True, kw_only=True)
-class FigureRecord:
+class FigureRecord(Picture):
     """One registered figure: ``reports/figures/<paper>/<study>.png``, its PDF and its record.
+
+    Numbers in its caption come from the study's arrays.
 
     Args:
         study: the study's name.
@@ -83,7 +90,6 @@ class FigureRecord:
         paper: key of the paper.
         artifact: where it stands there, for example ``Figure 7``.
         title: one line.
-        caption: its text; numbers in it come from the study's arrays.
         config: the study's resolved configuration.
         digest: the short SHA-256 of ``config``.
         arrays: the SHA-256 of each file of the data set that it was drawn from.
@@ -95,11 +101,7 @@ class FigureRecord:
         chart: the curves of its main panel (``curves.chart``).
         controls: a second picture, of what the paper does not draw: errors against brute force and
             controls. ``None`` if there is none.
-        image: the file of the image.
         pdf: the file of the same figure for print, which need not be there.
-        png: the image's bytes.
-        width: of the image, in pixels.
-        height: of the image, in pixels.
         recorded: the same figure, drawn from the arrays of the recorded run, if there is one.
     """
 
@@ -109,7 +111,6 @@ class FigureRecord:
     paper: str
     artifact: str
     title: str
-    caption: str
     config: Mapping[str, Any]
     digest: str
     arrays: Mapping[str, str]
@@ -120,22 +121,13 @@ class FigureRecord:
     damaged: str
     chart: Mapping[str, Any]
     controls: Picture | None
-    image: Path
     pdf: Path
-    png: bytes
-    width: int
-    height: int
     recorded: "FigureRecord | None" = None
 
     @property
     def heading(self) -> str:
         """Where it stands and its title, in plain signs."""
         return plain(f"{self.artifact}: {self.title}")
-
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 of the image, hexadecimal."""
-        return hashlib.sha256(self.png).hexdigest()
 
 
 def natural_order(name: str) -> list[tuple[int, int, str]]:

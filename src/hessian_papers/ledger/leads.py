@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hessian_papers.ledger.record import StatementRecord, all_cases
+from hessian_papers.ledger.record import StatementRecord
 from hessian_spectra.validation import require
 
 # By study: the ``sentence``, and the ids of the statements that it ``rests_on``.
@@ -40,12 +40,16 @@ def lead(leads: Leads, statements: Sequence[StatementRecord], study: str, *, rec
     """
     if study not in leads:
         return ""
-    outcomes: dict[str, set[str]] = {name: set() for name in leads[study]["rests_on"]}
-    for statement in statements:
-        if statement.id in outcomes:
-            runs = (run for case in all_cases([statement]) for run in case.runs)
-            outcomes[statement.id] |= {
-                run.outcome for run in runs if (run.study, run.recorded) == (study, recorded)
-            }
-    holds = all(measured - {"not measured"} == {"holds"} for measured in outcomes.values())
+    names = leads[study]["rests_on"]
+    outcomes = {
+        statement.id: {
+            run.outcome
+            for case in statement.cases
+            for run in case.runs
+            if (run.study, run.recorded) == (study, recorded)
+        }
+        for statement in statements
+        if statement.id in names
+    }
+    holds = all(outcomes.get(name, set()) - {"not measured"} == {"holds"} for name in names)
     return str(leads[study]["sentence"]) if holds else ""

@@ -1,4 +1,4 @@
-"""What the page shows of each paper: its figures, each with its runs, files, commands, claims."""
+"""The content of the page by paper: its figures, each with its runs, files, commands, claims."""
 
 import base64
 import json
@@ -49,7 +49,7 @@ class ShownRun:
 
     @property
     def alt(self) -> str:
-        """What the picture is, for those who cannot see it."""
+        """A description of the picture, for those who cannot see it."""
         return plain(f"{self.figure.artifact}, {self.name}: {self.figure.title}")
 
     @property
@@ -59,7 +59,7 @@ class ShownRun:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What a run was made of and on, besides its configuration, one line each."""
+        """The facts of a run besides its configuration, one line each."""
         facts = {k: v for k, v in self.figure.facts.items() if k not in _SETTINGS}
         return flat(facts)
 

@@ -99,7 +99,7 @@ def _support(
 
 
 def _estimates(statements: Ledger, case: str | None) -> list[Estimate]:
-    """What was measured: the pooled numbers, else those of the cases; or of one case alone."""
+    """The measured numbers: the pooled numbers, else those of the cases; or of one case alone."""
     pooled = [s for s in statements if s.pooled is not None]
     if case is None and len(statements) == len(pooled) == 1:
         return [pooled[0].estimate]

@@ -45,7 +45,7 @@ class Group(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What the page shows of the notation."""
+    """The tables of the notation on the page."""
 
     groups: list[Group]
     ambiguities: list[Ambiguity]

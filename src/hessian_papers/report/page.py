@@ -96,7 +96,7 @@ def _totals(
 
 
 def _choices() -> dict[str, Any]:
-    """What the filter offers."""
+    """The choices of the filter."""
     return {
         "verdicts": [(verdict, verdict) for verdict in VERDICTS],
         "books": BOOK_NAMES.items(),

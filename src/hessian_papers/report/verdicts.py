@@ -30,7 +30,7 @@ class Shown:
 
     @property
     def elsewhere(self) -> int:
-        """How many of its cases belong elsewhere."""
+        """The number of its cases that belong elsewhere."""
         return len(self.statement.cases) - len(self.cases)
 
 
@@ -63,7 +63,7 @@ def style(verdict: str) -> str:
 
 
 def expected(bound: Bound) -> Markup:
-    """What a measured value is compared with, as a short formula."""
+    """The bound of a measured value, as a short formula."""
     template, numbers = bound.formula
     return Markup(template).format(*map(number, numbers))
 
@@ -112,13 +112,13 @@ def _runs_of(case: CaseRecord) -> set[str]:
 
 
 def runs(statement: StatementRecord) -> list[str]:
-    """What the filter and the summary tell of a statement's runs."""
+    """The runs of a statement, as the filter and the summary name them."""
     every = {choice for case in statement.cases for choice in _runs_of(case)}
     return [choice for choice in RUNS if choice in every]
 
 
 def fields(statement: StatementRecord) -> dict[str, str]:
-    """What the filter chooses by, besides words and the verdict."""
+    """The fields that the filter chooses by, besides words and the verdict."""
     return {
         "paper": "|".join(statement.places),
         "book": statement.book,
@@ -127,7 +127,7 @@ def fields(statement: StatementRecord) -> dict[str, str]:
 
 
 def outcomes(cases: Iterable[CaseRecord]) -> str:
-    """What some cases say, in one line.
+    """The outcomes of some cases, in one line.
 
     Example:
         >>> outcomes([])
@@ -154,7 +154,7 @@ def origins(shown: Shown) -> list[tuple[str, str]]:
 
 
 def bounds(cases: Iterable[CaseRecord]) -> list[Markup]:
-    """What measured values are compared with, each once."""
+    """The bounds of some measured values, each once."""
     return [*dict.fromkeys(expected(case.bound) for case in cases if case.expected is not None)]
 
 
@@ -164,7 +164,7 @@ def statements_of(shown: Iterable[Shown]) -> list[StatementRecord]:
 
 
 def shares(shown: Iterable[Shown]) -> Tally:
-    """How many statements have each verdict; verdicts that none has are left out."""
+    """The number of statements with each verdict; verdicts that none has are left out."""
     return counts(statements_of(shown))
 
 
@@ -192,7 +192,7 @@ def ground(shown: Sequence[Shown]) -> str:
 
 
 def differing(shown: Sequence[Shown]) -> int:
-    """How many of some statements differ."""
+    """The number of some statements that differ."""
     return shares(shown).get("differs", 0)
 
 
@@ -206,5 +206,5 @@ def places(finding: Finding) -> list[tuple[str, str]]:
 
 
 def decided_by(statements: Sequence[StatementRecord]) -> Counter[str]:
-    """How many cases today's and recorded runs decide, and on how many the two disagree."""
+    """The number of cases that today's and recorded runs decide, and on which the two disagree."""
     return Counter(choice for case in all_cases(statements) for choice in _runs_of(case))

@@ -149,7 +149,7 @@ class _Content:
             },
             "charts": {figure.study: digest(figure.chart) for figure in self.figures},
             "controls": {
-                figure.study: hashlib.sha256(figure.controls.png).hexdigest()
+                figure.study: figure.controls.sha256
                 for figure in self.figures
                 if figure.controls is not None
             },

@@ -57,7 +57,7 @@ class Visit:
         page.on("request", lambda request: self.requests.append(request.url))
 
     def claims(self) -> int:
-        """How many claims the filter leaves."""
+        """The number of claims that the filter leaves."""
         return self.page.locator(".claims > li:not([hidden])").count()
 
     def figures(self) -> list[str]:

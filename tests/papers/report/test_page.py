@@ -165,7 +165,7 @@ def name_of(entry: dict[str, object]) -> str:
 
 
 def filtered(page: Reader) -> dict[str, dict[str, str | None]]:
-    """What the filter knows of each statement."""
+    """The fields of each statement that the filter knows."""
     rows = {a.get("id") or "": a for a in page.all("li")}
     return {name: row for name, row in rows.items() if name.startswith("claim-")}
 
