@@ -113,8 +113,8 @@ def tests_of(module: Path, root: Path) -> tuple[str, ...]:
     """The test files next to a module, those named after it first.
 
     Where the folder of its package's tests mirrors the module's packages, they are in the last
-    folder that does: the ones named after the next package (``studies/scalar/outlier_pair/
-    study.py`` has ``studies/scalar/test_outlier_pair*.py``), or all of the folder where none is.
+    folder that does: the ones named after the next package (``studies/scalar/relu_cells/
+    study.py`` has ``studies/scalar/test_relu_cells*.py``), or all of the folder where none is.
     Of the files in the package's folder itself only those named after the module are meant. What
     tests pictures alone is left out.
 

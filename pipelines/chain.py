@@ -153,7 +153,7 @@ def compute(context: Context) -> None:
 
 
 def about_of(context: Context) -> Mapping[str, Any]:
-    """What is said of the runs of studies; without DVC of the run itself alone."""
+    """The facts of the runs of studies; without DVC of the run itself alone."""
     if not context.about:
         about = inputs.about(schema.plain(context.config), context.name)
         context.about[context.name] = about | {"recorded": None}
@@ -175,7 +175,7 @@ def _drawing(name: str, run: Measured, about: Mapping[str, Any]) -> Drawing:
         damaged=run.damaged,
         recorded=run.recorded,
     )
-    return Drawing(schema.figure_of(config["kind"]), run, origin)
+    return Drawing(schema.figure_of(config), run, origin)
 
 
 def _digests(folder: Path, sides: Iterable[str]) -> dict[str, str]:
@@ -292,7 +292,7 @@ def _training(context: Context, name: str) -> tuple[Any, FanOut, xr.Dataset]:
 
 
 def networks_of(context: Context, study: Study) -> xr.Dataset:
-    """What a study evaluates: networks of several studies, its own, or drawn from a data set.
+    """The networks that a study evaluates, several studies' or its own, or else its samples.
 
     Nothing, if it has no data set either.
     """

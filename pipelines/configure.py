@@ -25,7 +25,7 @@ def text_of(params: dict[str, Any]) -> str:
 
 
 def _of_one_process(config: DictConfig) -> dict[str, Any]:
-    """What says on what one process works and where, by its key."""
+    """The settings of what one process works on and where, by key."""
     launcher = config.get("launcher") or {}
     entries = {f"launcher.{name}": launcher[name] for name in launcher}
     return {"only": config.get("only"), "side": config.get("side")} | entries

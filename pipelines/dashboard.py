@@ -12,11 +12,14 @@ def dashboard(context: Context) -> None:
 
     Writes ``results/dashboard.json``, the record of what was logged.
     """
+    settings = plain(context.config)
+    leads = settings.pop("leads")
     record = tracking.log_dashboard(
         context.reports,
         context.results,
         group=context.group,
-        config=plain(context.config),
+        config=settings,
+        leads=leads,
         directory=chain.WANDB,
         **vars(context.tracking),
     )

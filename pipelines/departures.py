@@ -1,4 +1,4 @@
-"""What departs from the settings that the papers themselves use."""
+"""The settings that depart from those that the papers themselves use."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache

@@ -1,4 +1,4 @@
-"""What each stage is made from: settings, code, packages and a user's own files, in one file.
+"""The inputs of each stage: settings, code, packages and a user's own files, in one file.
 
 The stage ``survey`` writes them, each time anew. Every later stage depends on its own file, and on
 the arrays that it reads. So a setting, a module, a package, a file or a recorded run that a stage
@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.data.base import Storage
+from hessian_papers.ledger.leads import require_lead
 from hessian_papers.provenance import code_of, digest_of, root_of, versions
 from hessian_spectra.files import read_json, write_json
 from hessian_spectra.validation import require
 from pipelines import recorded
 from pipelines.departures import departures, published
 from pipelines.files import digests as file_digests
-from pipelines.schema import figure_of, kinds
+from pipelines.messages import CONF
+from pipelines.schema import has_figure, kinds
 from pipelines.yaml_files import read_yaml
 
 # Of a study, of networks or of a paper, below its name; else by the stage's.
@@ -53,7 +55,7 @@ def path_of(folder: Path, name: str, only: str | None) -> Path:
 
 
 def read(folder: Path, name: str, only: str | None) -> dict[str, Any]:
-    """What a stage is made from.
+    """The inputs of a stage.
 
     Raises:
         MissingResultError: ``survey`` did not run, or knows no such item.
@@ -71,6 +73,10 @@ def _read_by(code: Path) -> list[Path]:
     return [data for data in beside if data.name in source]
 
 
+# Stages share modules, and those share others: a process looks once.
+_code_of = cache(code_of)
+
+
 def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str, str]]:
     """The code and the packages behind some stages and modules, however indirectly imported.
 
@@ -86,7 +92,7 @@ def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str
     packages: set[str] = set()
     for name in modules:
         module = f"hessian_papers.{name}"
-        source, known = root_of(module), code_of(module)
+        source, known = root_of(module), _code_of(module)
         packages |= known.packages
         for file in (*known.files, *(data for item in known.files for data in _read_by(item))):
             files[file.relative_to(source).as_posix()] = file
@@ -100,8 +106,12 @@ def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str
 
 def digests(files: Iterable[Path]) -> list[str]:
     """A short digest of what each file says, whatever its comments and docstrings are."""
-    # But the docstring of a claim is what it states.
-    return [digest_of(file, docstrings=file.stem == "claims")[:16] for file in files]
+    return [digest_of(file, docstrings=_states(file))[:16] for file in files]
+
+
+def _states(file: Path) -> bool:
+    """The docstrings of claims and of theorems are what they state: a change of theirs counts."""
+    return file.stem == "claims" or file.parent.name == "theorems"
 
 
 def findings() -> dict[str, Any]:
@@ -115,8 +125,23 @@ def findings() -> dict[str, Any]:
     return dict(file)
 
 
+@cache
+def leads() -> dict[str, dict[str, Any]]:
+    """The sentences that stand over figures, by study, as ``conf/studies`` has them.
+
+    Raises:
+        ValueError: one is not what it should be; the message is one line that names the file.
+    """
+    files = sorted((CONF / "studies").rglob("*.yaml"))
+    entries = {file.stem: read_yaml(file).get("lead") for file in files}
+    for name, entry in entries.items():
+        if entry is not None:
+            require_lead(entry, f"{name}.yaml, lead")
+    return {name: entry for name, entry in entries.items() if entry is not None}
+
+
 def durations() -> dict[str, Any]:
-    """How long it took to make each figure, and on which ``processor``, if that is known."""
+    """The time that each figure took, and on which ``processor``, if that is known."""
     if not DURATIONS.is_file():
         return {}
     entries = read_yaml(DURATIONS)
@@ -126,7 +151,7 @@ def durations() -> dict[str, Any]:
 
 
 def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
-    """What a study's numbers are made of beside settings and our code.
+    """The sources of a study's numbers beside settings and our code.
 
     Returns:
         ``versions`` of Python and of the packages, and the digests of the user's own ``files``, if
@@ -153,7 +178,7 @@ def own_files(params: Mapping[str, Any], *sets: Mapping[str, Any]) -> dict[str, 
 
 
 def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
-    """What a figure and claims say of a study's runs besides its arrays.
+    """The facts that a figure and claims have of a study's runs besides its arrays.
 
     Returns:
         ``scale``, ``departs`` (the keys that depart from the paper's setting), ``facts`` (see
@@ -199,7 +224,7 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         digests[name] = about(params, name)
         yield COMPUTES, name, made_by(computes, [f"{kind}.study"]) | own
         pictures = ["drawing.forest", "ledger.evaluation", f"{kind}.claims"]
-        drawing = [f"{kind}.figure"] if figure_of(config["kind"]) else pictures
+        drawing = [f"{kind}.figure"] if has_figure(config) else pictures
         draws = made_by(ENTRIES[DRAWS], [*drawing, "drawing.save"])
         yield DRAWS, name, draws | own | {"about": {name: digests[name]}}
     ledger, papers = ["ledger.measured_cases", "ledger.table"], papers_of(params)
@@ -209,17 +234,19 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         read = {"settings": {"studies": chosen, "artifacts": artifacts}}
         claims = made_by([CLAIMS], [*sorted(measured), *ledger]) | read
         yield CLAIMS, paper, claims | {"about": {name: digests[name] for name in chosen}}
-        shown = {"settings": {"durations": durations()}}
+        said = {name: lead for name, lead in leads().items() if name in chosen}
+        shown = {"settings": {"durations": durations(), "leads": said}}
         yield REPORT, paper, made_by([REPORT], ["report"]) | shown
     whole = made_by(["ledger"], ledger) | {"settings": {"papers": [*papers]}}
     damage = {name: {"damaged": item["damaged"]} for name, item in digests.items()}
     yield "ledger", None, whole | {"about": damage}
-    sentences = {"findings": findings(), "durations": durations()}
+    sentences = {"findings": findings(), "durations": durations(), "leads": leads()}
     # Without DVC it draws and measures as well.
     drawing = ["drawing.forest", "drawing.save", "ledger.evaluation"]
     page = made_by(["page", *ENTRIES[DRAWS]], ["report", *drawing])
     yield "page", None, page | {"settings": sentences}
     shown = settings("data", "networks", "scale", "studies", "tracking")
+    shown["leads"] = leads()
     yield "dashboard", None, made_by(["dashboard"], ["tracking"]) | {"settings": shown}
     yield "check", None, made_by(["check"], ["ledger.evaluation"]) | {"settings": {}}
 

@@ -1,4 +1,4 @@
-"""What a person reads of an error that can be mended: one line that says what to change."""
+"""The message of an error that can be mended: one line that says what to change."""
 
 import errno
 import re
@@ -42,7 +42,7 @@ def _refusals() -> tuple[type[BaseException], ...]:
 
 
 def kind(error: BaseException) -> str:
-    """What the line begins with."""
+    """The first word of the line: the kind of the error."""
     composing = isinstance(error, HydraException | OmegaConfBaseException)
     return "config error" if composing else "error"
 
@@ -72,7 +72,7 @@ def _size(text: str) -> str:
 
 
 def _about_overrides(text: str) -> str:
-    """What Hydra says of overrides, and what there is to choose from instead of its own syntax."""
+    """The message of Hydra about overrides, with the names to choose from instead of its syntax."""
     if mistyped := re.match(r"Could not override '([^']+)'", text):
         path = mistyped[1]
         return f"unknown key {path!r}: expected one of {', '.join(_keys_beside(path))}"
@@ -107,7 +107,7 @@ def _keys_beside(path: str) -> list[str]:
 
 
 def _choices(key: str) -> list[str]:
-    """What a key that takes one of several names may be."""
+    """The names that a key takes one of."""
     if key in ("side", "scale"):
         return list(SIDES if key == "side" else SCALES)
     if key == "only":

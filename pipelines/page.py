@@ -11,7 +11,7 @@ from hessian_papers.ledger.record import read_ledger, write_ledger
 from hessian_papers.report import build
 from hessian_papers.report.findings import findings, markdown
 from hessian_spectra.files import write_bytes
-from pipelines import chain
+from pipelines import chain, inputs
 from pipelines.figures import figures
 from pipelines.schema import plain
 from pipelines.stage import Context, main
@@ -25,7 +25,7 @@ def page(context: Context) -> None:
     ledger, settings = read_ledger(context.reports), plain(context.config)
     result = findings(settings["findings"], ledger)
     write_bytes(context.reports / "findings.md", markdown(result).encode())
-    text = build(context.reports, result, settings["durations"])
+    text = build(context.reports, result, settings["durations"], leads=settings["leads"])
     write_bytes(context.reports / "index.html", text.encode())
 
 
@@ -36,7 +36,7 @@ def of_study(context: Context) -> None:
     runs = chain.measured(studies, about, context.results)
     write_ledger(context.reports / "claims.json", decided(measurements(runs)))
     path = context.reports / "index.html"
-    write_bytes(path, build(context.reports).encode())
+    write_bytes(path, build(context.reports, leads=inputs.leads()).encode())
     print(f"wrote {path}")
 
 

@@ -8,9 +8,15 @@ from pipelines.stage import Context, main
 
 def report(context: Context) -> None:
     """Write ``reports/<paper>.html``."""
-    paper, durations = context.name, plain(context.config.durations)
+    paper, settings = context.name, plain(context.config)
     ledger = context.results / "claims" / paper
-    page = build(context.reports, durations=durations, paper=paper, ledger=ledger)
+    page = build(
+        context.reports,
+        durations=settings["durations"],
+        leads=settings["leads"],
+        paper=paper,
+        ledger=ledger,
+    )
     write_bytes(context.reports / f"{paper}.html", page.encode())
 
 

@@ -64,7 +64,7 @@ class Failed(Exception):  # noqa: N818 - it ends the command; what failed has be
 
 
 def _dvc(*arguments: str) -> str:
-    """What a `dvc` command that changes nothing prints."""
+    """The output of a `dvc` command that changes nothing."""
     command = ("dvc", "--wait-for-lock", *arguments)
     done = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, check=False, preexec_fn=_child(os.getpid())
@@ -269,7 +269,7 @@ class Runner:
 
 
 def _child(driver: int) -> Callable[[], None]:
-    """What a process of the driver does first; it must be started by its main thread."""
+    """The first thing that a process of the driver does; its main thread must start it."""
 
     def begin() -> None:
         share_life(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What a valid configuration is: the dataclasses that it must fit, checked before anything runs."""
+"""The schema: dataclasses that a configuration must fit, checked before anything runs."""
 
 import importlib
 import importlib.util
@@ -188,10 +188,22 @@ def module_of(group: str, kind: Any, path: str, part: str = "study") -> ModuleTy
     return importlib.import_module(f"hessian_papers.{known[kind]}{suffix}")
 
 
-def figure_of(kind: str) -> ModuleType | None:
-    """The module that draws a kind's figure; ``None`` where it reproduces no figure of a paper."""
-    name = f"hessian_papers.{kinds('studies')[kind]}.figure"
-    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+def has_figure(config: Mapping[str, Any]) -> bool:
+    """Whether a study reproduces a figure of a paper; nothing that draws is imported.
+
+    A kind's module ``derived`` may say by ``draws(config)`` of which of its studies it draws one.
+    """
+    kind = f"hessian_papers.{kinds('studies')[config['kind']]}"
+    if importlib.util.find_spec(f"{kind}.figure") is None:
+        return False
+    if importlib.util.find_spec(f"{kind}.derived") is None:
+        return True
+    return bool(getattr(importlib.import_module(f"{kind}.derived"), "draws", bool)(config))
+
+
+def figure_of(config: Mapping[str, Any]) -> ModuleType | None:
+    """The module that draws a study's figure; ``None`` where it reproduces no figure of a paper."""
+    return module_of("studies", config["kind"], "", "figure") if has_figure(config) else None
 
 
 def storage_of(config: DictConfig) -> Storage:
@@ -224,8 +236,9 @@ GROUPS = {
 }
 
 
-# What an entry has beside its settings: values from which the scale chooses, and the paper's own.
-NO_SETTINGS = ("by_scale", "published")
+# What an entry has beside its settings: values from which the scale chooses, the paper's own, and
+# the sentence that stands over a study's figure.
+NO_SETTINGS = ("by_scale", "published", "lead")
 
 
 def at_scale(config: DictConfig) -> DictConfig:

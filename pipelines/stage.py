@@ -1,4 +1,4 @@
-"""What all entry points share: Hydra, the keys they may read, errors in one line."""
+"""The common part of all entry points: Hydra, the keys they may read, errors in one line."""
 
 import atexit
 import gc
@@ -40,7 +40,7 @@ _composed_mode = Hydra.get_mode
 
 
 def _mode(self: Hydra, config_name: str | None, overrides: list[str]) -> RunMode | None:
-    """What an override says of a sweep; None leaves it to the flags.
+    """The mode that an override asks for; None leaves it to the flags.
 
     Hydra's own method composes the whole configuration to find out, which takes a second for these
     hundred files, and then composes it once more.
@@ -64,7 +64,7 @@ def no_estimate(got: str) -> ValueError:
 
 @dataclass(frozen=True)
 class Context:
-    """What an entry point is given.
+    """The context of an entry point.
 
     Args:
         config: the configuration; under DVC only what the stage reads of it, read-only.
@@ -104,7 +104,7 @@ class Context:
 
     @property
     def group(self) -> str:
-        """What W&B runs belong to: the experiment's name, or the digest of the configuration."""
+        """The group of the W&B runs: the experiment's name, or the digest of the configuration."""
         return os.environ.get("DVC_EXP_NAME") or schema.digest_of(self._whole)
 
     @property

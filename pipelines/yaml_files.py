@@ -1,4 +1,4 @@
-"""How the files of settings that Hydra does not compose are read."""
+"""Files of settings that Hydra does not compose."""
 
 from pathlib import Path
 from typing import Any

@@ -1,10 +1,13 @@
+import compileall
+import shutil
 import signal
+from functools import cache
 from pathlib import Path
 
 import pytest
 import sample_reports
 
-from tests.pipelines.workspace import copy_repository
+from tests.pipelines.workspace import Workspace, copy_repository
 
 
 def pytest_configure():
@@ -17,8 +20,20 @@ def pytest_configure():
 
 @pytest.fixture(scope="session")
 def make_workspace(tmp_path_factory):
-    """Make a fresh copy of the repository under a given name."""
-    return lambda name: copy_repository(tmp_path_factory.mktemp(name))
+    """Make a fresh copy of the repository under a given name, its sources compiled."""
+
+    @cache
+    def original():
+        workspace = copy_repository(tmp_path_factory.mktemp("original"))
+        for name in ("src", "pipelines"):
+            compileall.compile_dir(workspace.path / name, quiet=2)
+        return workspace.path
+
+    def make(name):
+        target = tmp_path_factory.mktemp(name)
+        return Workspace(Path(shutil.copytree(original(), target, dirs_exist_ok=True)))
+
+    return make
 
 
 @pytest.fixture(scope="session")

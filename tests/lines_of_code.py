@@ -1,4 +1,4 @@
-"""How long the rooms are: lines without blank ones, comments, docstrings and imports."""
+"""The length of the rooms: lines without blank ones, comments, docstrings and imports."""
 
 import ast
 import io

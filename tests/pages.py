@@ -23,7 +23,7 @@ def lines(block: str) -> list[str]:
 
 
 def commands(page: Path) -> list[str]:
-    """What the page says to type in a shell."""
+    """The commands that the page says to type in a shell."""
     shells = (block for language, block in blocks(page) if language == "bash")
     return [line for block in shells for line in lines(block)]
 

@@ -42,8 +42,15 @@ DEPARTS = {
     "paper": {"sizes": [[1, 2], [1, 2, 3]]},
 }
 
+# A sentence that stands over a figure: today's run of the study has a case that holds, and its
+# recorded one as well; and one over a figure whose statement does not hold.
+LEADS = {
+    RECORDED: {"sentence": "Made-up lead with σ² ≤ 4.", "rests_on": ["sample-5"]},
+    "closed2024-fig1": {"sentence": "This is not so.", "rests_on": ["sample-18"]},
+}
+
 # Text that would break a page or a script that does not escape it.
-AWKWARD = "a < b && \"c\" > 'd' </script><img src=x onerror=alert(1)> ‖w‖²"
+AWKWARD = "a < b && \"c\" > 'd' </script><img src=x onerror=alert(1)> $‖w‖^2$"
 
 
 def config(study: str) -> dict[str, object]:
@@ -121,7 +128,7 @@ def statement(
     fields: dict[str, object] = {
         "id": f"sample-{number}",
         "places": {STUDIES[study][0] if study else "singh2026cracking": f"Theorem {number}"},
-        "sentence": f"Made-up statement number {number}: λ_1 ≥ ‖w‖² for every width.",
+        "sentence": f"Made-up statement number {number}: $λ_1 ≥ ‖w‖^2$ for every width.",
         "statistic": "largest error",
         "quantifier": QUANTIFIERS[number % len(QUANTIFIERS)],
         "book": BOOKS[number % len(BOOKS)],
@@ -175,7 +182,7 @@ def _save(study: str, scale: str, reports: Path) -> None:
     axes.plot(values["x"], values["outlier"], label=f"{study}, {scale}", **style.EXACT)
     axes.set(xlabel="made-up x", ylabel="made-up y")
     axes.legend()
-    caption = f"Made-up curve for a test, in place of {study}, with 40 points at σ² ≤ 4."
+    caption = f"Made-up curve for a test, in place of {study}, with 40 points at $σ^2 ≤ 4$."
     origin = Origin(
         study=study,
         config=config(study),
@@ -186,7 +193,12 @@ def _save(study: str, scale: str, reports: Path) -> None:
         departs=DEPARTS[scale] if study == RECORDED else {},
         recorded=recorded,
     )
-    save(figure, caption, origin, reports / "figures")
+    controls = None
+    if study == RECORDED:
+        second, axes = style.panels()
+        axes.plot(values["x"], values["x"] ** 2)
+        controls = second, f"Made-up errors of {study}."
+    save(figure, caption, origin, reports / "figures", controls)
 
 
 def _write(path: Path, values: dict[str, np.ndarray]) -> None:

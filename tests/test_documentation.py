@@ -35,7 +35,7 @@ def html(tmp_path_factory):
 
 
 class Addresses(HTMLParser):
-    """What a page has a browser load, and the names that can be linked in it."""
+    """The addresses that a page has a browser load, and the names that can be linked in it."""
 
     def __init__(self, page):
         super().__init__()

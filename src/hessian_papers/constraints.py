@@ -1,4 +1,4 @@
-"""What the value of a setting may be, declared where the setting is.
+"""The values that a setting may have, declared where the setting is.
 
     @dataclass(frozen=True, kw_only=True)
     class Config(Checked):
@@ -20,7 +20,7 @@ from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require_ea
 
 @dataclass(frozen=True)
 class Constraint:
-    """What a value may be.
+    """A constraint on the value of a setting.
 
     Args:
         expected: it in words, for the message.

@@ -58,7 +58,7 @@ _EMPTY: Mapping[str, Any] = {"U": "", "i": 0, "u": 0, "b": False}
 
 
 class Variable(NamedTuple):
-    """What a kind of samples, networks or studies says of one of its variables.
+    """The dimensions, meaning and unit of a variable of a kind of samples, networks or studies.
 
     Attributes:
         dims: the names of its dimensions in order, apart by spaces; a variable with the name of its
@@ -295,7 +295,7 @@ def read(path: Path, remedy: str = STAGE) -> xr.Dataset:
 
 
 def _variables(file: h5py.File) -> Iterator[tuple[str, xr.Variable]]:
-    """What :func:`content` wrote, by name.
+    """The variables that :func:`content` wrote, by name.
 
     In a fraction of the time of xarray's own reader, which looks up each dimension again and again.
     """

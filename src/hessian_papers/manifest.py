@@ -32,7 +32,7 @@ def described(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
 
 
 def fault(folder: Path, manifest: Manifest, *, digests: bool = False) -> str:
-    """What is wrong with the first file that is not as its manifest says; nothing if all are.
+    """The fault of the first file that is not as its manifest says; nothing if all are.
 
     Args:
         folder: what the names in the manifest start from.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Paper:
-    """What a reader needs to find a paper.
+    """The reference by which a reader finds a paper.
 
     Args:
         key: the name by which claims and studies refer to it.

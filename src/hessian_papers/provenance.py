@@ -5,6 +5,7 @@ import functools
 import hashlib
 import importlib.metadata
 import importlib.util
+import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -35,10 +36,11 @@ def root_of(module: str) -> Path:
 
 
 def _file_of(root: Path, module: str) -> Path | None:
-    stem = root.joinpath(*module.split("."))
-    for file in (stem / "__init__.py", stem.with_suffix(".py")):
-        if file.is_file():
-            return file
+    # As texts, which take a fifth of the time: a look at all stages asks some ten thousand times.
+    stem = os.path.join(root, *module.split("."))
+    for file in (os.path.join(stem, "__init__.py"), f"{stem}.py"):
+        if os.path.isfile(file):
+            return Path(file)
     return None
 
 

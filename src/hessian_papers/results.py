@@ -1,4 +1,4 @@
-"""What studies hand on: which parts they compute, and records of known fields."""
+"""The results of studies: which parts they compute, and records of known fields."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

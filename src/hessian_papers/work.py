@@ -23,7 +23,7 @@ Live = Callable[[str, str, Mapping[str, Any]], AbstractContextManager[Log]]
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -37,7 +37,7 @@ def unseen(name: str, identity: str, config: Mapping[str, Any]) -> Iterator[Log]
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRun:
-    """What a training is given beside its configuration and data.
+    """The means that a training is given beside its configuration and data.
 
     Args:
         log: where it tells how it goes on.
@@ -114,21 +114,21 @@ class FanOut:
         return self.collected(config, parts)
 
     def collected(self, config: Any, parts: Sequence[Arrays]) -> Any:
-        """What ``gather`` makes of the arrays of all items; nothing of none."""
+        """The result that ``gather`` makes of the arrays of all items; nothing of none."""
         return self.gather(config, parts) if parts else xr.Dataset()
 
 
-def alone(train: Callable[..., Arrays], variables: Variables) -> FanOut:
+def alone(train: Callable[..., Arrays], variables: Callable[[Any], Variables]) -> FanOut:
     """A training ``train(config, data, run)`` of arrays as a computation of one item.
 
     Args:
         train: a function of a module; ``config`` is a dataclass, ``data`` are the samples' arrays.
-        variables: what is declared of the arrays that it returns.
+        variables: of a configuration, what is declared of the arrays that it returns.
     """
     return FanOut(
         items=lambda config, data: [{"config": config, "data": arrays_of(data)}],
         compute=train,
-        gather=lambda config, parts: data_set(parts[0], variables),
+        gather=lambda config, parts: data_set(parts[0], variables(config)),
         trains=True,
         spreads=False,
     )

@@ -1,4 +1,4 @@
-"""How far a closed form and a numerical spectrum are apart, for figures and claims alike."""
+"""The distance of a closed form from a numerical spectrum, for figures and claims alike."""
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def spectrum_error(exact: np.ndarray, numeric: np.ndarray) -> np.ndarray:
 
 
 def distinct_error(exact: np.ndarray, numeric: np.ndarray) -> float:
-    """How far two sets of eigenvalues are apart where each value is listed but once.
+    """The distance of two sets of eigenvalues in which each value is listed but once.
 
     The largest distance from a value of one set to the nearest of the other (Hausdorff's distance),
     relative to the largest eigenvalue; the bare distance where all numerical ones are zero.

@@ -1,4 +1,4 @@
-"""How arrays and records are written and read: npz and JSON, byte-stable and never half-written.
+"""Files of arrays and records: npz and JSON, byte-stable and never half-written.
 
 An npz file holds what the code that wrote it reads again, such as the state of a training.
 """

@@ -1,4 +1,4 @@
-"""How a training tells of its progress."""
+"""The log that a training tells its progress to."""
 
 from collections.abc import Callable, Mapping
 

@@ -99,7 +99,7 @@ def _sums(counts: np.ndarray, values: np.ndarray) -> Array:
 
 
 def resample_counts(members: int, resamples: int, seed: int, stream: int = 0) -> Array:
-    """How often each member is drawn in each bootstrap resample, ``(resamples, members)``.
+    """The number of draws of each member in each bootstrap resample, ``(resamples, members)``.
 
     Statistics of the same resamples are paired: their difference is resampled as one. Those of
     other ``stream`` numbers are independent of them.

@@ -1,4 +1,4 @@
-"""How a bad value of a configuration, or a package that is absent, is refused in one line."""
+"""The refusal in one line of a bad value of a configuration, or of a package that is absent."""
 
 import importlib
 import math
@@ -26,6 +26,18 @@ def require(condition: bool, field: str, expected: str, value: Any) -> None:
     """
     if not condition:
         raise ValueError(f"{field}: expected {expected}, got {value!r}")
+
+
+def require_word(field: str, value: Any, words: Sequence[str]) -> None:
+    """Refuse a word that is none of these, like `require`.
+
+    Example:
+        >>> require_word("by", "layer", ["module", "parameter"])
+        Traceback (most recent call last):
+        ValueError: by: expected 'module' or 'parameter', got 'layer'
+    """
+    *first, last = map(repr, words)
+    require(value in words, field, f"{', '.join(first)} or {last}", value)
 
 
 def is_count(value: Any, least: int, most: int | float = math.inf) -> bool:

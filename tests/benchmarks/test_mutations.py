@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,14 @@ def tree(root, files):
     (root / LIBRARY / "__init__.py").touch()
     subprocess.run(["git", "init", "--quiet", root], check=True)
     return root
+
+
+@pytest.fixture
+def bare(monkeypatch):
+    """The tests of copies run without plugins: they take a second to load, and do nothing here."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    options = [option for option in mutations.PYTEST if "hypothesis" not in option]
+    monkeypatch.setattr(mutations, "PYTEST", options)
 
 
 @pytest.fixture
@@ -134,7 +143,8 @@ def test_the_tests_named_after_a_module_go_first():
     )
 
 
-def test_each_room_has_its_share_of_a_sample():
+def test_each_room_has_its_share_of_a_sample(monkeypatch):
+    monkeypatch.setattr(mutations, "mutants", cache(mutants))
     chosen, without = sample(ROOMS, 50, 0)
     assert [sum(item.room == room for item in chosen) for room in ROOMS] == [10] * 5
     assert chosen == sample(ROOMS, 50, 0)[0] != sample(ROOMS, 50, 1)[0]
@@ -146,7 +156,7 @@ def test_each_room_has_its_share_of_a_sample():
     assert len(sample(["closed_form/cubic", "ledger"], len(few), 1)[0]) == len(few)
 
 
-def test_what_no_test_sees_is_printed_and_the_tree_is_as_it_was(tiny, capsys):
+def test_what_no_test_sees_is_printed_and_the_tree_is_as_it_was(tiny, bare, capsys):
     before = content(tiny)
     assert main(["--rooms", "room", "lone", "--processes", "2"], tiny) == 0
     assert content(tiny) == before
@@ -161,7 +171,7 @@ def test_what_no_test_sees_is_printed_and_the_tree_is_as_it_was(tiny, capsys):
     assert total == f"all: {planted} planted, {len(survivors)} survived"
 
 
-def test_tests_that_fail_without_a_mistake_tell_nothing(tiny, capsys):
+def test_tests_that_fail_without_a_mistake_tell_nothing(tiny, bare, capsys):
     (tiny / "tests/library/room/test_other.py").write_text("def test():\n    assert False\n")
     assert main(["--rooms", "room", "--processes", "1"], tiny) == 0
     first, last = capsys.readouterr().out.splitlines()
@@ -169,7 +179,7 @@ def test_tests_that_fail_without_a_mistake_tell_nothing(tiny, capsys):
     assert last == "all: 0 planted, 0 survived"
 
 
-def test_a_mutant_that_hangs_is_caught(tmp_path, capsys, monkeypatch):
+def test_a_mutant_that_hangs_is_caught(tmp_path, bare, capsys, monkeypatch):
     monkeypatch.setattr(mutations, "SECONDS", 1)
     call = "from hessian_spectra.count import count\n\n\ndef test():\n    count(2)\n"
     files = {

@@ -1,4 +1,4 @@
-"""What every claim has to stand: arrays that hold, arrays that fail, a case that is missing.
+"""The contract of every claim: arrays that hold, arrays that fail, a case that is missing.
 
 A claim that no wrong arrays break says nothing. So each case of each claim fails on something that
 was planted to fail, and an identity fails where what was measured is disturbed: one that compares
@@ -71,7 +71,7 @@ class Planted:
     of_theory: Mapping[str, str] = field(default_factory=dict)
 
     def entries(self, kind: Kind, name: str, sides: Sides) -> Iterator[Entry]:
-        """What a claim's function says of some arrays, an entry a case."""
+        """The entries of a claim's function for some arrays, one a case."""
         only = copy(kind.statements)
         only.all = [each for each in only.all if each.function_name == name]
         config = {"paper": self.paper, "artifact": self.artifact}

@@ -30,7 +30,8 @@ def configurations(kind):
     """The configurations of all studies of a kind, which no scale changes, by their names."""
     studies = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(CONF.rglob("*.yaml"))}
     for fields in studies.values():
-        fields.pop("published", None)
+        for key in ("published", "lead"):
+            fields.pop(key, None)
     return {name: fields for name, fields in studies.items() if fields["kind"] == kind}
 
 
@@ -49,7 +50,7 @@ def product(matrices: list[np.ndarray], size: int) -> np.ndarray:
 
 
 def network(weights: list[np.ndarray], depth: int) -> dict[str, np.ndarray]:
-    """What is measured of one network, its layers padded to ``depth``."""
+    """The arrays of one network, its layers padded to ``depth``."""
     size, width, layers = weights[0].shape[1], weights[0].shape[0], len(weights)
     padding = [[np.nan] * 3] * (depth - layers)
     rest = [weights[:b] + weights[b + 1 :] for b in range(layers)]

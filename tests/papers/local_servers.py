@@ -48,7 +48,7 @@ def silent_server() -> Iterator[str]:
 
 
 class WandbServer:
-    """What a W&B server is asked to do, with just enough of its answers.
+    """The requests to a W&B server, with just enough of its answers.
 
     Args:
         address: of the server.

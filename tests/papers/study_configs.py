@@ -15,9 +15,12 @@ def configured(study: ModuleType, fields: Mapping[str, object]) -> Any:
     return study.Config(**(HEAD | {"kind": study.__name__.split(".")[-2]} | dict(fields)))
 
 
-def both_sides(study: ModuleType, config: object) -> dict[str, xr.Dataset]:
-    """The closed form and the numerics of a study without networks."""
+def both_sides(
+    study: ModuleType, config: object, given: xr.Dataset | None = None
+) -> dict[str, xr.Dataset]:
+    """The closed form and the numerics of a study, of its data or networks if it has any."""
+    start = xr.Dataset() if given is None else given
     return {
-        "closed_form": study.closed_form(config, xr.Dataset()),
-        "numerics": study.numerics(config, xr.Dataset()),
+        "closed_form": study.closed_form(config, start),
+        "numerics": study.numerics(config, start),
     }

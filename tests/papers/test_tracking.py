@@ -85,7 +85,8 @@ def run_apart(script: str, address: str, *arguments: str) -> tuple[dict[str, Any
 
 
 def dashboard(sample_root: Path, directory: Path, **changes: Any) -> dict[str, Any]:
-    arguments = {"group": "0123abcd", "config": {"scale": "demo"}, "project": "test"} | changes
+    arguments = {"group": "0123abcd", "config": {"scale": "demo"}, "project": "test"}
+    arguments |= {"leads": sample_reports.LEADS} | changes
     return log_dashboard(
         sample_root / "reports", sample_root / "results", directory=directory, **arguments
     )
@@ -147,8 +148,15 @@ def test_every_registered_figure_is_in_the_run_as_it_is_in_reports(
         expected[f"figures/{paper}/{file.stem}"] = digest
         assert logged[0]["figures"][file.stem] == digest
     assert len(expected) == len(sample_reports.STUDIES)
+    second = f"singh2026cracking/{sample_reports.RECORDED}"
+    controls = (sample_root / "reports" / "figures" / second / "controls.png").read_bytes()
+    expected[f"controls/{second}"] = hashlib.sha256(controls).hexdigest()
     assert run_file.images == expected
     assert all(run_file.summary[key]["caption"] for key in expected)
+    for study, said in ((sample_reports.RECORDED, True), ("closed2024-fig1", False)):
+        key = f"figures/{sample_reports.STUDIES[study][0]}/{study}"
+        lead = str(sample_reports.LEADS[study]["sentence"])
+        assert (lead in run_file.summary[key]["caption"]) == said
 
 
 def test_the_arrays_under_each_figure_are_in_the_run(
@@ -186,7 +194,8 @@ def test_the_curves_of_each_figure_are_charts_in_the_run(
 ) -> None:
     for scale, run in (("demo", run_file), ("paper", recorded_file)):
         actual = charted(logged[1], run)
-        assert {*actual} == {key.replace("figures/", "charts/") for key in run.images}
+        figures = [key for key in run.images if key.startswith("figures/")]
+        assert {*actual} == {key.replace("figures/", "charts/") for key in figures}
         for key, rows in actual.items():
             study = key.rpartition("/")[2]
             values = sample_reports.arrays(study, scale)
@@ -240,7 +249,8 @@ def test_the_recorded_runs_are_a_run_of_their_own_under_the_same_keys(
     picture = reports / f"figures/singh2026cracking/{study}/recorded.png"
     digest = hashlib.sha256(picture.read_bytes()).hexdigest()
     assert record["figures"] == {study: digest}
-    assert recorded_file.images == {f"figures/singh2026cracking/{study}": digest}
+    assert recorded_file.images[f"figures/singh2026cracking/{study}"] == digest
+    assert len(recorded_file.images) == 2, "with its errors and controls"
     content = (reports / f"evidence/{study}/data.nc").read_bytes()
     assert record["data"] == {study: {"data": hashlib.sha256(content).hexdigest()}}
     arrays = {name: kept for name, kept in recorded_file.artifacts.items() if "data-" in name}
@@ -456,5 +466,6 @@ def test_a_server_that_falls_silent_during_the_upload_costs_one_line_a_run(
     for problem, item in zip(problems, (record, record["recorded"]), strict=True):
         (folder,) = (tmp_path / "wandb").glob(f"offline-run-*-{item['run']}")
         expected.append(f"W&B: {problem}; the run is kept offline, later: wandb sync {folder}")
-        assert set(read_back(folder).images.values()) == set(item["figures"].values())
+        second = set(item["controls"].values())
+        assert set(read_back(folder).images.values()) == set(item["figures"].values()) | second
     assert lines == expected

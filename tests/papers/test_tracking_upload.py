@@ -17,7 +17,8 @@ import sys
 from pathlib import Path
 from hessian_papers.tracking import Timeouts, upload_waiting
 
-upload_waiting(Path(sys.argv[1]), sys.argv[2], Timeouts(answer=5, start=5, finish=40))
+for mode in sys.argv[2:]:
+    upload_waiting(Path(sys.argv[1]), mode, Timeouts(answer=5, start=5, finish=40))
 print("wandb" in sys.modules)
 """
 
@@ -68,13 +69,21 @@ def run(command: Sequence[str], **environment: str) -> subprocess.CompletedProce
     return done
 
 
-def upload(directory: Path, mode: str, **environment: str) -> tuple[bool, list[str]]:
+def upload(directory: Path, *modes: str, **environment: str) -> tuple[bool, list[str]]:
     """Upload apart: whether the client was loaded, and the lines on the standard error."""
-    done = run((sys.executable, "-c", UPLOAD, str(directory), mode), **environment)
+    done = run((sys.executable, "-c", UPLOAD, str(directory), *modes), **environment)
     return done.stdout == "True\n", done.stderr.splitlines()
 
 
-def test_what_was_made_offline_is_uploaded_once(directory: Path) -> None:
+def test_what_was_made_offline_is_uploaded_once_there_is_a_server(
+    directory: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    with local_servers.closed_port() as address:
+        _, lines = upload(directory, "online", WANDB_BASE_URL=address)
+    problem = f"{address} cannot be reached (Connection refused)"
+    assert lines == [f"W&B: {problem}; 2 runs are kept offline, later: wandb sync --yes"]
     with local_servers.wandb_server() as server:
         _, lines = upload(directory, "online", WANDB_BASE_URL=server.address)
         addresses = [f"{server.address}/me/hessian-spectra/runs/{n}" for n in ("first", "second")]
@@ -83,16 +92,7 @@ def test_what_was_made_offline_is_uploaded_once(directory: Path) -> None:
         sent = len(server.operations)
         loaded, lines = upload(directory, "online", WANDB_BASE_URL=server.address)
         assert (loaded, lines, len(server.operations)) == (False, [], sent)
-
-
-def test_the_logs_of_an_upload_go_beside_the_runs(
-    directory: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
-    monkeypatch.chdir(elsewhere)
-    with local_servers.wandb_server() as server:
-        _, lines = upload(directory, "online", WANDB_BASE_URL=server.address)
-    assert len(lines) == 2
+    # The logs of an upload go beside the runs.
     assert [*elsewhere.iterdir()] == []
     assert len([*directory.glob("wandb/logs/*.log")]) == 2
 
@@ -108,24 +108,11 @@ def test_the_command_uploads_once_the_environment_says_online(directory: Path) -
     assert [line.rpartition("/")[2] for line in done.stderr.splitlines()] == ["first", "second"]
 
 
-@pytest.mark.parametrize("mode", ["offline", "disabled"])
-def test_nothing_is_done_unless_runs_go_online(directory: Path, mode: str) -> None:
+def test_nothing_is_done_unless_runs_go_online(directory: Path) -> None:
     with local_servers.wandb_server() as server:
-        actual = upload(directory, mode, WANDB_BASE_URL=server.address)
+        actual = upload(directory, "offline", "disabled", WANDB_BASE_URL=server.address)
         assert server.operations == []
     assert actual == (False, [])
-
-
-def test_a_server_that_cannot_be_reached_is_one_line_and_the_runs_are_kept(
-    directory: Path,
-) -> None:
-    with local_servers.closed_port() as address:
-        _, lines = upload(directory, "online", WANDB_BASE_URL=address)
-    problem = f"{address} cannot be reached (Connection refused)"
-    assert lines == [f"W&B: {problem}; 2 runs are kept offline, later: wandb sync --yes"]
-    with local_servers.wandb_server() as server:
-        _, lines = upload(directory, "online", WANDB_BASE_URL=server.address)
-    assert len(lines) == 2
 
 
 def test_a_run_that_cannot_be_read_keeps_no_other_from_its_upload(directory: Path) -> None:

@@ -47,22 +47,26 @@ def expected() -> dict[str, list[str]]:
     """Title of each paper -> the media keys of its figures, in order."""
     keys: dict[str, list[str]] = {}
     for study, (key, _) in sample_reports.STUDIES.items():
-        keys.setdefault(paper(key).title, []).append(f"figures/{key}/{study}")
+        own = keys.setdefault(paper(key).title, [])
+        own.append(f"figures/{key}/{study}")
+        if study == sample_reports.RECORDED:
+            own.append(f"controls/{key}/{study}")
     return keys
 
 
 def serialised(made: Any) -> dict[str, Any]:
-    """What `save` would send."""
+    """The data that `save` would send."""
     return json.loads(made._to_model().model_dump_json(by_alias=True, exclude_none=True))
 
 
 def media_keys(panels: list[dict[str, Any]]) -> list[str]:
-    """The keys of the figures; beside each stands the chart of its curves."""
+    """The keys of the figures and their second pictures; beside each, the chart of its curves."""
     pictures, charts = panels[::2], panels[1::2]
     assert {panel["viewType"] for panel in pictures} == {"Media Browser"}
     assert {panel["viewType"] for panel in charts} == {"Vega2"}
     keys = [key for panel in pictures for key in panel["config"]["mediaKeys"]]
-    tables = [key.replace("figures/", "charts/") + "_table" for key in keys]
+    shown = [key for key in keys if not key.startswith("controls/")]
+    tables = [key.replace("figures/", "charts/") + "_table" for key in shown]
     for panel, table in zip(charts, tables, strict=True):
         assert json.dumps(table) in json.dumps(panel["config"]["userQuery"])
         assert panel["config"]["panelDefId"] == "wandb/line/v0"

@@ -11,7 +11,7 @@ from hessian_papers.theorems import Draw, Instance, drawn
 
 
 def draw(points: int = 200, **changes: Any) -> Draw:
-    """What the networks are drawn from."""
+    """The draw of the networks."""
     x, y = np.random.default_rng(0).normal(size=(2, points))
     return replace(Draw(x=x, y=y, seed=3, instances=6, width=4, size=6), **changes)
 

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class RunFile:
-    """What an offline run holds.
+    """The content of an offline run.
 
     Args:
         run_id: its id.
@@ -45,7 +44,11 @@ class RunFile:
 
 
 def _inspect(file: Path, *options: str) -> str:
-    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", *options, str(file)]
+    """The output of ``wandb leet inspect``, from its program without the client around it."""
+    from wandb.util import get_core_path
+
+    place = ["--run-file", str(file), str(file.parents[1])]
+    command = [get_core_path(), "leet", "inspect", "--no-observability", "--json", *options, *place]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ValueError(f"{file} cannot be read: {(done.stderr or done.stdout).strip()}")

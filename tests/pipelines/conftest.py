@@ -1,10 +1,16 @@
 """Stages of these tests are forks of one warm process, as those of `make repro` are."""
 
 import os
+import shutil
+import sys
+from pathlib import Path
 
 import pytest
 
+from pipelines import stage
+from pipelines.messages import CONF
 from pipelines.reproduce import warm_process
+from tests.pipelines.workspace import few
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -13,3 +19,30 @@ def _warm():
         for name, value in warmth.items():
             patch.setitem(os.environ, name, value)
         yield
+
+
+@pytest.fixture(scope="module")
+def settings(request, tmp_path_factory):
+    """The configuration with the studies, networks and data sets alone that a module's KEPT names.
+
+    Hydra takes more than a second to compose all of them.
+    """
+    folder = Path(shutil.copytree(CONF, tmp_path_factory.mktemp("settings") / "conf"))
+    few(folder, *request.module.KEPT)
+    return folder
+
+
+@pytest.fixture
+def ends(monkeypatch, tmp_path, settings):
+    """Run an entry point in an empty folder, with the settings of a module; its exit code."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+    monkeypatch.setattr(stage, "CONF", settings)
+
+    def run(work, reads, *arguments, estimates=False):
+        monkeypatch.setattr(sys, "argv", ["stage", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            stage.run(work, reads, estimates)
+        return ended.value.code
+
+    return run

@@ -38,7 +38,7 @@ SMALL_DISK, LARGE_DISK = "450k", "500m"
 
 
 def made(workspace: Workspace) -> dict[str, bytes]:
-    """What a run makes, by path."""
+    """The files that a run makes, by path."""
     actual = workspace.outputs(*MADE)
     # What a run keeps for itself: finished items, how long stages took, digests of files.
     own = ("shards", SPENT.name, KNOWN.name)

@@ -19,7 +19,7 @@ from matplotlib.patches import Patch, Rectangle
 
 
 class Mark(NamedTuple):
-    """What a reader can tell of an artist that a panel draws."""
+    """The look of an artist that a panel draws, as far as a reader can tell it."""
 
     kind: str
     dashes: str

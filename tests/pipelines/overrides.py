@@ -31,7 +31,7 @@ from hessian_papers.results import SIDES
 from hessian_spectra.files import digest
 from hessian_spectra.validation import require
 from pipelines import schema
-from pipelines.figures import painted
+from pipelines.figures import controls, painted
 from tests.pipelines.marks import undrawn
 from tests.pipelines.workspace import ROOT
 
@@ -118,7 +118,6 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         "depth_and_norm": {"largest_depth": 4, "contour_points": 9, "largest_width": 5},
         "gauss_newton_error": {"points": 30},
         "gauss_newton_parts": {"probes": 2, "tolerance": 0.01},
-        "gd_subspace": {"width": 4, "steps": 12, "numeric_every": 2},
         "identities": {"instances": 6, "width": 4, "points": 6},
         "infinite_width": {
             "widths": [8, 16],
@@ -129,17 +128,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         },
         "learning_phases": {"instances": 12, "without_signal": 4, "width": 4},
         "model_overlaps": {"networks": [], "top": 6, "images": 20, "tolerance": 1e-3},
-        "multi_input_training": {"width": 2, "steps": 12, "record_every": 3, "numeric_every": 2},
         "norm_correlation": {"resamples": 100},
-        "outlier_pair": {"width": 4, "steps": 24},
-        "pair_sums_through_training": {
-            "samples": 40,
-            "width": 8,
-            "narrow": 4,
-            "epochs": 20,
-            "recorded": 1,
-            "top": 3,
-        },
         "paired_eigenvalues": {
             "widths": [4, 6],
             "samples": [10, 12],
@@ -154,14 +143,10 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "products": 6,
             "points": 30,
         },
+        "spectrum_in_training": {"width": 4, "steps": 24},
+        "diabetes-multi-input": {"width": 2, "record_every": 3, "numeric_every": 2},
+        "through_training": {"samples": 40, "width": 8, "epochs": 20, "recorded": 1},
         "training_courses": {"replicates": 2, "width": 8, "epochs": 100, "recorded": 4},
-        "trace_through_training": {
-            "samples": 40,
-            "width": 8,
-            "epochs": 30,
-            "recorded": 2,
-            "probes": 8,
-        },
     },
 }
 # What an entry is called and what it is of: no settings.
@@ -315,7 +300,7 @@ class Sampler:
         field = draws.choice(fields)
         value = getattr(config, field)
         path = f"{schema.GROUPS[group][0]}.{entry}.{field}"
-        if isinstance(value, dict):
+        while isinstance(value, dict) and value:
             key = draws.choice(sorted(value))
             path, value = f"{path}.{key}", value[key]
         known = self._known(name, path, value)
@@ -363,7 +348,7 @@ class Sampler:
         return caption, [case.explanation for case in cases]
 
     def run(self, study: str, settings: Sequence[str]) -> list[str]:
-        """What is wrong with a study's way from training to the ledger under some overrides.
+        """The problems on a study's way from training to the ledger under some overrides.
 
         Raises:
             Refused: the schema, or the study on meeting its data, refuses them in one line.
@@ -433,22 +418,25 @@ class Sampler:
         )
 
     def _figure(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
-        module = schema.figure_of(entries["studies"][1].kind)
+        module = schema.figure_of(dataclasses.asdict(entries["studies"][1]))
         if module is None:
             return
         try:
-            figure, caption = painted(module, data)
-            figure.set_layout_engine("none")  # it takes half of the time
-            figure.draw_without_rendering()
-            texts = [text.get_text() for text in figure.findobj(Text)]
+            pictures = [painted(module, data)]
+            second = controls(module, data)
+            pictures += [] if second is None else [second]
+            for figure, _ in pictures:
+                figure.set_layout_engine("none")  # it takes half of the time
+                figure.draw_without_rendering()
         except Exception as error:
             yield _problem("figure", error)
             return
-        for word in undrawn(figure, caption):
-            yield f"figure: the caption names what is not drawn, {word!r}"
-        for text in [*texts, caption]:
-            if re.search(r"\b(nan|inf)\b", text) or OPEN.search(text):
-                yield f"figure: a text without its number: {text!r}"
+        for figure, caption in pictures:
+            for word in undrawn(figure, caption):
+                yield f"figure: the caption names what is not drawn, {word!r}"
+            for text in [*(text.get_text() for text in figure.findobj(Text)), caption]:
+                if re.search(r"\b(nan|inf)\b", text) or OPEN.search(text):
+                    yield f"figure: a text without its number: {text!r}"
 
     def _claims(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
         statements = self._module(entries, "claims").statements
@@ -481,7 +469,7 @@ def _problem(step: str, error: Exception) -> str:
 
 
 def _measured(entry: Entry) -> Iterator[str]:
-    """What is wrong with the measurement of a claim: no number but says that it is one."""
+    """The problems of the measurement of a claim: no number but says that it is one."""
     for text in (entry.explanation, entry.heading.printed or ""):
         if OPEN.search(text):
             yield f"{entry.id}: a text with an open field: {text!r}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipelines.workspace import copy_files, environment
+from tests.pipelines.workspace import copy_files, cut_down, environment
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("archive")]
 
@@ -25,6 +25,7 @@ exec {python} "$@"
 def archive(tmp_path):
     folder = tmp_path / "archive"
     copy_files(folder)
+    cut_down(folder)
     (folder / "mine" / "bin").mkdir(parents=True)
     python = folder / "mine" / "bin" / "python"
     python.write_text(PYTHON.format(python=sys.executable))

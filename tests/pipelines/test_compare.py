@@ -41,7 +41,7 @@ def test_a_copy_is_the_same(compare):
     assert code == 0
     assert said.splitlines() == [
         "36 statements before, 36 after: 0 differences",
-        "9 figures before, 9 after: 0 differences",
+        "11 figures before, 11 after: 0 differences",
     ]
 
 

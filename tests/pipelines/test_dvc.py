@@ -44,9 +44,7 @@ def finished(make_workspace):
     done = workspace.run("dvc", "repro", "--force", TARGET)
     assert {"configure", "survey", "prepare"} <= set(ran(done.stdout))
     assert ran(done.stdout)[-1] == TARGET
-    workspace.run("git", "add", "--all")
-    who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
-    workspace.run("git", *who, "commit", "--quiet", "--allow-empty", "--message", "made")
+    workspace.commit("made")
     return workspace
 
 

@@ -10,16 +10,19 @@ from hessian_papers import labelled
 from hessian_spectra.files import digest
 from pipelines.evidence import SMALL as LIMIT
 from pipelines.evidence import keep_networks
+from tests.pipelines.workspace import smallest
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("evidence")]
 
 STUDY = "cracking-fig7"
+# And those of shared networks and of networks of its own, with their data.
+STUDIES = (STUDY, "gaussian-regression", "cracking-d33", "data-fig2", "images")
 SMALL = (f"studies.{STUDY}.scales=3",)
 
 
 @pytest.fixture(scope="module")
 def workspace(make_workspace):
-    return make_workspace("evidence")
+    return smallest(make_workspace("evidence"), *STUDIES)
 
 
 def evidence(workspace, *arguments):

@@ -1,4 +1,4 @@
-"""What a caption names is looked for among what the panels draw, and not in their legends."""
+"""The marks that a caption names are looked for in what the panels draw, not in their legends."""
 
 import re
 

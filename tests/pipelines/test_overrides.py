@@ -71,7 +71,7 @@ def sampler() -> Iterator[Sampler]:
 
 
 def unlawful(sampler: Sampler, overrides: list[Override]) -> list[str]:
-    """What is wrong under some overrides, one line each; nothing is of those that are refused."""
+    """The problems under some overrides, one line each; those that are refused have none."""
     actual = []
     for override in overrides:
         try:

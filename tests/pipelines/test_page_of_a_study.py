@@ -1,23 +1,22 @@
 """The page of one study with any settings, without DVC: computed, drawn and decided on the spot."""
 
 import shutil
-import sys
 from html.parser import HTMLParser
 
 import pytest
 
 from hessian_papers import labelled
 from hessian_papers.ledger.record import all_cases, read_ledger
-from pipelines import stage
 from pipelines.page import page
 from tests.pipelines.workspace import ROOT
 
 # A study with a figure; one that has a recorded run as well; one without a figure.
 FIGURE, RECORDED, STATED = "cracking-fig7", "cracking-fig10", "output-scale"
+KEPT = (FIGURE, RECORDED, STATED, "two-layer-linear", "gaussian-regression", "gaussian-features")
 SMALL = {
     FIGURE: ("width=4", "second_width=6", "scales=3"),
     RECORDED: ("widths=[4,6]", "samples=[10,12]", "sizes=[1,2,4]", "networks=2", "jitters=19"),
-    STATED: ("widths=[4,8,16]", "draws=3", "depths=[2,3]", "activations=[linear]"),
+    STATED: ("widths=[4,8,16]", "draws=3", "depths=[2,3]"),
 }
 DATA = ("data.sets.gaussian-regression.size=60", "data.sets.gaussian-features.size=20")
 
@@ -41,10 +40,8 @@ class Elements(HTMLParser):
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path):
+def run(ends, tmp_path):
     """Make the page of a small study, its recorded run at hand; the code, and the run's folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
 
     def call(study, *arguments):
         recorded = ROOT / "reports" / "evidence" / study
@@ -52,10 +49,8 @@ def run(monkeypatch, tmp_path):
             shutil.copytree(recorded, tmp_path / "reports" / "evidence" / study)
         small = [f"studies.{study}.{setting}" for setting in SMALL[study]]
         chosen = [f"only={study}", *small, *DATA, "launcher.cluster=debug", *arguments]
-        monkeypatch.setattr(sys, "argv", ["stage", *chosen])
-        with pytest.raises(SystemExit) as ended:
-            stage.run(page, "page", estimates=True)
-        return ended.value.code, [*(tmp_path / "results" / "runs").glob("*")]
+        code = ends(page, "page", *chosen, estimates=True)
+        return code, [*(tmp_path / "results" / "runs").glob("*")]
 
     return call
 

@@ -226,14 +226,14 @@ def test_a_lock_that_was_cut_off_is_taken_back(tmp_path, monkeypatch, capsys):
 
 @pytest.fixture(scope="module")
 def plain(make_workspace):
-    """What a plain `dvc repro` makes, one stage after the other."""
+    """A copy in which a plain `dvc repro` made everything, one stage after the other."""
     workspace = smallest(make_workspace("plain"))
     workspace.run("dvc", "repro")
     return workspace
 
 
 def messages(driver, start):
-    """What a driver says until a line begins in some way."""
+    """The lines of a driver until one begins in some way."""
     said = []
     for line in driver.stdout:
         said.append(line)

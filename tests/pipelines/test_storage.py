@@ -1,7 +1,6 @@
 """From data.root on the command line to images, or to the line about what is not there."""
 
 import re
-import sys
 from pathlib import Path
 
 import hydra
@@ -13,31 +12,21 @@ from omegaconf import OmegaConf
 from hessian_papers import labelled
 from pipelines import chain, prepare, schema, stage
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
-
-
-def compose(*overrides):
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        return schema.at_scale(hydra.compose("config", overrides=list(overrides)))
-
-
-@pytest.fixture
-def ends(monkeypatch, tmp_path):
-    """Run an entry point in an empty folder; its exit code."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
-
-    def run(work, reads, *arguments):
-        monkeypatch.setattr(sys, "argv", ["stage", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            stage.run(work, reads)
-        return ended.value.code
-
-    return run
+# A study, networks, and two data sets.
+KEPT = ("cracking-fig1", "two-layer-linear", "images", "wedge")
 
 
 @pytest.fixture(scope="module")
-def composed():
+def compose(settings):
+    def call(*overrides):
+        with hydra.initialize_config_dir(str(settings), version_base="1.3"):
+            return schema.at_scale(hydra.compose("config", overrides=list(overrides)))
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def composed(compose):
     return compose()
 
 
@@ -64,7 +53,9 @@ def test_bad_values_are_refused_in_one_line(composed, changes, message):
     assert "\n" not in str(error.value)
 
 
-def test_missing_data_end_the_stage_with_the_command_that_fetches_them(ends, capsys, tmp_path):
+def test_missing_data_end_the_stage_with_the_command_that_fetches_them(
+    ends, compose, capsys, tmp_path
+):
     overrides = ["only=images", "data.sets.images.sources=[mnist]", f"data.root={tmp_path}/none"]
     assert ends(prepare.prepare, "prepare", *overrides) == 2
     lines = capsys.readouterr().err.strip().splitlines()

@@ -1,4 +1,4 @@
-"""What no dependency of DVC's tells: packages, and a user's own files that are changed in place."""
+"""The stage `survey` sees what no dependency tells: packages, and own files changed in place."""
 
 import hashlib
 import json

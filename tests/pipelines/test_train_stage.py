@@ -1,15 +1,15 @@
 """The stage that fans out: its estimate, its shards, and that where it runs changes nothing."""
 
 import re
-import sys
 
 import numpy as np
 import pytest
 
 from hessian_papers import labelled
-from pipelines import inputs, side, stage, train
+from pipelines import inputs, side, train
 
 NAME = "two-layer-linear"
+KEPT = (NAME, "cracking-fig4", "cracking-fig7", "gaussian-regression")
 NETWORKS = f"networks.{NAME}"
 SMALL = (
     f"{NETWORKS}.parametrisations=[sp]",
@@ -25,18 +25,13 @@ SMALL = (
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path):
+def run(ends, monkeypatch):
     """Run an entry point on a small ensemble in an empty folder; give its exit code."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
 
     def call(module, *arguments, cluster="debug"):
         monkeypatch.setenv("HESSIAN_SPECTRA_CLUSTER", cluster)
-        monkeypatch.setattr(sys, "argv", ["stage", *SMALL, *arguments])
         work = getattr(module, module.__name__.rpartition(".")[2])
-        with pytest.raises(SystemExit) as ended:
-            stage.run(work, inputs.COMPUTES, estimates=True)
-        return ended.value.code
+        return ends(work, inputs.COMPUTES, *SMALL, *arguments, estimates=True)
 
     return call
 

@@ -38,8 +38,14 @@ class Workspace:
             raise AssertionError(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
         return done
 
+    def commit(self, message: str) -> None:
+        """Commit all that is there, if it is not."""
+        self.run("git", "add", "--all")
+        who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+        self.run("git", *who, "commit", "--quiet", "--allow-empty", "--message", message)
+
     def changed(self) -> str:
-        """What git sees as changed."""
+        """The changes that git sees."""
         return self.run("git", "status", "--short").stdout
 
     def outputs(self, *folders: str) -> dict[str, bytes]:
@@ -71,40 +77,49 @@ def copy_repository(target: Path, root: Path = ROOT) -> Workspace:
     copy_files(target, root)
     workspace = Workspace(target)
     workspace.run("git", "init", "--quiet")
-    workspace.run("git", "add", "--all")
-    who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
-    workspace.run("git", *who, "commit", "--quiet", "--message", "copy")
+    workspace.commit("copy")
     return workspace
 
 
-def smallest(workspace: Workspace, *further: str) -> Workspace:
-    """Leave two studies alone in a copy of the repository, and no networks of several studies.
+def few(conf: Path, *kept: str) -> set[str]:
+    """Leave some studies, networks and data sets alone in a configuration; the names of others."""
+    text = (conf / "config.yaml").read_text()
+    cut = {*re.findall(r"^ {6}- (?:\w+/)?([\w-]+)$", text, re.MULTILINE)} - {*kept}
+    lines = text.splitlines(keepends=True)
+    left = [line for line in lines if line.strip().rpartition("/")[2].removeprefix("- ") not in cut]
+    (conf / "config.yaml").write_text("".join(left))
+    for group in ("data", "networks", "studies"):
+        for file in (conf / group).rglob("*.yaml"):
+            if file.stem in cut:
+                file.unlink()
+    return cut
+
+
+def cut_down(folder: Path, *further: str) -> None:
+    """Leave two studies alone in a copy of the files, and no networks of several studies.
 
     Args:
-        workspace: the copy.
-        further: data sets that stay as well.
+        folder: the copy.
+        further: studies, networks and data sets that stay as well.
 
-    DVC looks at all stages at each start of its own, however few it is to run; and `prepare` makes
-    all data sets, whoever needs them.
+    DVC looks at all stages at each start of its own, and reads and writes the lock of all of them
+    for each stage that it runs; and `prepare` makes all data sets, whoever needs them.
     """
-    conf = workspace.path / "conf" / "config.yaml"
-    listed = re.findall(r"^ {6}- (?:\w+/)?([\w-]+)$", conf.read_text(), re.MULTILINE)
-    cut = {*listed} - KEPT - NETWORKS - {*further}
-    text = "".join(
-        line
-        for line in conf.read_text().splitlines(keepends=True)
-        if line.strip().rpartition("/")[2].removeprefix("- ") not in cut
-    )
-    conf.write_text(text)
-    lines = (workspace.path / "dvc.yaml").read_text().splitlines(keepends=True)
-    kept = [line for line in lines if line.strip().partition(": {")[0] not in cut | NETWORKS]
+    cut = few(folder / "conf", *KEPT, *NETWORKS, *further) | (NETWORKS - {*further})
+    lines = (folder / "dvc.yaml").read_text().splitlines(keepends=True)
+    kept = [line for line in lines if line.strip().partition(": {")[0] not in cut]
     # A list of which nothing is left, and papers without a study.
     text = re.sub(r"^( .*: &\w+)\n(?!      )", r"\1 {}\n", "".join(kept), flags=re.MULTILINE)
     papers = text.partition("    papers:\n")[2].partition("    #")[0]
     left = [line for line in papers.splitlines(True) if f"paper: {line.split()[1]}}}" in text]
-    text = text.replace(papers, "".join(left))
-    (workspace.path / "dvc.yaml").write_text(text)
-    workspace.run("git", "add", "--all")
-    who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
-    workspace.run("git", *who, "commit", "--quiet", "--message", "a few studies")
+    (folder / "dvc.yaml").write_text(text.replace(papers, "".join(left)))
+    head, *entries = re.split(r"^(?=  \S)", (folder / "dvc.lock").read_text(), flags=re.MULTILINE)
+    locked = [entry for entry in entries if entry.partition(":")[0].partition("@")[2] not in cut]
+    (folder / "dvc.lock").write_text("".join([head, *locked]))
+
+
+def smallest(workspace: Workspace, *further: str) -> Workspace:
+    """Cut a copy of the repository down, see :func:`cut_down`, and commit that."""
+    cut_down(workspace.path, *further)
+    workspace.commit("a few studies")
     return workspace

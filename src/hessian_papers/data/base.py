@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from hessian_papers.constraints import Checked, Count
@@ -36,7 +37,7 @@ class Form:
     shape: tuple[int, ...] = ()
 
     @classmethod
-    def of_features(cls, x: xr.DataArray) -> "Form":
+    def of_features(cls, x: np.ndarray | xr.DataArray) -> "Form":
         """The form of inputs ``(n,)`` or ``(n, D)``."""
         return cls(ONE_FEATURE if x.ndim == 1 else SEVERAL_FEATURES, x.shape)
 

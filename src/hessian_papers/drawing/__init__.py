@@ -1,1 +1,1 @@
-"""What the figures have in common: sizes, colours, files, and parts that several of them draw."""
+"""The common part of the figures: sizes, colours, files, and parts that several of them draw."""

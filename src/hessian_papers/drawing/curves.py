@@ -1,4 +1,4 @@
-"""What a figure draws as numbers: the curves of its panels, for charts that are drawn elsewhere."""
+"""The numbers that a figure draws: its panels' curves, for charts that are drawn elsewhere."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -116,7 +116,7 @@ def _rows(values: Any) -> list[list[float | None]]:
 
 
 def _bands(axes: Axes) -> Iterator[Chart]:
-    """What is filled between curves, as the corners of each piece."""
+    """The areas between curves, as the corners of each piece."""
     for collection in axes.collections:
         if isinstance(collection, PolyCollection):
             for path in collection.get_paths():

@@ -107,7 +107,7 @@ def _own_panel(block: Block) -> Panel:
 
 
 def _sentences(block: Block) -> Iterator[str]:
-    """What cases are called beside those of other statements: the first one has the sentence."""
+    """The names of cases beside those of other statements: the first one has the sentence."""
     for place, row in enumerate(block.rows):
         texts = [_wrapped(block.sentence, LABEL, 4)] * (place == 0) + [row.label] * bool(row.label)
         yield "\n".join(texts)
@@ -137,7 +137,7 @@ def _panels(blocks: Sequence[Block]) -> Iterator[Panel]:
 
 
 def _limits(rows: Sequence[Row]) -> tuple[float, float]:
-    """What the axis shows: all values, intervals and bounds, with some room."""
+    """The limits of the axis: all values, intervals and bounds, with some room."""
     if _is_logarithmic(rows):
         values = [row.value for row in rows if math.isfinite(row.value)]
         return FLOOR, 10 * max(10 * ROUND_OFF, *values, 0.0)

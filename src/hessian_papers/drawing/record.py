@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from hessian_papers.formulas import plain
 from hessian_papers.papers import reading_order
 from hessian_papers.results import select_fields
 from hessian_spectra.files import DamagedFileError, MissingResultError, read_json
@@ -19,6 +20,8 @@ from hessian_spectra.files import DamagedFileError, MissingResultError, read_jso
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # Fields that do not stand in the record itself.
 _OF_THE_FILES = ("image", "pdf", "png", "width", "height", "recorded")
+# What a figure's second picture shows, apart from the paper's panels.
+CONTROLS = "controls"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +54,34 @@ class Origin:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FigureRecord:
+class Picture:
+    """An image on the disk.
+
+    Args:
+        image: its file.
+        png: the image's bytes.
+        width: in pixels.
+        height: in pixels.
+        caption: its text.
+    """
+
+    image: Path
+    png: bytes
+    width: int
+    height: int
+    caption: str
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the image, hexadecimal."""
+        return hashlib.sha256(self.png).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureRecord(Picture):
     """One registered figure: ``reports/figures/<paper>/<study>.png``, its PDF and its record.
+
+    Numbers in its caption come from the study's arrays.
 
     Args:
         study: the study's name.
@@ -61,7 +90,6 @@ class FigureRecord:
         paper: key of the paper.
         artifact: where it stands there, for example ``Figure 7``.
         title: one line.
-        caption: its text; numbers in it come from the study's arrays.
         config: the study's resolved configuration.
         digest: the short SHA-256 of ``config``.
         arrays: the SHA-256 of each file of the data set that it was drawn from.
@@ -71,11 +99,9 @@ class FigureRecord:
         departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
         damaged: what is wrong with the recorded run, if it is not shown for that.
         chart: the curves of its main panel (``curves.chart``).
-        image: the file of the image.
+        controls: a second picture, of what the paper does not draw: errors against brute force and
+            controls. ``None`` if there is none.
         pdf: the file of the same figure for print, which need not be there.
-        png: the image's bytes.
-        width: of the image, in pixels.
-        height: of the image, in pixels.
         recorded: the same figure, drawn from the arrays of the recorded run, if there is one.
     """
 
@@ -85,7 +111,6 @@ class FigureRecord:
     paper: str
     artifact: str
     title: str
-    caption: str
     config: Mapping[str, Any]
     digest: str
     arrays: Mapping[str, str]
@@ -95,17 +120,14 @@ class FigureRecord:
     departs: Mapping[str, Sequence[Any]]
     damaged: str
     chart: Mapping[str, Any]
-    image: Path
+    controls: Picture | None
     pdf: Path
-    png: bytes
-    width: int
-    height: int
     recorded: "FigureRecord | None" = None
 
     @property
-    def sha256(self) -> str:
-        """The SHA-256 of the image, hexadecimal."""
-        return hashlib.sha256(self.png).hexdigest()
+    def heading(self) -> str:
+        """Where it stands and its title, in plain signs."""
+        return plain(f"{self.artifact}: {self.title}")
 
 
 def natural_order(name: str) -> list[tuple[int, int, str]]:
@@ -158,32 +180,51 @@ def files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
     return {"png": image, **rest, "series": own / f"{name}-series.json"}
 
 
-def _figure(paths: Mapping[str, Path], study: str) -> FigureRecord:
-    remedy = f"dvc repro 'figures@{study}'"
-    record, image = paths["json"], paths["png"]
+def control_files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
+    """Where a figure's second picture is, if it has one: image, PDF and series.
+
+    Args:
+        folder: the folder of the paper's figures.
+        study: the study's name.
+        recorded: whether of the recorded run.
+    """
+    name = f"{CONTROLS}-recorded" if recorded else CONTROLS
+    ends = {"png": ".png", "pdf": ".pdf", "series": "-series.json"}
+    return {part: folder / study / f"{name}{end}" for part, end in ends.items()}
+
+
+def _picture(image: Path, caption: str, remedy: str) -> Picture:
+    try:
+        png = image.read_bytes()
+    except FileNotFoundError:
+        raise MissingResultError(f"{image} is missing: run {remedy}") from None
+    width, height = image_size(png, image, remedy)
+    return Picture(image=image, png=png, width=width, height=height, caption=caption)
+
+
+def _figure(folder: Path, study: str, recorded: bool = False) -> FigureRecord:
+    paths, remedy = files(folder, study, recorded), f"dvc repro 'figures@{study}'"
+    record = paths["json"]
     known = [f.name for f in fields(FigureRecord) if f.name not in _OF_THE_FILES]
     entries = select_fields(read_json(record, remedy), known, str(record), remedy)
     if entries["study"] != study:
         raise DamagedFileError(
             f"{record}: expected the study {study!r}, got {entries['study']!r}; run {remedy}"
         )
-    try:
-        png = image.read_bytes()
-    except FileNotFoundError:
-        raise MissingResultError(f"{image} is missing: run {remedy}") from None
-    width, height = image_size(png, image, remedy)
-    return FigureRecord(
-        **entries, image=image, pdf=paths["pdf"], png=png, width=width, height=height
-    )
+    main = vars(_picture(paths["png"], entries.pop("caption"), remedy))
+    if entries["controls"] is not None:
+        second = control_files(folder, study, recorded)["png"]
+        entries["controls"] = _picture(second, entries["controls"], remedy)
+    return FigureRecord(**entries, **main, pdf=paths["pdf"])
 
 
 def _with_recorded(folder: Path, study: str) -> FigureRecord:
     """A study's figure, with the one of its recorded run if any file of that is there."""
-    figure = _figure(files(folder, study), study)
+    figure = _figure(folder, study)
     recorded = files(folder, study, recorded=True)
     if not any(path.is_file() for path in recorded.values()):
         return figure
-    return replace(figure, recorded=_figure(recorded, study))
+    return replace(figure, recorded=_figure(folder, study, recorded=True))
 
 
 def read_figures(reports: Path, paper: str = "*") -> list[FigureRecord]:

@@ -200,7 +200,7 @@ def train(
 
 
 def seconds(name: str, work: FanOut, config: Any, given: Any, *, folder: Path) -> float:
-    """How long the items of a computation took, one after the other, wherever they were computed.
+    """The time that a computation's items took, one after the other, wherever they were computed.
 
     Without the time to start jobs, and of the items that are done. The arguments are those of
     :func:`run`.

@@ -130,7 +130,7 @@ class Driver:
 
     @property
     def _hopeless(self) -> int:
-        """How many failed jobs end a run in which nothing succeeded."""
+        """The number of failed jobs that end a run in which nothing succeeded."""
         # A wrong setting, or an error in the code, should not cost as much time as the work.
         return self._launcher.retries + self._launcher.workers_at_once
 

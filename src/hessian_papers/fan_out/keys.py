@@ -1,4 +1,4 @@
-"""What a shard is called: a digest of the function, of its code and of the item."""
+"""The name of a shard: a digest of the function, of its code and of the item."""
 
 import dataclasses
 import hashlib

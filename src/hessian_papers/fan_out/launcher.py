@@ -72,7 +72,7 @@ class Launcher:
 
     @property
     def workers_at_once(self) -> int:
-        """How many jobs run at once."""
+        """The number of jobs that run at once."""
         if self.cluster == "debug":
             return 1
         return self.workers or cores()

@@ -56,7 +56,7 @@ def ended_by_termination() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _inherited(variables: Mapping[str, str]) -> Iterator[None]:
-    """What processes that are started meanwhile inherit: variables, and deafness to Ctrl-C.
+    """A block whose processes inherit some variables, and deafness to Ctrl-C.
 
     Ctrl-C goes to the driver and its processes alike. They leave it to the driver, which stops them
     without a traceback from each. Blocked, not ignored, it reaches the driver a moment later.

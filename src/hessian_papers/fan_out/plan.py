@@ -1,4 +1,4 @@
-"""What is to be computed: the items of a computation, their keys and costs, and their jobs."""
+"""The plan of a computation: its items, their keys and costs, and their jobs."""
 
 import functools
 import heapq
@@ -46,7 +46,7 @@ class Plan:
         return telling(self.items.values())
 
     def title(self, name: str, key: str) -> str:
-        """What a live run of an item of the computation ``name`` is called."""
+        """The name of a live run of an item of the computation ``name``."""
         return f"{name} {words(self.items[key], self.shown)}" if self.shown else name
 
 

@@ -1,4 +1,4 @@
-"""How far a computation is, on standard error: a bar on a terminal, else a line now and then."""
+"""The progress of a computation on standard error: a bar on a terminal, else some lines."""
 
 import contextlib
 import sys
@@ -77,12 +77,12 @@ class Progress:
 
     @property
     def computed(self) -> int:
-        """How many items were done in this run."""
+        """The number of items that were done in this run."""
         return len(self._done) - self.before
 
     @property
     def text(self) -> str:
-        """How far the run is, its rate and the time left."""
+        """The progress of the run, its rate and the time left."""
         share = 1 - self._left / self._whole if self._whole else 1.0
         text = f"{len(self._done)}/{len(self._costs)} items, {100 * share:.0f} % of the work"
         if self.computed and self._left > 0 and self.elapsed > 0:

@@ -53,7 +53,7 @@ class Shards:
         return self.folder / key
 
     def run(self, key: str, log: Log) -> TrainingRun:
-        """What the training of an item is given."""
+        """The run that the training of an item is given."""
         # What an interrupted one wrote there may be half of a file.
         shutil.rmtree(self.beside(key), ignore_errors=True)
         for folder in (self.unfinished(key), self.beside(key)):
@@ -109,7 +109,7 @@ class Shards:
                 shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def manifest(self, key: str) -> Manifest:
-        """What belongs to an item's shard, by its path below the folder."""
+        """The files of an item's shard, by their paths below the folder."""
         files: Manifest = read_json(self._facts(key))["files"]
         return files
 
@@ -139,7 +139,7 @@ class Shards:
             path.unlink(missing_ok=True)
 
     def seconds(self, keys: Iterable[str]) -> float:
-        """How long the computation of some shards took in all, on one worker.
+        """The time that the computation of some shards took in all, on one worker.
 
         Of an item that was interrupted, since the last time that it was begun.
         """
@@ -166,7 +166,7 @@ class Shards:
         self._error(key).unlink(missing_ok=True)
 
     def error(self, key: str) -> str:
-        """What the last attempt at an item raised, in one line; empty if it raised nothing."""
+        """The error of the last attempt at an item, in one line; empty if it raised nothing."""
         try:
             return self._error(key).read_text("utf-8").partition("\n")[0]
         except FileNotFoundError:

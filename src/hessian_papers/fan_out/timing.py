@@ -1,4 +1,4 @@
-"""How long a computation will take, measured before it starts."""
+"""The time that a computation will take, measured before it starts."""
 
 import time
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ SHORTEST_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Estimate:
-    """How much a run has to do, and how long that takes.
+    """The work that a run has to do, and the time that it takes.
 
     Args:
         name: of the computation.
@@ -66,7 +66,7 @@ def _rate(work: FanOut, item: Mapping[str, Any]) -> float:
 
 
 def _seconds(work: FanOut, todo: Plan, present: set[str]) -> np.ndarray:
-    """How long each of the items that are missing takes, at rates between those of a few."""
+    """The time that each of the missing items takes, at rates between those of a few."""
     missing = [(cost, key) for key, cost in todo.costs.items() if key not in present]
     if not missing:
         return np.zeros(1)
@@ -82,7 +82,7 @@ def _seconds(work: FanOut, todo: Plan, present: set[str]) -> np.ndarray:
 def estimate(
     name: str, work: FanOut, config: Any, given: Any, *, folder: Path, launcher: Launcher
 ) -> Estimate:
-    """How much :func:`run` with the same arguments has to do, and how long that will take.
+    """The work of :func:`run` with the same arguments, and the time that it will take.
 
     A few items, from the cheapest to the dearest, are timed with ``work.probe``; an item takes its
     ``work.cost`` times the rate that was timed near it. Nothing is written.

@@ -1,4 +1,4 @@
-"""What runs in another process: some items in turn, each kept as soon as it is done."""
+"""The work in another process: some items in turn, each kept as soon as it is done."""
 
 import os
 import pkgutil
@@ -33,7 +33,7 @@ def follows() -> bool:
 
 @dataclass(frozen=True)
 class Function:
-    """How an item is computed.
+    """The function that computes an item.
 
     Args:
         name: of the function to call, by which ``pkgutil.resolve_name`` finds it.
@@ -130,7 +130,7 @@ class Chunk:
                     raise
 
     def checkpoint(self) -> Any:
-        """What submitit puts back into the queue at the time limit: the same job again."""
+        """The job that submitit puts back into the queue at the time limit: the same one again."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self)

@@ -1,4 +1,4 @@
-"""What a measured value is compared with, and what follows from it for one case."""
+"""The bound of a measured value, and what follows from it for one case."""
 
 import math
 from collections.abc import Collection
@@ -81,7 +81,7 @@ REPLICATES = ("teacher", "replicate", "seed", "draw", "instance")
 
 
 def estimate_of(values: xr.DataArray) -> Estimate:
-    """What replicates say: the share of draws of which something holds, else a mean.
+    """The estimate from replicates: the share of draws of which something holds, else a mean.
 
     Args:
         values: booleans, or numbers whose dimensions are :data:`REPLICATES`; numbers are averaged
@@ -114,7 +114,7 @@ class NothingToMeasure(Exception):  # noqa: N818 - no error: the claim is not ab
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """What a measured value is compared with.
+    """The bound that a measured value is compared with.
 
     Args:
         relation: how the two are compared: ``"<="`` and ``">="`` are bounds, widened by
@@ -154,7 +154,7 @@ class Bound:
         return low <= measured <= high
 
     def outcome(self, measured: Estimate) -> Outcome:
-        """What a measurement says: by its interval if it has one, else by its value.
+        """The outcome of a measurement: by its interval if it has one, else by its value.
 
         Returns:
             ``holds`` if the whole interval stands in the relation to the expected value, ``fails``
@@ -173,7 +173,7 @@ class Bound:
 
     @property
     def formula(self) -> tuple[str, tuple[float, ...]]:
-        """What a measured value is compared with: a template, and the numbers that fill it.
+        """The formula of the bound: a template, and the numbers that fill it.
 
         Example:
             >>> within(0.1, "a tenth").formula, at_least(1.0, "all", tolerance=0.5).formula

@@ -1,4 +1,4 @@
-"""What is said of trainings that diverged, beside every statement and below the figure."""
+"""The words about trainings that diverged, beside every statement and below the figure."""
 
 import xarray as xr
 

@@ -73,7 +73,7 @@ def rounded(number: float) -> float | None:
 
 
 def not_run() -> list[Entry]:
-    """What still has to be run: cases without a study; ``explanation`` says what one takes.
+    """The cases without a study, which still have to be run; ``explanation`` says what one takes.
 
     Example:
         >>> not_run()[0].heading.places
@@ -149,7 +149,7 @@ def _reason(error: Exception, run: Measured | None) -> str:
 
 
 def outcome(entry: Entry, measured: Estimate) -> Outcome:
-    """What one case says, see :meth:`~hessian_papers.ledger.bounds.Bound.outcome`.
+    """The outcome of one case, see :meth:`~hessian_papers.ledger.bounds.Bound.outcome`.
 
     Of a NaN nothing is known, but an identity must give a number.
     """
@@ -218,7 +218,7 @@ class Measurement:
 
     @property
     def case(self) -> Case:
-        """What the verdict is made of."""
+        """The case that the verdict is made of."""
         record = self.record
         absent = record.study is None
         return Case(record.outcome, self.estimate, self.bound, record.smaller, absent)

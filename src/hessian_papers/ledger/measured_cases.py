@@ -1,4 +1,4 @@
-"""What a paper's studies measured, between the stage that measures and the one that decides.
+"""The measurements of a paper's studies, between the stage that measures and the one that decides.
 
 Numbers stand as text, since JSON knows neither NaN nor infinity, and not rounded.
 """

@@ -138,7 +138,7 @@ class CaseRecord:
 
     @property
     def bound(self) -> Bound:
-        """What the measured value is compared with."""
+        """The bound that the measured value is compared with."""
         return Bound(
             relation=self.relation,
             expected=_number(self.expected),

@@ -13,7 +13,8 @@ sentence, and the bound with its reason:
         return ...
 
 One statement may be measured by several functions, of several kinds: they give the same ``id``, and
-the first one has its sentence.
+the first one has its sentence. Formulas in texts are LaTeX between dollars, see
+:mod:`hessian_papers.formulas`.
 """
 
 import itertools
@@ -39,10 +40,10 @@ Function = TypeVar("Function", bound=Measure)
 Decorator = Callable[[Function], Function]
 Cases = Callable[[Any], Iterable[Labels]]
 # Dimensions of a data set over which cases run, and if not over all labels along one, over which.
-Dimensions = Sequence[str] | Mapping[str, Callable[[Any], Iterable[Any]]]
+Dimensions = Sequence[str] | Mapping[str, Callable[[Any], Iterable[Any]] | None]
 
-# A field of a text. Braces after _ or ^ are a formula's.
-_FIELD = re.compile(r"(?<![_^])\{([a-z_]+)\}")
+# A field of a text. Braces after _, ^ or a command are a formula's.
+FIELD = re.compile(r"(?<![_^])(?<!\\text)(?<!\\sqrt)(?<!\\operatorname)\{([a-z_]+)\}")
 _STATISTIC = "Statistic:"
 
 
@@ -52,7 +53,7 @@ class LedgerError(ValueError):
 
 @dataclass(frozen=True)
 class Print:
-    """What is in print where that is wrong; the statement's own sentence is the corrected one.
+    """A print that is wrong; the statement's own sentence is the corrected one.
 
     Args:
         text: what is in print.
@@ -91,7 +92,7 @@ Place = str | Mapping[str, str] | Callable[[Study], str]
 
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """What all cases of a statement have in common.
+    """The heading that all cases of a statement have in common.
 
     Args:
         id: its name, which can be cited.
@@ -114,7 +115,7 @@ class Heading:
     printed: str | None = None
 
     def problems(self) -> list[str]:
-        """What keeps this from being a statement of the ledger, one line each."""
+        """The problems that keep this from being a statement of the ledger, one line each."""
         texts = {"id": self.id, "sentence": self.sentence}
         texts |= {f"place in {paper}": place for paper, place in self.places.items()}
         problems = [f"{name} is empty" for name, text in texts.items() if not text.strip()]
@@ -128,7 +129,7 @@ def open_fields(texts: Mapping[str, str]) -> list[str]:
     return [
         f"{name} has an open field {{{left[1]}}}"
         for name, text in texts.items()
-        if (left := _FIELD.search(text))
+        if (left := FIELD.search(text))
     ]
 
 
@@ -159,7 +160,7 @@ class Entry:
     explanation: str = ""
 
     def problems(self) -> list[str]:
-        """What keeps this from being an entry of the ledger, one line each."""
+        """The problems that keep this from being an entry of the ledger, one line each."""
         problems = self.heading.problems()
         if self.bound is not None:
             texts = {"source": self.bound.source, "reason": self.bound.reason}
@@ -183,11 +184,11 @@ def _filled(text: str, fields: Mapping[str, Any], study: Study) -> str:
         lambda match: study.about(match[2], match[1]),
         text,
     )
-    return _FIELD.sub(lambda match: str(fields.get(match[1], match[0])), " ".join(text.split()))
+    return FIELD.sub(lambda match: str(fields.get(match[1], match[0])), " ".join(text.split()))
 
 
 def _chosen(value: Any, labels: Labels) -> Any:
-    """What holds for a case, of something that may depend on it."""
+    """The value for a case, of something that may depend on it."""
     return value(labels) if callable(value) else value
 
 
@@ -200,7 +201,7 @@ def _book(quantifier: Quantifier, bound: Bound) -> Book:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """What a paper says, and how we measure it: a function with what its decorator says.
+    """A sentence of a paper, and its measurement: a function with what its decorator says.
 
     Args:
         function: measures it, from the data of a study's arrays and the labels of a case.

@@ -57,7 +57,7 @@ def with_interval(estimate: Estimate) -> str:
 
 
 def measured(case: CaseRecord, identity: bool = False) -> str:
-    """What was measured of a case; of an identity that holds, a bound."""
+    """The measured value of a case; of an identity that holds, a bound."""
     if identity and case.measured is not None:
         bound = round_off(case.measured, case.tolerance)
         # A count of what is wrong has no tolerance, and a broken identity is none.
@@ -67,7 +67,7 @@ def measured(case: CaseRecord, identity: bool = False) -> str:
 
 
 def expected(bound: Bound) -> str:
-    """What a measured value is compared with, in one short formula.
+    """The bound that a measured value is compared with, in one short formula.
 
     Example:
         >>> from hessian_papers.ledger.bounds import at_least, within
@@ -103,7 +103,7 @@ def _expected(statement: StatementRecord) -> str:
 
 
 def _tally(statement: StatementRecord) -> str:
-    """How many cases there are, and which do not follow."""
+    """The number of cases, and which do not follow."""
     cases = statement.cases
     against = [case for case in cases if case.outcome == "fails"]
     undecided = [case for case in cases if case.outcome == "open"]
@@ -142,7 +142,7 @@ def _remark(statement: StatementRecord) -> str:
 
 def _row(cells: Iterable[str]) -> str:
     # A bar would end the cell: norms and absolute values keep theirs by an escape.
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+    return "|" + "|".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + "|"
 
 
 def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

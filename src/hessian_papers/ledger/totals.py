@@ -36,7 +36,7 @@ def round_off(error: float, tolerance: float = 0.0) -> float:
 
 
 def counts(statements: Iterable[StatementRecord]) -> Tally:
-    """How many statements have each verdict; those that none has are left out."""
+    """The number of statements with each verdict; those that none has are left out."""
     number = Counter(statement.verdict for statement in statements)
     return {verdict: number[verdict] for verdict in VERDICTS if number[verdict]}
 

@@ -1,4 +1,4 @@
-"""How the verdict on a statement follows from its cases, by the quantifier of the sentence."""
+"""The verdict on a statement from its cases, by the quantifier of the sentence."""
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -64,7 +64,7 @@ def book_title(book: str) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """What a verdict is made of: one case of a statement, measured on its strongest run.
+    """One case of a statement, measured on its strongest run: verdicts are made of these.
 
     Args:
         outcome: what it says.

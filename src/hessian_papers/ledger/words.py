@@ -1,4 +1,4 @@
-"""How we read the papers' words where they give no number: one bound for one word, everywhere.
+"""Our reading of the papers' words where they give no number: one bound for one word, everywhere.
 
 A statement that rests on such a reading stands in a book of its own, and does not call a paper
 wrong: the number stands, "by our reading of ...".

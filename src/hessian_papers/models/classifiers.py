@@ -73,7 +73,7 @@ def classifier(
 
 
 def builder(name: str) -> Callable[["_Image"], nn.Module]:
-    """What makes the network of a name.
+    """The function that makes the network of a name.
 
     Raises:
         ValueError: no such name.
@@ -87,13 +87,13 @@ def builder(name: str) -> Callable[["_Image"], nn.Module]:
 
 @dataclass(frozen=True)
 class _Image:
-    """What goes in, and what comes out."""
+    """The shape of the images, and the number of their classes."""
 
     shape: tuple[int, ...]
     classes: int
 
     def pixels(self, name: str, left: Sequence[int]) -> int:
-        """How many places are left of it where convolutions and poolings of a network end."""
+        """The number of places that convolutions and poolings of a network leave of it."""
         if min(left) < 1:
             raise ValueError(f"network: {name} takes larger images, got {self.shape}")
         return math.prod(left)

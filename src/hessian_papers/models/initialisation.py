@@ -1,4 +1,4 @@
-"""How networks are drawn at initialisation."""
+"""The random weights of networks at initialisation."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""How the weights of a network are drawn, scaled and updated as its layers get wide."""
+"""The variances, scales and updates of a network's weights as its layers get wide."""
 
 import itertools
 import math
@@ -15,7 +15,7 @@ PARAMETRISATIONS = ("sp", "mup", "ntp")
 
 @dataclass(frozen=True, kw_only=True)
 class Parametrisation:
-    """What a parametrisation says of each layer, from the first to the last.
+    """The numbers of a parametrisation for each layer, from the first to the last.
 
     Args:
         standard_deviations: of the Gaussian weights W_l at initialisation.

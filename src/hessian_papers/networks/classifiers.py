@@ -182,7 +182,7 @@ class _Kept(Observer):
         return {"loss_of_all": loss, "accuracy": accuracy}
 
     def state(self) -> Arrays:
-        """What was found."""
+        """Loss and accuracy of each epoch that was evaluated."""
         return {str(epoch): np.array(pair) for epoch, pair in self.evaluations.items()}
 
     def restore(self, state: Arrays) -> None:

@@ -1,4 +1,4 @@
-"""What to type to make a figure again, at the paper's own size, or with another setting."""
+"""The commands that make a figure again, at the paper's own size, or with another setting."""
 
 import json
 import re
@@ -88,7 +88,7 @@ def duration(seconds: float) -> str:
 
 
 def _took(recorded: FigureRecord) -> str:
-    """How long a recorded run took, if its facts say so."""
+    """The time that a recorded run took, if its facts say so."""
     items = recorded.facts.get("seconds of all items, one core each", {})
     if not items:
         return "recorded"
@@ -114,7 +114,7 @@ def _at_scale(figure: FigureRecord) -> Command | None:
 
 
 def commands(figure: FigureRecord, durations: Mapping[str, Any]) -> list[Command]:
-    """What to type to make a figure, to change one setting of it, and to make it at full size.
+    """The commands that make a figure, change one setting of it, and make it at full size.
 
     How long it took to make it is said where ``seconds`` by study are known, on a ``processor``.
     """

@@ -1,4 +1,4 @@
-"""What the page shows of each paper: its figures, each with its runs, files, commands, claims."""
+"""The content of the page by paper: its figures, each with its runs, files, commands, claims."""
 
 import base64
 import json
@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hessian_papers.drawing.record import FigureRecord
+from hessian_papers.drawing.record import FigureRecord, Picture
+from hessian_papers.formulas import plain
+from hessian_papers.ledger.leads import Leads, lead
 from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.papers import Paper, paper, reading_order
 from hessian_papers.report.commands import Command, commands
@@ -38,6 +40,7 @@ class ShownRun:
     key: str
     figure: FigureRecord
     files: Sequence[Link]
+    lead: str
 
     @property
     def name(self) -> str:
@@ -46,8 +49,8 @@ class ShownRun:
 
     @property
     def alt(self) -> str:
-        """What the picture is, for those who cannot see it."""
-        return f"{self.figure.artifact}, {self.name}: {self.figure.title}"
+        """A description of the picture, for those who cannot see it."""
+        return plain(f"{self.figure.artifact}, {self.name}: {self.figure.title}")
 
     @property
     def commit(self) -> str:
@@ -56,7 +59,7 @@ class ShownRun:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What a run was made of and on, besides its configuration, one line each."""
+        """The facts of a run besides its configuration, one line each."""
         facts = {k: v for k, v in self.figure.facts.items() if k not in _SETTINGS}
         return flat(facts)
 
@@ -165,9 +168,9 @@ def anchor(kind: str, name: str) -> str:
     return f"{kind}-" + "".join(safe(character) for character in name)
 
 
-def data_uri(figure: FigureRecord) -> str:
+def data_uri(picture: FigureRecord | Picture) -> str:
     """The picture itself in place of its address."""
-    return "data:image/png;base64," + base64.b64encode(figure.png).decode("ascii")
+    return "data:image/png;base64," + base64.b64encode(picture.png).decode("ascii")
 
 
 def _links(*paths: str) -> list[Link]:
@@ -185,17 +188,19 @@ def _code(figure: FigureRecord) -> list[Link]:
     )
 
 
-def _run(key: str, figure: FigureRecord, reports: Path) -> ShownRun:
+def _run(key: str, figure: FigureRecord, reports: Path, sentence: str) -> ShownRun:
     """A run with its arrays, its facts if it is a recorded one, and the picture for print."""
     recorded = key == "recorded"
     folder = f"reports/evidence/{figure.study}" if recorded else f"results/{figure.study}"
     names = [*figure.arrays] + ["facts.json"] * recorded
     links = _links(*(f"{folder}/{name}" for name in names))
-    for file in (figure.image, figure.pdf):
+    seconds = [] if figure.controls is None else [figure.controls.image]
+    for file in (figure.image, figure.pdf, *seconds):
         if file.is_file():
             path = file.relative_to(reports).as_posix()
-            links.append(Link(file.suffix[1:].upper(), f"reports/{path}", path))
-    return ShownRun(key, figure, links)
+            name = "controls" if file in seconds else file.suffix[1:].upper()
+            links.append(Link(name, f"reports/{path}", path))
+    return ShownRun(key, figure, links, sentence)
 
 
 def _entry(
@@ -203,10 +208,12 @@ def _entry(
     statements: Sequence[StatementRecord],
     reports: Path,
     durations: Mapping[str, Any],
+    leads: Leads,
 ) -> Entry:
-    runs = [_run("today", figure, reports)]
+    said = [lead(leads, statements, figure.study, recorded=recorded) for recorded in (False, True)]
+    runs = [_run("today", figure, reports, said[0])]
     if figure.recorded is not None:
-        runs.insert(0, _run("recorded", figure.recorded, reports))
+        runs.insert(0, _run("recorded", figure.recorded, reports, said[1]))
     own = _shown(statements, {figure.study})
     return Entry(figure, runs, _code(figure), own, commands(figure, durations))
 
@@ -225,6 +232,7 @@ def sections(
     statements: Sequence[StatementRecord],
     reports: Path,
     durations: Mapping[str, Any],
+    leads: Leads,
 ) -> list[Section]:
     """The papers in reading order, each with its figures.
 
@@ -233,13 +241,14 @@ def sections(
         statements: the ledger.
         reports: the folder of the page, which its links start from.
         durations: how long figures took, see :func:`commands`.
+        leads: the sentences that stand over figures, by study.
     """
     parts = []
     drawn = {figure.study for figure in figures}
     papers = {figure.paper for figure in figures} | {s.paper for s in statements}
     for key in sorted(papers, key=reading_order):
         of_paper = [figure for figure in figures if figure.paper == key]
-        own = [_entry(figure, statements, reports, durations) for figure in of_paper]
+        own = [_entry(figure, statements, reports, durations, leads) for figure in of_paper]
         said = [statement for statement in statements if statement.paper == key]
         undrawn = {case.study for statement in said for case in statement.cases} - drawn
         parts.append(Section(key, own, _shown(said, undrawn)))
@@ -277,8 +286,7 @@ def _cells(section: Section, every: Sequence[Entry]) -> list[Cell]:
             # Theorems of one paper that are measured with another's.
             where = f"in {figure.artifact} of {figure.paper}"
             label = figure.artifact if figure.study in own else where
-            name = f"{figure.artifact}: {figure.title}"
-            cells.append(Cell(label, name, anchor("figure", figure.study), said))
+            cells.append(Cell(label, figure.heading, anchor("figure", figure.study), said))
     if section.others:
         name = "Statements without a figure of their own"
         cells.append(Cell("others", name, anchor("others", section.key), section.others))

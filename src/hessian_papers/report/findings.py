@@ -4,13 +4,13 @@ A sentence is stated only if every statement that it rests on has a verdict that
 the one that does not stands in its place.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hessian_papers.ledger.bounds import Estimate
 from hessian_papers.ledger.record import StatementRecord, all_cases
+from hessian_papers.ledger.statements import FIELD
 from hessian_papers.ledger.table import number
 from hessian_papers.ledger.totals import round_off
 from hessian_papers.ledger.verdicts import VERDICTS
@@ -99,7 +99,7 @@ def _support(
 
 
 def _estimates(statements: Ledger, case: str | None) -> list[Estimate]:
-    """What was measured: the pooled numbers, else those of the cases; or of one case alone."""
+    """The measured numbers: the pooled numbers, else those of the cases; or of one case alone."""
     pooled = [s for s in statements if s.pooled is not None]
     if case is None and len(statements) == len(pooled) == 1:
         return [pooled[0].estimate]
@@ -125,7 +125,7 @@ def _check(spec: Any, at: str) -> None:
     """Require that an entry of the file is a finding."""
     keys = f"the keys {', '.join(_KEYS)}"
     require(isinstance(spec, dict) and set(spec) == set(_KEYS), at, keys, spec)
-    named = {*re.findall(r"\{(\w+)\}", spec["sentence"])}
+    named = {*FIELD.findall(spec["sentence"])}
     numbers = f"the numbers {', '.join(sorted(named))}"
     require(named == {*spec["numbers"]}, at, numbers, [*spec["numbers"]])
     require(bool(spec["rests_on"]), at, "statements that it rests on", spec["rests_on"])
@@ -145,6 +145,10 @@ def _check_number(spec: Mapping[str, str], at: str) -> None:
         require(key in allowed, at, f"one of {', '.join(allowed)}", key)
         among = allowed[key]
         require(not among or spec[key] in among, at, f"{key} one of {', '.join(among)}", spec[key])
+
+
+def _filled(sentence: str, numbers: Mapping[str, str]) -> str:
+    return FIELD.sub(lambda match: numbers[match[1]], " ".join(sentence.split()))
 
 
 def findings(file: Mapping[str, Any], ledger: Ledger) -> list[Finding]:
@@ -171,7 +175,7 @@ def findings(file: Mapping[str, Any], ledger: Ledger) -> list[Finding]:
                 name: _written(value, ledger, sets, f"{at}, {name}")
                 for name, value in spec["numbers"].items()
             }
-            text, stated = " ".join(spec["sentence"].split()).format(**numbers), True
+            text, stated = _filled(spec["sentence"], numbers), True
         sentences.append(Finding(spec["name"], text, stated, supporting))
     return sentences
 

@@ -4,20 +4,22 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hessian_papers.drawing.record import FigureRecord, read_figures
+from hessian_papers.drawing.record import FigureRecord, Picture, read_figures
+from hessian_papers.formulas import prose
+from hessian_papers.ledger.leads import Leads
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.ledger.totals import by_paper_and_book, counts
 from hessian_papers.ledger.verdicts import BOOK_NAMES, VERDICTS
 from hessian_papers.report import verdicts
 from hessian_papers.report.entries import anchor, data_uri, overview, sections, shown
 from hessian_papers.report.findings import Finding
-from hessian_papers.report.formulas import number, prose
-from hessian_papers.report.notation import marked, tables
+from hessian_papers.report.notation import tables
 
 # A few eigenvalues as bars: without an icon of its own a browser would look for one on the network.
 _ICON = (
@@ -52,9 +54,8 @@ def _environment() -> Environment:
         "differing": verdicts.differing,
         "fields": verdicts.fields,
         "ground": verdicts.ground,
-        "marked": marked,
         "measured": verdicts.measured,
-        "number": number,
+        "number": verdicts.number,
         "origins": verdicts.origins,
         "outcomes": verdicts.outcomes,
         "places": verdicts.places,
@@ -95,7 +96,7 @@ def _totals(
 
 
 def _choices() -> dict[str, Any]:
-    """What the filter offers."""
+    """The choices of the filter."""
     return {
         "verdicts": [(verdict, verdict) for verdict in VERDICTS],
         "books": BOOK_NAMES.items(),
@@ -108,6 +109,7 @@ def build(
     findings: Sequence[Finding] = (),
     durations: Mapping[str, Any] | None = None,
     *,
+    leads: Leads = MappingProxyType({}),
     embedded: bool = False,
     paper: str = "",
     ledger: Path | None = None,
@@ -121,6 +123,7 @@ def build(
             its pictures and links are relative to it.
         findings: the sentences that it opens with.
         durations: how long figures took: ``seconds`` by study, and the ``processor``.
+        leads: the sentences that stand over figures, by study.
         embedded: whether the pictures are part of the document, which then needs no other file and
             links none.
         paper: the key of a paper, for a page of its figures alone.
@@ -138,10 +141,10 @@ def build(
         ledger or reports, f"dvc repro {f'claims@{paper}' if paper else 'ledger'}"
     )
 
-    def picture(figure: FigureRecord) -> str:
-        return data_uri(figure) if embedded else figure.image.relative_to(reports).as_posix()
+    def picture(shown: FigureRecord | Picture) -> str:
+        return data_uri(shown) if embedded else shown.image.relative_to(reports).as_posix()
 
-    papers = sections(figures, statements, reports, durations or {})
+    papers = sections(figures, statements, reports, durations or {}, leads)
     page = _environment().get_template(_TEMPLATES[0])
     return page.render(
         choices=_choices(),

@@ -1,5 +1,6 @@
 """A statement's verdict on the page: the runs that decided it, its numbers, its cases."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +12,6 @@ from hessian_papers.ledger.bounds import OUTCOMES, Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.totals import Tally, counts, words
 from hessian_papers.report.findings import Finding
-from hessian_papers.report.formulas import number
 
 # What the filter tells apart by the runs behind a statement.
 RUNS = {
@@ -30,8 +30,26 @@ class Shown:
 
     @property
     def elsewhere(self) -> int:
-        """How many of its cases belong elsewhere."""
+        """The number of its cases that belong elsewhere."""
         return len(self.statement.cases) - len(self.cases)
+
+
+def number(value: float | None) -> Markup:
+    """A number with at most three significant digits, powers of ten as such.
+
+    Example:
+        >>> str(number(1.23e-14)), str(number(5074.0)), str(number(-0.25)), str(number(None))
+        ('1.23 × 10<sup>−14</sup>', '5074', '−0.25', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return Markup("–" if value is None else str(value))
+    if value == round(value) and abs(value) < 1e6:
+        return Markup(f"{value:.0f}".replace("-", "−"))
+    mantissa, _, exponent = f"{value:.3g}".replace("-", "−").partition("e")
+    if not exponent:
+        return Markup(mantissa)
+    sign, digits = exponent[0].replace("+", ""), exponent[1:].lstrip("0")
+    return Markup(f"{mantissa} × 10<sup>{sign}{digits}</sup>")
 
 
 def style(verdict: str) -> str:
@@ -45,7 +63,7 @@ def style(verdict: str) -> str:
 
 
 def expected(bound: Bound) -> Markup:
-    """What a measured value is compared with, as a short formula."""
+    """The bound of a measured value, as a short formula."""
     template, numbers = bound.formula
     return Markup(template).format(*map(number, numbers))
 
@@ -94,13 +112,13 @@ def _runs_of(case: CaseRecord) -> set[str]:
 
 
 def runs(statement: StatementRecord) -> list[str]:
-    """What the filter and the summary tell of a statement's runs."""
+    """The runs of a statement, as the filter and the summary name them."""
     every = {choice for case in statement.cases for choice in _runs_of(case)}
     return [choice for choice in RUNS if choice in every]
 
 
 def fields(statement: StatementRecord) -> dict[str, str]:
-    """What the filter chooses by, besides words and the verdict."""
+    """The fields that the filter chooses by, besides words and the verdict."""
     return {
         "paper": "|".join(statement.places),
         "book": statement.book,
@@ -109,7 +127,7 @@ def fields(statement: StatementRecord) -> dict[str, str]:
 
 
 def outcomes(cases: Iterable[CaseRecord]) -> str:
-    """What some cases say, in one line.
+    """The outcomes of some cases, in one line.
 
     Example:
         >>> outcomes([])
@@ -136,7 +154,7 @@ def origins(shown: Shown) -> list[tuple[str, str]]:
 
 
 def bounds(cases: Iterable[CaseRecord]) -> list[Markup]:
-    """What measured values are compared with, each once."""
+    """The bounds of some measured values, each once."""
     return [*dict.fromkeys(expected(case.bound) for case in cases if case.expected is not None)]
 
 
@@ -146,7 +164,7 @@ def statements_of(shown: Iterable[Shown]) -> list[StatementRecord]:
 
 
 def shares(shown: Iterable[Shown]) -> Tally:
-    """How many statements have each verdict; verdicts that none has are left out."""
+    """The number of statements with each verdict; verdicts that none has are left out."""
     return counts(statements_of(shown))
 
 
@@ -174,7 +192,7 @@ def ground(shown: Sequence[Shown]) -> str:
 
 
 def differing(shown: Sequence[Shown]) -> int:
-    """How many of some statements differ."""
+    """The number of some statements that differ."""
     return shares(shown).get("differs", 0)
 
 
@@ -188,5 +206,5 @@ def places(finding: Finding) -> list[tuple[str, str]]:
 
 
 def decided_by(statements: Sequence[StatementRecord]) -> Counter[str]:
-    """How many cases today's and recorded runs decide, and on how many the two disagree."""
+    """The number of cases that today's and recorded runs decide, and on which the two disagree."""
     return Counter(choice for case in all_cases(statements) for choice in _runs_of(case))

@@ -44,7 +44,7 @@ class AnyAttention(Instance):
 
     @property
     def arguments(self) -> tuple[Tensor, ...]:
-        """What the library takes."""
+        """The arguments of the library's functions."""
         return self.value, self.query, self.key, self.x, self.y
 
 
@@ -124,7 +124,7 @@ class Attention(AnyAttention, stream="attention"):
 
     @property
     def weighted(self) -> tuple[cf.AttentionCoefficients, Tensor, Tensor]:
-        """What the library's functions of coefficients take."""
+        """The arguments of the library's functions of coefficients."""
         return self.coefficients, self.query, self.key
 
     @property
@@ -183,12 +183,12 @@ class Attention(AnyAttention, stream="attention"):
 
     @property
     def has_bulk(self) -> bool:
-        """Whether the width leaves room for a bulk."""
+        """True where the width leaves room for a bulk."""
         return len(self.key) > 1
 
     @property
     def has_gamma(self) -> bool:
-        """Whether γ is not 0."""
+        """True where γ is not 0."""
         return not self.gamma.abs() < 1e-13 * self.size
 
     @property
@@ -245,8 +245,8 @@ class Rowwise(AnyAttention, stream="rowwise"):
 
 @theorem("Theorem 3.5: spectrum", cracking="Theorem 3.5")
 def attention_spectrum(net: Attention) -> Error:
-    """The spectrum is ±γ, each d_K − 1 times, and three outliers; for a batch α, β, γ, ζ are the
-    means over the sequences.
+    """The spectrum is $±γ$, each $d_K - 1$ times, and three outliers; for a batch $α$, $β$, $γ$,
+    $ζ$ are the means over the sequences.
     """
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
@@ -257,20 +257,22 @@ def attention_spectrum(net: Attention) -> Error:
     cracking="Theorem 3.5, beyond its statement",
 )
 def attention_basis(net: Attention) -> Error:
-    """The eigenvectors are known as well: those of a 3 × 3 matrix, and for the bulk vectors
-    orthogonal to w_K ± w_Q.
+    """The eigenvectors are known as well: those of a $3 × 3$ matrix, and for the bulk vectors
+    orthogonal to $w_K ± w_Q$.
     """
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
 
 @theorem(
     "Theorem 3.5: Viète",
-    remark="With q corrected, and cos where the copy at hand has “cos ζ”.",
+    remark=r"With q corrected, and cos where the copy at hand has “$\cos ζ$”.",
     tolerance=ROOT,
     cracking="appendix B.5",
 )
 def attention_viete(net: Attention) -> Error:
-    """The outliers are T/3 + 2√(−p/3) cos(⅓ arccos((3q/2p)√(−3/p)) − 2πk/3), k = 0, 1, 2."""
+    r"""The outliers are $T/3 + 2\sqrt{-p/3} \cos(\frac13 \arccos((3q/2p)\sqrt{-3/p}) - 2πk/3)$,
+    $k = 0, 1, 2$.
+    """
     return relative(net.with_bulk(net.cubic.roots(), net.gamma), net.eigenvalues)
 
 
@@ -283,14 +285,14 @@ def attention_cubic(net: Attention) -> Error:
 
 @theorem("eq. (121): trace", cracking="eq. (121)")
 def attention_trace(net: Attention) -> Error:
-    """tr(H) = α + ζ(‖w_K‖² + ‖w_Q‖²), the sum of the three outliers."""
+    r"""$\operatorname{tr}(H) = α + ζ(‖w_K‖^2 + ‖w_Q‖^2)$, the sum of the three outliers."""
     traces = torch.stack([net.outliers.sum(), net.trace])
     return relative(net.stated_trace, traces, over=net.size)
 
 
 @theorem("Remark B.2", tolerance=ROOT, cracking="Remark B.2")
 def attention_query_key(net: Attention) -> Error:
-    """The block of queries and keys is a two-layer linear network's: its bulk is ±γ, too."""
+    """The block of queries and keys is a two-layer linear network's: its bulk is $±γ$, too."""
     # That of a network with σ² = ζ and δx = γ.
     product = -(net.gamma**2) - 2 * net.zeta * net.gamma * net.inner
     trace, bulk = net.zeta * net.norms, net.gamma.expand(len(net.key) - 1)
@@ -301,16 +303,18 @@ def attention_query_key(net: Attention) -> Error:
 
 @theorem("Remark B.3", cracking="Remark B.3")
 def attention_without_gamma(net: Attention) -> Error:
-    """For γ = 0 two outliers solve a quadratic; the third and the bulk are 0."""
+    """For $γ = 0$ two outliers solve a quadratic; the third and the bulk are 0."""
     if net.has_gamma:
         return None
     outliers = torch.cat([cf.attention_outliers_without_bulk(*net.weighted), numbers(0.0)])
     return relative(net.with_bulk(outliers, 0 * net.gamma), net.eigenvalues)
 
 
-@theorem("Remark B.4: outlier", remark="With squared norms in ξ.", cracking="Remark B.4, eq. (121)")
+@theorem(
+    "Remark B.4: outlier", remark="With squared norms in $ξ$.", cracking="Remark B.4, eq. (121)"
+)
 def attention_outlier_bounds(net: Attention) -> Error:
-    """T/3 + ξ/2 ≤ largest outlier ≤ T/3 + ξ."""
+    r"""$T/3 + ξ/2 ≤ \text{largest outlier} ≤ T/3 + ξ$."""
     centre, (low, high) = net.stated_trace / 3, cf.attention_outlier_bounds(*net.weighted)
     half_width = (high - low) / 2
     return net.outside(net.outliers[-1:], centre + half_width / 2, centre + half_width)
@@ -318,14 +322,14 @@ def attention_outlier_bounds(net: Attention) -> Error:
 
 @theorem("section 3.3: |λ_min|", cracking="section 3.3")
 def attention_smallest(net: Attention) -> Error:
-    """|λ_min| ≤ |γ| for d_K ≥ 2: the bulk bounds the smallest absolute eigenvalue."""
+    r"""$|λ_{\min}| ≤ |γ|$ for $d_K ≥ 2$: the bulk bounds the smallest absolute eigenvalue."""
     smallest = net.eigenvalues.abs().min()
     return excess(smallest, net.gamma.abs(), net.size) if net.has_bulk else None
 
 
 @theorem("Remark 3.1, stronger (ours)", remark="Our addition.", cracking="Remark 3.1, stronger")
 def attention_strong_condition(net: Attention) -> Error:
-    """κ(H) ≥ (2|T| + 3ξ)/(6|γ|) for d_K ≥ 2 and γ ≠ 0."""
+    """$κ(H) ≥ (2|T| + 3ξ)/(6|γ|)$ for $d_K ≥ 2$ and $γ ≠ 0$."""
     if not (net.has_bulk and net.has_gamma):
         return None
     return net.condition_error(cf.condition_number_bound(*net.weighted))
@@ -333,7 +337,7 @@ def attention_strong_condition(net: Attention) -> Error:
 
 @theorem("ζ ≥ 0: λ_max (ours)", remark="Our addition.", cracking="Remark B.4, beyond its statement")
 def attention_dominant(net: Attention) -> Error:
-    """For ζ ≥ 0 the largest eigenvalue is an outlier: it is at least |γ|."""
+    """For $ζ ≥ 0$ the largest eigenvalue is an outlier: it is at least $|γ|$."""
     return excess(net.gamma.abs(), net.outliers[-1], net.size) if net.zeta >= 0 else None
 
 
@@ -348,12 +352,12 @@ def rowwise_spectrum(net: Rowwise) -> Error:
 
 @theorem(
     "Theorem 3.5: ξ",
-    printed="(ζ‖w_K‖ + ζ‖w_Q‖ + α)² in ξ",
-    remark="The printed root can even be of a negative number (counted as ξ = 0).",
+    printed="$(ζ‖w_K‖ + ζ‖w_Q‖ + α)^2$ in $ξ$",
+    remark="The printed root can even be of a negative number (counted as $ξ = 0$).",
     cracking="Theorem 3.5, in three displays",
 )
 def attention_half_width(net: Attention, printed: bool = False) -> Error:
-    """The outliers lie within T/3 ± ξ with (ζ‖w_K‖² + ζ‖w_Q‖² + α)² in ξ."""
+    """The outliers lie within $T/3 ± ξ$ with $(ζ‖w_K‖^2 + ζ‖w_Q‖^2 + α)^2$ in $ξ$."""
     if printed:
         away = (net.outliers - net.stated_trace / 3).abs().max()
         return excess(away, net.printed_half_width, net.size)
@@ -362,11 +366,11 @@ def attention_half_width(net: Attention, printed: bool = False) -> Error:
 
 @theorem(
     "Theorem 3.5: q",
-    printed="without the first brackets: 9T multiplies (β² − αζ)N alone",
+    printed="without the first brackets: 9T multiplies $(β^2 - αζ)N$ alone",
     cracking="appendix B.5",
 )
 def attention_q(net: Attention, printed: bool = False) -> Error:
-    """q = −(2T³ + 9T[(β² − αζ)N + 2γζk + γ²] + 27[2γ(β² − αζ)k − αγ²])/27."""
+    """$q = -(2T^3 + 9T[(β^2 - αζ)N + 2γζk + γ^2] + 27[2γ(β^2 - αζ)k - αγ^2])/27$."""
     q, shift, trace = net.cubic.q, net.cubic.shift, net.stated_trace
     if printed:
         linear, constant = net.polynomial
@@ -380,11 +384,11 @@ def attention_q(net: Attention, printed: bool = False) -> Error:
 
 @theorem(
     "Theorem 3.5: Hessian",
-    printed="columns labelled ∂w_V, ∂w_K, ∂w_Q",
+    printed="columns labelled $∂w_V$, $∂w_K$, $∂w_Q$",
     cracking="appendix B.5, first display",
 )
 def attention_display(net: Attention, printed: bool = False) -> Error:
-    """The first displayed Hessian is in the order (w_V, w_Q, w_K), in rows and columns."""
+    """The first displayed Hessian is in the order $(w_V, w_Q, w_K)$, in rows and columns."""
     (alpha, beta, gamma, zeta), key, query = net.coefficients, net.key, net.query
     cross = zeta * torch.outer(key, query) + gamma * torch.eye(len(key), dtype=torch.float64)
     first = torch.cat([alpha.reshape(1), beta * key, beta * query])
@@ -399,12 +403,14 @@ def attention_display(net: Attention, printed: bool = False) -> Error:
 
 @theorem(
     "Remark B.4: λ_max",
-    printed="λ_max ≤ T/3 + ξ for the largest Hessian eigenvalue",
-    remark="For ζ < 0 the bulk can be larger than all outliers.",
+    printed=r"$λ_{\max} ≤ T/3 + ξ$ for the largest Hessian eigenvalue",
+    remark="For $ζ < 0$ the bulk can be larger than all outliers.",
     cracking="Remark B.4",
 )
 def attention_largest(net: Attention, printed: bool = False) -> Error:
-    """λ_max(H) = max(largest outlier, |γ|): the bounds hold with |γ| taken into account."""
+    r"""$λ_{\max}(H) = \max(\text{largest outlier}, |γ|)$: the bounds hold with $|γ|$ taken into
+    account.
+    """
     if printed:
         return excess(net.eigenvalues[-1], cf.attention_outlier_bounds(*net.weighted)[1], net.size)
     return net.outside(net.eigenvalues[-1:], *cf.attention_largest_eigenvalue_bounds(*net.weighted))
@@ -412,12 +418,12 @@ def attention_largest(net: Attention, printed: bool = False) -> Error:
 
 @theorem(
     "Remark 3.1",
-    printed="the same with the printed ξ",
+    printed="the same with the printed $ξ$",
     remark="For weights below 1 norms exceed their squares, and the printed bound is too large.",
     cracking="Remark 3.1",
 )
 def attention_condition(net: Attention, printed: bool = False) -> Error:
-    """κ(H) ≥ (2T + 3ξ)/(6|γ|) with squared norms in ξ, for d_K ≥ 2 and γ ≠ 0."""
+    """$κ(H) ≥ (2T + 3ξ)/(6|γ|)$ with squared norms in $ξ$, for $d_K ≥ 2$ and $γ ≠ 0$."""
     if not (net.has_bulk and net.has_gamma):
         return None
     in_print = (2 * net.stated_trace + 3 * net.printed_half_width) / (6 * net.gamma.abs())
@@ -427,13 +433,13 @@ def attention_condition(net: Attention, printed: bool = False) -> Error:
 
 @theorem(
     "Remark 3.1: monotone",
-    printed="it is monotonic in the magnitude of w_K and w_Q",
-    remark="For ζ < 0 it can fall.",
+    printed="it is monotonic in the magnitude of $w_K$ and $w_Q$",
+    remark="For $ζ < 0$ it can fall.",
     source="the bound itself, as one weight vector is stretched",
     cracking="below Remark 3.1",
 )
 def attention_monotone(net: Attention, printed: bool = False) -> Error:
-    """At fixed ⟨w_K, w_Q⟩ and ζ > 0 the bound of Remark 3.1 grows with ‖w_K‖² + ‖w_Q‖²."""
+    """At fixed $⟨w_K, w_Q⟩$ and $ζ > 0$ the bound of Remark 3.1 grows with $‖w_K‖^2 + ‖w_Q‖^2$."""
     if net.zeta < 0 and not printed:
         return None
     longer, shorter = net.query, net.key

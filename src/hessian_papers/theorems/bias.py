@@ -18,7 +18,7 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.models import LinearWithBias
 
 # Of the sextic the whole characteristic polynomial is left at this width.
-BRUTE_FORCE_AT_WIDTH_2 = "brute force at m = 2, where all six eigenvalues are roots"
+BRUTE_FORCE_AT_WIDTH_2 = "brute force at $m = 2$, where all six eigenvalues are roots"
 
 
 def _standardised(x: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ class Biased(Instance):
 
     @property
     def arguments(self) -> tuple[Tensor, ...]:
-        """What the library takes."""
+        """The arguments of the library's functions."""
         return self.w, self.v, self.b, self.x, self.y
 
     @property
@@ -240,8 +240,8 @@ class Sextic(Biased, stream="sextic"):
     closed="Theorem 6",
 )
 def bias_spectrum(net: Bias) -> Error:
-    """Under the theorem's assumptions the spectrum is a pair, a triple, ±r (m − 2 times each, r² =
-    δx² + δ²) and 0 (m − 1 times).
+    """Under the theorem's assumptions the spectrum is a pair, a triple, $±r$ ($m - 2$ times each,
+    $r^2 = δx^2 + δ^2$) and 0 ($m - 1$ times).
     """
     return relative(cf.linear_with_bias(*net.arguments).eigenvalues, net.eigenvalues)
 
@@ -253,8 +253,8 @@ def bias_spectrum(net: Bias) -> Error:
     closed="eq. (5), (102) to (107)",
 )
 def bias_print(net: Bias) -> Error:
-    """The pair is S/2 ± ½√(S² + 12r²), S = ‖v‖² + ‖w‖², the triple Viète's with the printed p and
-    q.
+    r"""The pair is $S/2 ± \frac12\sqrt{S^2 + 12r^2}$, $S = ‖v‖^2 + ‖w‖^2$, the triple Viète's with
+    the printed p and q.
     """
     # The multiplicities begin to make sense at width 2: at width 1 one of each sign cancels.
     return None if len(net.w) == 1 else relative(net.printed_spectrum, net.eigenvalues)
@@ -262,14 +262,16 @@ def bias_print(net: Bias) -> Error:
 
 @theorem("Theorem B.1: trace", cracking="section 4, end of appendix B.3", closed="section 3")
 def bias_trace(net: Bias) -> Error:
-    """tr(H) = 2(‖v‖² + ‖w‖²); the pair is centred at tr/4 and the triple at tr/6."""
+    r"""$\operatorname{tr}(H) = 2(‖v‖^2 + ‖w‖^2)$; the pair is centred at tr/4 and the triple at
+    tr/6.
+    """
     halves = torch.stack([net.total, net.pair.sum(), net.triple.sum()])
     return relative(2 * halves, net.trace)
 
 
 @theorem("Theorem B.1: t'", cracking="below eq. (110)", closed="section 3, below eq. (107)")
 def bias_bound(net: Bias) -> Error:
-    """The triple lies within S/3 ± t', t' = ⅔√(S² + 3r²)."""
+    r"""The triple lies within $S/3 ± t'$, $t' = \frac23\sqrt{S^2 + 3r^2}$."""
     distances = (net.eigenvalues[None] - net.triple[:, None]).abs()
     measured_triple = net.eigenvalues[distances.argmin(dim=1)]
     bound = 2 * (net.total.square() + 3 * net.squared).sqrt() / 3
@@ -288,7 +290,7 @@ def bias_blocks(net: Biased) -> Tensor:
 
 @theorem("eq. (77) to (81): Hessian", cracking="eq. (77) to (81)", closed="eq. (74) to (78)")
 def bias_hessian(net: Bias) -> Error:
-    """For E[x] = 0 the Hessian's blocks are those of the displayed equations."""
+    """For $E[x] = 0$ the Hessian's blocks are those of the displayed equations."""
     return relative(bias_blocks(net), net.hessian)
 
 
@@ -299,8 +301,8 @@ def bias_hessian(net: Bias) -> Error:
     closed="eq. (97) to (101)",
 )
 def bias_quintic(net: Bias) -> Error:
-    """Under the assumptions the sextic is λ(λ² + Aλ + B)(λ³ + Cλ² + Dλ + E) with the printed A to
-    E.
+    """Under the assumptions the sextic is $λ(λ^2 + Aλ + B)(λ^3 + Cλ^2 + Dλ + E)$ with the printed
+    A to E.
     """
     if len(net.w) != 2:
         return None
@@ -316,9 +318,9 @@ def bias_quintic(net: Bias) -> Error:
     cracking="Theorem B.1, beyond its assumptions",
 )
 def bias_parallel(net: Parallel) -> Error:
-    """E[y] = E[yx] = 0 can be weakened: pair and triple only need (δx, δ) parallel to (⟨w, v⟩,
-    ⟨w, b⟩). With C = |(⟨w, v⟩, ⟨w, b⟩)| and ρ the residual along it the pair is S/2 ± √(S²/4 + ρ² +
-    2ρC).
+    r"""$E[y] = E[yx] = 0$ can be weakened: pair and triple only need $(δx, δ)$ parallel to
+    $(⟨w, v⟩, ⟨w, b⟩)$. With $C = |(⟨w, v⟩, ⟨w, b⟩)|$ and $ρ$ the residual along it the pair is
+    $S/2 ± \sqrt{S^2/4 + ρ^2 + 2ρC}$.
     """
     if len(net.w) == 1:
         return None
@@ -329,20 +331,20 @@ def bias_parallel(net: Parallel) -> Error:
 
 @theorem("Theorem B.1, any weights", cracking="eq. (89) to (99)", closed="eq. (86) to (96)")
 def sextic_spectrum(net: Sextic) -> Error:
-    """Without assumptions on v, b and y, and for E[x] = 0, E[x²] = 1, the spectrum is ±r and 0 (m
-    − 2 times each) and the roots of the corrected sextic.
+    """Without assumptions on v, b and y, and for $E[x] = 0$, $E[x^2] = 1$, the spectrum is $±r$
+    and 0 ($m - 2$ times each) and the roots of the corrected sextic.
     """
     return relative(cf.linear_with_bias(*net.arguments).eigenvalues, net.eigenvalues)
 
 
 @theorem(
     "eq. (82), (83)",
-    printed="δx I + vwᵀ and δ I + bwᵀ",
+    printed="$δx I + vw^⊤$ and $δ I + bw^⊤$",
     remark="singh2024closed has them right.",
     cracking="eq. (82), (83)",
 )
 def bias_display(net: Bias, printed: bool = False) -> Error:
-    """The lower left blocks of the displayed Hessian are δx I + wvᵀ and δ I + wbᵀ."""
+    """The lower left blocks of the displayed Hessian are $δx I + wv^⊤$ and $δ I + wb^⊤$."""
     displayed, m = bias_blocks(net), len(net.w)
     if printed:
         right = displayed.clone()
@@ -384,13 +386,13 @@ def sextic(net: Biased, b_power: int = 2, sign: float = -1.0) -> Tensor:
 
 @theorem(
     "eq. (92): ‖b‖",
-    printed="(‖v‖² + ‖w‖²)(‖b‖ + ‖w‖²)",
+    printed="$(‖v‖^2 + ‖w‖^2)(‖b‖ + ‖w‖^2)$",
     source=BRUTE_FORCE_AT_WIDTH_2,
     cracking="eq. (92) and the collected form",
     closed="eq. (89) and the collected form",
 )
 def sextic_norm(net: Sextic, printed: bool = False) -> Error:
-    """The coefficient of λ⁴ holds (‖v‖² + ‖w‖²)(‖b‖² + ‖w‖²)."""
+    """The coefficient of $λ^4$ holds $(‖v‖^2 + ‖w‖^2)(‖b‖^2 + ‖w‖^2)$."""
     if len(net.w) != 2:
         return None
     return roots_error(sextic(net, b_power=1 if printed else 2), net.eigenvalues)
@@ -405,7 +407,9 @@ def sextic_norm(net: Sextic, printed: bool = False) -> Error:
     closed="eq. (94), (95)",
 )
 def sextic_sign(net: Sextic, printed: bool = False) -> Error:
-    """The terms with ⟨v, b⟩⟨δv + δx b, w⟩, ⟨v, b⟩δδx‖w‖² and ⟨δv + δx b, w⟩δδx‖w‖² have a minus."""
+    """The terms with $⟨v, b⟩⟨δv + δx b, w⟩$, $⟨v, b⟩δδx‖w‖^2$ and $⟨δv + δx b, w⟩δδx‖w‖^2$ have a
+    minus.
+    """
     if len(net.w) != 2:
         return None
     return roots_error(sextic(net, sign=1.0 if printed else -1.0), net.eigenvalues)

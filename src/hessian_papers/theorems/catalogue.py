@@ -50,7 +50,7 @@ BRUTE_FORCE = "brute force: the dense Hessian of the network, by automatic diffe
 
 @dataclass(frozen=True, kw_only=True)
 class Theorem:
-    """What papers state about all networks of a family, or an assumption that they need.
+    """A statement of papers about all networks of a family, or an assumption that it needs.
 
     Args:
         name: by which it is cited.

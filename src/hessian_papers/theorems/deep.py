@@ -210,7 +210,7 @@ class AnyLayers(Deep, stream="any_layers"):
 
     @property
     def white(self) -> bool:
-        """Whether the inputs are whitened."""
+        """True where the inputs are whitened."""
         eye = torch.eye(self.inputs, dtype=torch.float64)
         gap = (self.second_moments - self.input_scale**2 * eye).abs().max()
         return bool(gap < 1e-12 * self.input_scale**2)
@@ -437,7 +437,7 @@ class Recipes(Deep, stream="recipes"):
     data="Equation 4",
 )
 def layers_jacobian(net: AnyLayers) -> Error:
-    """J_l = (P_l X)ᵀ ⊗ S_l, for weights and outputs stacked column by column."""
+    """$J_l = (P_l X)^⊤ ⊗ S_l$, for weights and outputs stacked column by column."""
     total = torch.zeros_like(net.y).flatten()
     parts = net.probe.split([weight.numel() for weight in net.weights])
     for weight, (p, s), part in zip(net.weights, net.factors, parts, strict=True):
@@ -447,15 +447,15 @@ def layers_jacobian(net: AnyLayers) -> Error:
 
 @theorem("data eq. (5)", source=GAUSS_NEWTON, data="Equation 5")
 def layers_kernel(net: AnyLayers) -> Error:
-    """JJᵀ/n = Σ_l (XᵀP_lᵀP_l X/n) ⊗ (S_l S_lᵀ), which shares its non-zero eigenvalues with the
-    Gauss-Newton matrix, for any widths, depth and inputs.
+    """$JJ^⊤/n = Σ_l (X^⊤P_l^⊤P_l X/n) ⊗ (S_l S_l^⊤)$, which shares its non-zero eigenvalues with
+    the Gauss-Newton matrix, for any widths, depth and inputs.
     """
     return net.kernel_error([(p.mT @ p, s @ s.mT) for p, s in net.factors])
 
 
 @theorem("data eq. (6)", source=GAUSS_NEWTON, data="Equation 6")
 def layers_bound(net: AnyLayers) -> Error:
-    """For whitened inputs λ_max ≤ σ_x² Σ_l σ_max²(P_l) σ_max²(S_l)."""
+    r"""For whitened inputs $λ_{\max} ≤ σ_x^2 Σ_l σ_{\max}^2(P_l) σ_{\max}^2(S_l)$."""
     top = net.ggn_eigenvalues[-1]
     return excess(top, net.bound, over=top.clamp_min(0)) if net.white else None
 
@@ -467,7 +467,7 @@ def layers_bound(net: AnyLayers) -> Error:
     data="Equation 7",
 )
 def layers_trace(net: AnyLayers) -> Error:
-    """For whitened inputs tr(H) = σ_x² Σ_l ‖P_{l}‖_F² ‖S_{l}‖_F²."""
+    r"""For whitened inputs $\operatorname{tr}(H) = σ_x^2 Σ_l ‖P_l‖_F^2 ‖S_l‖_F^2$."""
     if not net.white:
         return None
     norms = [p.square().sum() * s.square().sum() for p, s in net.factors]
@@ -480,14 +480,16 @@ def layers_trace(net: AnyLayers) -> Error:
     data="Equation 7, beyond its assumption",
 )
 def layers_trace_any(net: AnyLayers) -> Error:
-    """tr(H) = Σ_l tr(P_l Σ P_lᵀ) ‖S_{l}‖_F² for any inputs with second moments Σ, at any loss."""
+    r"""$\operatorname{tr}(H) = Σ_l \operatorname{tr}(P_l Σ P_l^⊤) ‖S_l‖_F^2$ for any inputs with
+    second moments $Σ$, at any loss.
+    """
     return net.trace_error(cf.deep_linear_trace(list(net.weights), net.second_moments))
 
 
 @theorem("data: diagonal blocks (ours)", remark="Our addition.", data="below Equation 7")
 def layers_blocks(net: AnyLayers) -> Error:
-    """The diagonal blocks of the Hessian are S_lᵀS_l ⊗ P_l Σ P_lᵀ, for weights flattened by rows,
-    at any loss.
+    """The diagonal blocks of the Hessian are $S_l^⊤S_l ⊗ P_l Σ P_l^⊤$, for weights flattened by
+    rows, at any loss.
     """
     errors, start, over = [], 0, net.hessian.abs().max()
     for p, s in net.factors:
@@ -500,13 +502,13 @@ def layers_blocks(net: AnyLayers) -> Error:
 
 @theorem(
     "data eq. (4): brace",
-    printed="P_l = W_{l-1} ⋯ W_1 X",
-    remark="The size given for P_l, and equations 5 to 8, have it right. The errors are those of "
-    "equation 7 with either P_l.",
+    printed="$P_l = W_{l-1} ⋯ W_1 X$",
+    remark="The size given for $P_l$, and equations 5 to 8, have it right. The errors are those "
+    "of equation 7 with either $P_l$.",
     data="Equation 4",
 )
 def layers_brace(net: AnyLayers, printed: bool = False) -> Error:
-    """P_l = W_{l-1} ⋯ W_1, without the inputs."""
+    """$P_l = W_{l-1} ⋯ W_1$, without the inputs."""
     if not (net.white and printed):
         return layers_trace(net)
     norms = [(net.x @ p.mT).square().sum() * s.square().sum() for p, s in net.factors]
@@ -515,7 +517,7 @@ def layers_brace(net: AnyLayers, printed: bool = False) -> Error:
 
 @theorem("data eq. (8)", source=GAUSS_NEWTON, data="Equation 8")
 def balanced_kernel(net: Balanced) -> Error:
-    """For strongly balanced layers JJᵀ/n = Σ_l (Xᵀ(W_1ᵀW_1)^{l-1}X/n) ⊗ (W_L W_Lᵀ)^{L-l}."""
+    """For strongly balanced layers $JJ^⊤/n = Σ_l (X^⊤(W_1^⊤W_1)^{l-1}X/n) ⊗ (W_L W_L^⊤)^{L-l}$."""
     power, depth = torch.linalg.matrix_power, len(net.weights)
     first, last = net.weights[0].mT @ net.weights[0], net.weights[-1] @ net.weights[-1].mT
     return net.kernel_error([(power(first, k), power(last, depth - 1 - k)) for k in range(depth)])
@@ -523,8 +525,8 @@ def balanced_kernel(net: Balanced) -> Error:
 
 @theorem("data section 3: eigenvectors", source=GAUSS_NEWTON, data="Section 3, eigenvectors")
 def balanced_vectors(net: Balanced) -> Error:
-    """The pairs q_{ij} of a right singular vector of W_1 and a left one of W_L give the
-    eigenvectors Jᵀq_{ij}; they extend to an orthonormal basis of the parameters.
+    """The pairs $q_{ij}$ of a right singular vector of $W_1$ and a left one of $W_L$ give the
+    eigenvectors $J^⊤q_{ij}$; they extend to an orthonormal basis of the parameters.
     """
     return net.basis_error()
 
@@ -545,8 +547,8 @@ def quotients(first: Tensor, last: Tensor, depth: int) -> Tensor:
     data="Equation 9b",
 )
 def balanced_quotient(net: Balanced) -> Error:
-    """The sum of equation 9a is (σ_i^{2L} − σ_j^{2L})/(σ_i² − σ_j²), or Lσ^{2(L-1)} for equal
-    singular values.
+    """The sum of equation 9a is $(σ_i^{2L} - σ_j^{2L})/(σ_i^2 - σ_j^2)$, or $Lσ^{2(L-1)}$ for
+    equal singular values.
     """
     if net.close:
         return None
@@ -556,40 +558,43 @@ def balanced_quotient(net: Balanced) -> Error:
 
 @theorem("data eq. (9b): λ_max", source=GAUSS_NEWTON, data="Equation 9b, largest eigenvalue")
 def balanced_sharpness(net: Balanced) -> Error:
-    """λ_max = L σ_x²‖W_1‖_2^{2(L-1)}, and the bound of equation 6 is attained."""
+    r"""$λ_{\max} = L σ_x^2‖W_1‖_2^{2(L-1)}$, and the bound of equation 6 is attained."""
     top = net.ggn_eigenvalues[-1]
     return worst(relative(net.sharpness, top), relative(net.bound, top))
 
 
 @theorem(
     "data eq. (9): i, j",
-    printed="one eigenvalue for each pair of the min{d_0, …, d_L} common singular values",
+    printed=(
+        r"one eigenvalue for each pair of the $\min\lbrace d_0, …, d_L\rbrace$ common singular "
+        "values"
+    ),
     remark="Print and correction agree where neither the inputs nor the outputs are more than the "
     "narrowest layer has units.",
     source=GAUSS_NEWTON,
     data="Equation 9",
 )
 def balanced_pairs(net: Balanced, printed: bool = False) -> Error:
-    """The eigenvalues are σ_x² Σ_l σ_i^{2(L-l)} σ_j^{2(l-1)} with i ∈ [d_L] and j ∈ [d_0], where
-    singular values beyond the common ones are 0 and 0⁰ = 1.
+    """The eigenvalues are $σ_x^2 Σ_l σ_i^{2(L-l)} σ_j^{2(l-1)}$ with $i ∈ [d_L]$ and $j ∈ [d_0]$,
+    where singular values beyond the common ones are 0 and $0^0 = 1$.
     """
     return net.pairs_error(printed, net.narrowest, net.narrowest)
 
 
 @theorem(
     "data eq. (9): count",
-    printed="at most (min{d_0, …, d_L})² are non-zero",
+    printed=r"at most $(\min\lbrace d_0, …, d_L\rbrace)^2$ are non-zero",
     source=GAUSS_NEWTON,
     data="Section 3, below Equation 9",
 )
 def balanced_count(net: Balanced, printed: bool = False) -> Error:
-    """For L ≥ 2 and layers of rank r there are r d_0 + r d_L − r² non-zero eigenvalues."""
+    """For $L ≥ 2$ and layers of rank r there are $r d_0 + r d_L - r^2$ non-zero eigenvalues."""
     return net.count_error(net.narrowest**2 if printed else None)
 
 
 @theorem("data eq. (12)", source="the network's outputs", data="Equation 12")
 def labels_solution(net: Balanced) -> Error:
-    """W_L ⋯ W_1 = YXᵀ/(n σ_x²), at zero loss and at every least-squares solution."""
+    """$W_L ⋯ W_1 = YX^⊤/(n σ_x^2)$, at zero loss and at every least-squares solution."""
     if net.kind == ANY_TARGETS:
         return None
     return relative(net.y.mT @ net.x / (len(net.y) * net.input_scale**2), net.map)
@@ -599,7 +604,7 @@ def labels_solution(net: Balanced) -> Error:
     "data eq. (13)", source="the singular values of the network's first layer", data="Equation 13"
 )
 def labels_values(net: Balanced) -> Error:
-    """At zero loss σ_i^L(W) = σ_i(Y)/(√n σ_x)."""
+    r"""At zero loss $σ_i^L(W) = σ_i(Y)/(\sqrt n σ_x)$."""
     if net.kind != ZERO_LOSS:
         return None
     stated = torch.linalg.svdvals(net.y) / (len(net.y) ** 0.5 * net.input_scale)
@@ -608,19 +613,19 @@ def labels_values(net: Balanced) -> Error:
 
 @theorem("data eq. (14): no loss", data="Equation 14")
 def labels_sharpness(net: Balanced) -> Error:
-    """At zero loss λ_max = L σ_x²(σ_max(Y)/(√n σ_x))^{2(1−1/L)}."""
+    r"""At zero loss $λ_{\max} = L σ_x^2(σ_{\max}(Y)/(\sqrt n σ_x))^{2(1-1/L)}$."""
     return relative(net.label_sharpness, net.eigenvalues[-1]) if net.kind == ZERO_LOSS else None
 
 
 @theorem(
     "data eq. (14): with loss",
-    printed="L σ_x²(σ_max(Y)/(√n σ_x))^{2(1−1/L)}",
+    printed=r"$L σ_x^2(σ_{\max}(Y)/(\sqrt n σ_x))^{2(1-1/L)}$",
     remark="Labels count as far as the inputs explain them. With more samples than inputs the "
     "print, which assumes zero loss, is too large.",
     data="Equation 14, at a loss above zero",
 )
 def labels_loss(net: Balanced, printed: bool = False) -> Error:
-    """At a least-squares solution λ_max = L σ_x²(σ_max(YXᵀ)/(n σ_x²))^{2(1−1/L)}."""
+    r"""At a least-squares solution $λ_{\max} = L σ_x^2(σ_{\max}(YX^⊤)/(n σ_x^2))^{2(1-1/L)}$."""
     if net.kind != LEAST_SQUARES:
         return None
     solution = cf.least_squares_singular_values(net.x.mT, net.y.mT)
@@ -635,7 +640,7 @@ def labels_loss(net: Balanced, printed: bool = False) -> Error:
     data="Section 4, below Equation 14",
 )
 def labels_shares(net: Balanced) -> Error:
-    """For one-hot labels the σ_i²(Y)/n are the shares of the classes."""
+    """For one-hot labels the $σ_i^2(Y)/n$ are the shares of the classes."""
     shares = torch.bincount(net.labels, minlength=net.outlets).double() / len(net.labels)
     return relative(shares.sort(descending=True).values, net.one_hot_values)
 
@@ -647,7 +652,7 @@ def labels_shares(net: Balanced) -> Error:
     data="Equation 3, Assumption 1",
 )
 def labels_hessian(net: Balanced) -> Error:
-    """The Hessian is the Gauss-Newton matrix wherever (f(X) − Y)Xᵀ = 0, at any loss."""
+    """The Hessian is the Gauss-Newton matrix wherever $(f(X) - Y)X^⊤ = 0$, at any loss."""
     return None if net.kind == ANY_TARGETS else relative(net.hessian, net.ggn)
 
 
@@ -658,7 +663,7 @@ def labels_hessian(net: Balanced) -> Error:
     data="Equation 10",
 )
 def two_layers_sharpness(net: TwoLayers) -> Error:
-    """For L = 2 λ_max = σ_x²(‖W_1‖_2² + ‖W_2‖_2²), balanced or not."""
+    r"""For $L = 2$ $λ_{\max} = σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2)$, balanced or not."""
     return relative(net.sharpness, net.ggn_eigenvalues[-1])
 
 
@@ -666,8 +671,8 @@ def two_layers_sharpness(net: TwoLayers) -> Error:
     "data eq. (10): Hessian (ours)", remark="Our addition.", data="Equation 10, beyond Assumption 1"
 )
 def two_layers_range(net: TwoLayers) -> Error:
-    """At any loss the Hessian's largest eigenvalue lies between σ_x² max(‖W_1‖_2², ‖W_2‖_2²) and
-    σ_x²(‖W_1‖_2² + ‖W_2‖_2²) + ‖(f(X) − Y)Xᵀ‖_2/n.
+    r"""At any loss the Hessian's largest eigenvalue lies between $σ_x^2 \max(‖W_1‖_2^2, ‖W_2‖_2^2)$
+    and $σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2) + ‖(f(X) - Y)X^⊤‖_2/n$.
     """
     residual = (net.x @ end_to_end(net.weights).mT - net.y).mT @ net.x / len(net.x)
     lower, total = net.input_scale**2 * net.norms.max(), net.input_scale**2 * net.norms.sum()
@@ -677,14 +682,16 @@ def two_layers_range(net: TwoLayers) -> Error:
 
 @theorem("data eq. (11)", data="Equation 11")
 def two_layers_trace(net: TwoLayers) -> Error:
-    """tr(H) = σ_x²(d_2‖W_1‖_F² + d_0‖W_2‖_F²), at any loss."""
+    r"""$\operatorname{tr}(H) = σ_x^2(d_2‖W_1‖_F^2 + d_0‖W_2‖_F^2)$, at any loss."""
     first, last = (weight.square().sum() for weight in net.weights)
     return net.trace_error(net.input_scale**2 * (net.outlets * first + net.inputs * last))
 
 
 @theorem("data eq. (16)", source=GAUSS_NEWTON, data="Equation 16")
 def two_layers_vectors(net: TwoLayers) -> Error:
-    """q_{ij} = (Xᵀv_i/√n) ⊗ u_j, and so Jᵀq_{ij} is an eigenvector for σ_i²(W_1) + σ_j²(W_2)."""
+    r"""$q_{ij} = (X^⊤v_i/\sqrt n) ⊗ u_j$, and so $J^⊤q_{ij}$ is an eigenvector for
+    $σ_i^2(W_1) + σ_j^2(W_2)$.
+    """
     first, last = net.weights
     s_1, v = torch.linalg.svd(first)[1:]
     u, s_2, _ = torch.linalg.svd(last)
@@ -705,26 +712,26 @@ def two_layers_basis(net: TwoLayers) -> Error:
 
 @theorem(
     "data eq. (15): i, j",
-    printed="i ∈ [min{d_0, d_1}] and j ∈ [min{d_1, d_2}]",
+    printed=r"$i ∈ [\min\lbrace d_0, d_1\rbrace]$ and $j ∈ [\min\lbrace d_1, d_2\rbrace]$",
     source=GAUSS_NEWTON,
     data="Equation 15",
 )
 def two_layers_pairs(net: TwoLayers, printed: bool = False) -> Error:
-    """The eigenvalues are σ_x²(σ_i²(W_1) + σ_j²(W_2)) with i ∈ [d_0] and j ∈ [d_2], where singular
-    values beyond the size of a layer are 0.
+    """The eigenvalues are $σ_x^2(σ_i^2(W_1) + σ_j^2(W_2))$ with $i ∈ [d_0]$ and $j ∈ [d_2]$, where
+    singular values beyond the size of a layer are 0.
     """
     return net.pairs_error(printed, *net.printed_ranges)
 
 
 @theorem(
     "data eq. (15): count",
-    printed="at most min{d_0, d_1} × min{d_1, d_2} may be non-zero",
+    printed=r"at most $\min\lbrace d_0, d_1\rbrace × \min\lbrace d_1, d_2\rbrace$ may be non-zero",
     source=GAUSS_NEWTON,
     data="Appendix B, below Equation 16",
 )
 def two_layers_count(net: TwoLayers, printed: bool = False) -> Error:
-    """d_0 d_2 − (d_0 − r_1)(d_2 − r_2) eigenvalues are non-zero, r_1 and r_2 the ranks of W_1 and
-    W_2.
+    """$d_0 d_2 - (d_0 - r_1)(d_2 - r_2)$ eigenvalues are non-zero, $r_1$ and $r_2$ the ranks of
+    $W_1$ and $W_2$.
     """
     return net.count_error(math.prod(net.printed_ranges) if printed else None)
 
@@ -754,15 +761,15 @@ def recipe_weights(net: Recipes, printed: bool = False) -> Error:
 
 @theorem(
     "data appendix C: whitening",
-    printed="X = √n σ_x Q from the QR decomposition",
+    printed=r"$X = \sqrt n σ_x Q$ from the QR decomposition",
     remark="Where inputs are linearly dependent (such as pixels that are always 0), QR fills up "
     "with directions that have nothing to do with them. Assumption 2 holds either way.",
     source=NO_BRUTE_FORCE,
     data="Appendix C, data whitening",
 )
 def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
-    """Whitened inputs are a linear map of the inputs: with a row for each sample, √n σ_x times
-    the left singular vectors of singular values that are not 0.
+    r"""Whitened inputs are a linear map of the inputs: with a row for each sample, $\sqrt n σ_x$
+    times the left singular vectors of singular values that are not 0.
     """
     white = whiten(net.raw, 1.0, "qr")[0] if printed else whiten(net.raw, 1.0)[0]
     left, values, _ = torch.linalg.svd(net.raw, full_matrices=False)
@@ -772,14 +779,14 @@ def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
 
 @theorem(
     "data appendix C: subsets",
-    printed="⌊(1 − α_max)n⌋ samples of each of the other classes",
-    remark="As printed these are more than n samples in all, for α_max < 1 − 1/(K − 1).",
+    printed=r"$⌊(1 - α_{\max})n⌋$ samples of each of the other classes",
+    remark=r"As printed these are more than n samples in all, for $α_{\max} < 1 - 1/(K - 1)$.",
     source=NO_BRUTE_FORCE,
     data="Appendix C, subsampling",
 )
 def recipe_subset(net: Recipes, printed: bool = False) -> Error:
-    """⌊(1 − α_max)n/(K − 1)⌋ samples of each of the K − 1 other classes leave class 0 its share,
-    but for less than one sample of each class.
+    r"""$⌊(1 - α_{\max})n/(K - 1)⌋$ samples of each of the $K - 1$ other classes leave class 0 its
+    share, but for less than one sample of each class.
     """
     samples, share, others = net.samples, net.share, net.classes - 1
     first = class_counts(samples, share, net.classes)[0] / samples

@@ -75,7 +75,7 @@ def basis_error(matrix: Tensor, vectors: Tensor, values: Tensor) -> float:
 
 
 def roots_error(coefficients: Tensor, roots: Tensor) -> float:
-    """How far a polynomial is from vanishing at its roots, the largest |P(λ)| / max_k |c_k R^k|.
+    """The error of a polynomial at its roots, the largest |P(λ)| / max_k |c_k R^k|.
 
     R is the largest |λ|: the argument is brought to the unit interval, and what remains is the
     change of coefficients, relative to the largest of them, that would make λ a root.

@@ -115,7 +115,7 @@ class Instance:
 
     @property
     def smooth(self) -> bool:
-        """Whether the loss has a Hessian.
+        """True where the loss has a Hessian.
 
         Where it has none, at a kink, automatic differentiation takes one side, and finite
         differences would not agree with it.
@@ -129,7 +129,7 @@ class Instance:
 
     @measured
     def outputs(self) -> Tensor:
-        """What the network computes."""
+        """The outputs of the network."""
         return self.model()(self.x).detach()
 
     @cached_property

@@ -36,7 +36,7 @@ def pair(total: Tensor, inside: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Moments:
-    """What the spectrum of f(x) = ⟨w, v⟩ x depends on.
+    """The moments that the spectrum of f(x) = ⟨w, v⟩ x depends on.
 
     Args:
         s2: σ_x² = mean(x²), for a ReLU cell the sum over the cell divided by n.
@@ -234,7 +234,7 @@ class Linear(TwoLayer, stream="linear"):
 
     @property
     def regular(self) -> bool:
-        """Whether both vectors of Theorem 3.2 are there."""
+        """True where both vectors of Theorem 3.2 are there."""
         return not self.smaller_norm <= 1e-4
 
     @cached_property
@@ -306,15 +306,17 @@ def gradient_error(net: TwoLayer) -> float:
     poster="key result, linear network",
 )
 def linear_spectrum(net: Linear) -> Error:
-    """The 2m eigenvalues of f = ⟨w, v⟩x are ±δx, each m − 1 times, and the two outliers Λ_{1,2};
-    any m ≥ 1, any weights and data.
+    """The 2m eigenvalues of $f = ⟨w, v⟩x$ are $±δx$, each $m - 1$ times, and the two outliers
+    $Λ_{1,2}$; any $m ≥ 1$, any weights and data.
     """
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
 @theorem("eq. (1): outliers", tolerance=ROOT, cracking="eq. (1), (33)", closed="eq. (1), (33)")
 def linear_root(net: Linear) -> Error:
-    """The outliers are T/2 ± ½√(T² + 4(δx² + 2σ²δx⟨w, v⟩)) with T = σ²(‖w‖² + ‖v‖²)."""
+    r"""The outliers are $T/2 ± \frac12\sqrt{T^2 + 4(δx^2 + 2σ^2δx⟨w, v⟩)}$ with
+    $T = σ^2(‖w‖^2 + ‖v‖^2)$.
+    """
     of, dx = net.moments, net.moments.dx
     inside = of.trace.square() + 4 * (dx.square() + 2 * of.s2 * dx * of.inner)
     return relative(pair(of.trace, inside), net.outliers)
@@ -327,29 +329,29 @@ def linear_root(net: Linear) -> Error:
     closed="section 1, on the semantics of sharpness",
 )
 def linear_squares(net: Linear) -> Error:
-    """The root is that of the sum of squares (σ²‖w‖² − σ²‖v‖²)² + 4σ⁴(‖w‖²‖v‖² − ⟨w, v⟩²) + 4(2⟨w,
-    v⟩σ² − yx)².
+    """The root is that of the sum of squares $(σ^2‖w‖^2 - σ^2‖v‖^2)^2 + 4σ^4(‖w‖^2‖v‖^2 - ⟨w,
+    v⟩^2) + 4(2⟨w, v⟩σ^2 - yx)^2$.
     """
     return relative(net.moments.outliers, net.outliers)
 
 
 @theorem("eq. (122): outliers", tolerance=ROOT, cracking="eq. (122)", closed="eq. (2)")
 def linear_trace_form(net: Linear) -> Error:
-    """The outliers are tr/2 ± √(tr²/4 − λ_1λ_2)."""
+    r"""The outliers are $\operatorname{tr}/2 ± \sqrt{\operatorname{tr}^2/4 - λ_1λ_2}$."""
     of = net.moments
     return relative(pair(of.trace, of.trace.square() + 4 * of.product), net.outliers)
 
 
 @theorem("sum of the outliers", cracking="section 4.1, appendix C", closed="section 1")
 def linear_trace(net: Linear) -> Error:
-    """The outliers sum to the trace, tr(H) = σ²(‖w‖² + ‖v‖²)."""
+    r"""The outliers sum to the trace, $\operatorname{tr}(H) = σ^2(‖w‖^2 + ‖v‖^2)$."""
     sums = torch.stack([net.outliers.sum(), net.moments.trace])
     return relative(sums, net.trace, over=net.size)
 
 
 @theorem("product of the outliers", cracking="appendix B.1, C", closed="section 1, appendix A")
 def linear_product(net: Linear) -> Error:
-    """−λ_1λ_2 = (⟨w, v⟩σ² − yx)(3⟨w, v⟩σ² − yx)."""
+    """$-λ_1λ_2 = (⟨w, v⟩σ^2 - yx)(3⟨w, v⟩σ^2 - yx)$."""
     return relative(net.moments.product, -net.outliers.prod(), over=net.size**2)
 
 
@@ -359,8 +361,8 @@ def linear_product(net: Linear) -> Error:
     cracking="Theorem 3.1, footnote a",
 )
 def linear_order(net: Linear) -> Error:
-    """The small outlier never leaves the bulk's range and the large one never enters it: −|δx| ≤
-    λ_2 ≤ |δx| ≤ λ_1.
+    """The small outlier never leaves the bulk's range and the large one never enters it:
+    $-|δx| ≤ λ_2 ≤ |δx| ≤ λ_1$.
     """
     bulk, (high, low) = net.moments.dx.abs(), net.outliers
     return excess(torch.stack([-bulk, low, bulk]), torch.stack([low, bulk, high]), net.size)
@@ -368,19 +370,19 @@ def linear_order(net: Linear) -> Error:
 
 @theorem("eq. (5), (6): gradient", cracking="eq. (5), (6)", closed="eq. (7), (8)")
 def linear_gradient(net: Linear) -> Error:
-    """∇_w ℓ = δx v and ∇_v ℓ = δx w."""
+    """$∇_w ℓ = δx v$ and $∇_v ℓ = δx w$."""
     return gradient_error(net)
 
 
 @theorem("eq. (7) to (9): Hessian", cracking="eq. (7) to (9)", closed="eq. (9) to (11)")
 def linear_hessian(net: Linear) -> Error:
-    """The Hessian's blocks are σ²vvᵀ, σ²wwᵀ and δx I + σ²vwᵀ."""
+    """The Hessian's blocks are $σ^2vv^⊤$, $σ^2ww^⊤$ and $δx I + σ^2vw^⊤$."""
     return relative(block_hessian(net.cells, len(net.w)), net.hessian)
 
 
 @theorem("eq. (12): H∇ℓ", cracking="eq. (12)")
 def linear_hessian_gradient(net: Linear) -> Error:
-    """H∇ℓ = (δx T w + δx² v; δx T v + δx² w) with T the trace."""
+    """$H∇ℓ = (δx T w + δx^2 v; δx T v + δx^2 w)$ with T the trace."""
     dx, swapped = net.moments.dx, torch.cat([net.w, net.v])
     stated = dx * net.moments.trace * swapped + dx**2 * net.theta
     over = net.size**2 * net.theta.abs().max()
@@ -389,7 +391,7 @@ def linear_hessian_gradient(net: Linear) -> Error:
 
 @theorem("eq. (32): polynomial", cracking="eq. (13) to (32)", closed="eq. (13) to (32)")
 def linear_determinant(net: Linear) -> Error:
-    """|H − λI| = (λ² − δx²)^{m−1} (λ² − Tλ − (δx² + 2σ²δx⟨w, v⟩))."""
+    """$|H - λI| = (λ^2 - δx^2)^{m-1} (λ^2 - Tλ - (δx^2 + 2σ^2δx⟨w, v⟩))$."""
     probe = net.probe
     powers = torch.stack([probe**2, probe, torch.ones_like(probe)])
     bulk = (probe**2 - net.moments.dx**2) ** (len(net.w) - 1)
@@ -411,7 +413,7 @@ def linear_basis(net: Linear) -> Error:
     poster="eigenvector structure",
 )
 def linear_outlier_vector(net: Linear) -> Error:
-    """z = λ(w; v) + δx(v; w) is an eigenvector for the outlier λ wherever it is not zero."""
+    """$z = λ(w; v) + δx(v; w)$ is an eigenvector for the outlier $λ$ wherever it is not zero."""
     if not net.regular:
         return None
     return vectors_error(net.hessian, net.outlier_vectors, net.stated_outliers)
@@ -419,7 +421,7 @@ def linear_outlier_vector(net: Linear) -> Error:
 
 @theorem("Theorem 3.2: by gradient", cracking="below Theorem 3.2", closed="below Theorem 2")
 def linear_gradient_vector(net: Linear) -> Error:
-    """Where the gradient does not vanish, z = (λ/δx)∇ℓ + δx θ."""
+    """Where the gradient does not vanish, $z = (λ/δx)∇ℓ + δx θ$."""
     dx = net.moments.dx
     if not (net.regular and dx.abs() > 1e-4 * net.size):
         return None
@@ -455,7 +457,7 @@ def linear_constant_bulk(net: Linear) -> Error:
 
 @theorem("eq. (34): bound", cracking="eq. (34)", closed="eq. (34)")
 def linear_loss_bound(net: Linear) -> Error:
-    """|δx| ≤ √(2ℓ)σ, hence λ_min ≥ −√(2ℓ)σ."""
+    r"""$|δx| ≤ \sqrt{2ℓ}σ$, hence $λ_{\min} ≥ -\sqrt{2ℓ}σ$."""
     bound = -cf.smallest_eigenvalue_bound(net.w, net.v, net.x, net.y)
     below = torch.stack([net.moments.dx.abs(), -net.eigenvalues[0]])
     return excess(below, bound, net.size)
@@ -463,7 +465,9 @@ def linear_loss_bound(net: Linear) -> Error:
 
 @theorem("solution: rank one", cracking="appendix C", closed="section 1")
 def linear_rank_one(net: Linear) -> Error:
-    """At the solution, δx = 0, the Hessian has rank one and λ_1 = tr(H), whatever the loss."""
+    r"""At the solution, $δx = 0$, the Hessian has rank one and $λ_1 = \operatorname{tr}(H)$,
+    whatever the loss.
+    """
     trace = net.moments.trace
     if not net.moments.dx.abs() < 1e-13 * trace:
         return None
@@ -473,12 +477,12 @@ def linear_rank_one(net: Linear) -> Error:
 
 @theorem(
     "poster: outliers",
-    printed="4(2⟨w, v⟩ − yx)²",
-    remark="The two agree for σ² = 1 only.",
+    printed="$4(2⟨w, v⟩ - yx)^2$",
+    remark="The two agree for $σ^2 = 1$ only.",
     poster="key result, linear network",
 )
 def linear_poster(net: Linear, printed: bool = False) -> Error:
-    """The last square under the root is 4(2⟨w, v⟩σ² − yx)²."""
+    """The last square under the root is $4(2⟨w, v⟩σ^2 - yx)^2$."""
     of = net.moments
     in_print = pair(of.trace, of.squares(last=2 * of.inner - of.yx).sum())
     return relative(in_print if printed else net.stated_outliers, net.outliers)
@@ -486,13 +490,13 @@ def linear_poster(net: Linear, printed: bool = False) -> Error:
 
 @theorem(
     "Theorem 3.3: sign",
-    printed="s = sgn(λ_bulk)",
-    remark="The print is right for δx > 0; the proof has the right sign.",
+    printed=r"$s = \operatorname{sgn}(λ_\text{bulk})$",
+    remark="The print is right for $δx > 0$; the proof has the right sign.",
     cracking="Theorem 3.3",
     closed="Theorem 3",
 )
 def linear_bulk_sign(net: Linear, printed: bool = False) -> Error:
-    """z_bulk = (ẑ; sẑ) with s = λ_bulk/δx, and ẑ orthogonal to w + sv."""
+    r"""$z_\text{bulk} = (ẑ; sẑ)$ with $s = λ_\text{bulk}/δx$, and $ẑ$ orthogonal to $w + sv$."""
     if len(net.w) == 1:
         return None
     # The two kinds of bulk vector: (a; a) for the eigenvalue δx and (a; -a) for -δx.
@@ -504,13 +508,13 @@ def linear_bulk_sign(net: Linear, printed: bool = False) -> Error:
 
 @theorem(
     "Theorem 3.2: zero vector",
-    printed="z = λ(w; v) + δx(v; w) for both outliers, without exception",
+    printed="$z = λ(w; v) + δx(v; w)$ for both outliers, without exception",
     cracking="Theorem 3.2",
     closed="Theorem 2",
 )
 def linear_zero_vector(net: Linear, printed: bool = False) -> Error:
-    """Where z = 0 (δx = 0; w = ±v; coincident outliers) the eigenvector is another one: a null
-    vector, or (a; ∓a).
+    """Where $z = 0$ ($δx = 0$; $w = ±v$; coincident outliers) the eigenvector is another one: a
+    null vector, or $(a; ∓a)$.
     """
     if not net.smaller_norm < 1e-12:
         return None
@@ -539,10 +543,13 @@ def linear_orthonormal(net: Linear, printed: bool = False) -> Error:
 
 
 @theorem(
-    "eq. (34): λ_min", printed="λ_min = −δx", cracking="below eq. (34)", closed="below eq. (34)"
+    "eq. (34): λ_min",
+    printed=r"$λ_{\min} = -δx$",
+    cracking="below eq. (34)",
+    closed="below eq. (34)",
 )
 def linear_smallest(net: Linear, printed: bool = False) -> Error:
-    """λ_min = −|δx| for m ≥ 2; for m = 1 it is the small outlier."""
+    r"""$λ_{\min} = -|δx|$ for $m ≥ 2$; for $m = 1$ it is the small outlier."""
     dx = net.moments.dx
     smallest = -dx.abs() if len(net.w) > 1 else net.stated_outliers[1]
     return relative(-dx if printed else smallest, net.eigenvalues[0], over=net.size)
@@ -550,25 +557,25 @@ def linear_smallest(net: Linear, printed: bool = False) -> Error:
 
 @theorem(
     "eq. (10), (11)",
-    printed="σ²vvᵀ + δx I",
+    printed="$σ^2vv^⊤ + δx I$",
     remark="Eq. (13) and (35) have it right. Possibly a flaw of the copy at hand and not of the "
     "paper.",
     cracking="eq. (10), (11)",
 )
 def linear_display(net: Linear, printed: bool = False) -> Error:
-    """The upper right block of the displayed Hessian is σ²wvᵀ + δx I."""
+    """The upper right block of the displayed Hessian is $σ^2wv^⊤ + δx I$."""
     block = torch.outer(net.v if printed else net.w, net.v)
     return relative(block_hessian(net.cells, len(net.w), block), net.hessian)
 
 
 @theorem(
     "2024 eq. (12), (13)",
-    printed="σ²vwᵀ + δx I",
+    printed="$σ^2vw^⊤ + δx I$",
     remark="Eq. (45) has it right.",
     closed="eq. (12), (13)",
 )
 def linear_display_2024(net: Linear, printed: bool = False) -> Error:
-    """The upper right block of the displayed Hessian is σ²wvᵀ + δx I."""
+    """The upper right block of the displayed Hessian is $σ^2wv^⊤ + δx I$."""
     block = torch.outer(net.w, net.v)
     displayed = block_hessian(net.cells, len(net.w), block.mT if printed else block)
     return relative(displayed, net.hessian)
@@ -576,13 +583,13 @@ def linear_display_2024(net: Linear, printed: bool = False) -> Error:
 
 @theorem(
     "eq. (30)",
-    printed="… + δx²‖v‖² + δx² … in the place of σ²‖v‖²λ² + δx²λ",
+    printed="$… + δx^2‖v‖^2 + δx^2 …$ in the place of $σ^2‖v‖^2λ^2 + δx^2λ$",
     remark="Eq. (31) has it right. Possibly a flaw of the copy at hand and not of the paper.",
     cracking="eq. (30)",
     closed="eq. (30)",
 )
 def linear_cubic(net: Linear, printed: bool = False) -> Error:
-    """−λ³ + σ²(‖w‖² + ‖v‖²)λ² + (δx² + 2σ²δx⟨w, v⟩)λ = 0."""
+    """$-λ^3 + σ^2(‖w‖^2 + ‖v‖^2)λ^2 + (δx^2 + 2σ^2δx⟨w, v⟩)λ = 0$."""
     of, s2, dx2 = net.moments, net.moments.s2, net.moments.dx.square()
     cubic = torch.cat([-of.quadratic, numbers(0.0)])
     if printed:
@@ -603,22 +610,22 @@ def _schur_error(net: Linear, left: Tensor, right: Tensor) -> float:
     return relative(torch.linalg.det(complement), net.at_probe / torch.linalg.det(lower))
 
 
-@theorem("2024 eq. (14)", printed="(σ²vwᵀ + δx I) on both sides of D⁻¹", closed="eq. (14)")
+@theorem("2024 eq. (14)", printed="$(σ^2vw^⊤ + δx I)$ on both sides of $D^{-1}$", closed="eq. (14)")
 def linear_schur_14(net: Linear, printed: bool = False) -> Error:
-    """The Schur complement is σ²wwᵀ − λI − (σ²wvᵀ + δx I) D⁻¹ (σ²vwᵀ + δx I)."""
+    """The Schur complement is $σ^2ww^⊤ - λI - (σ^2wv^⊤ + δx I) D^{-1} (σ^2vw^⊤ + δx I)$."""
     vw = torch.outer(net.v, net.w)
     return _schur_error(net, vw if printed else vw.mT, vw)
 
 
 @theorem(
     "2024 eq. (16)",
-    printed="σ²wwᵀ + δx I and σ²vvᵀ + δx I",
+    printed="$σ^2ww^⊤ + δx I$ and $σ^2vv^⊤ + δx I$",
     remark="Eq. (17) to (19) follow from the right ones. Possibly a flaw of the copy at hand and "
     "not of the paper.",
     closed="eq. (16)",
 )
 def linear_schur_16(net: Linear, printed: bool = False) -> Error:
-    """The factors around the inverse are σ²wvᵀ + δx I and σ²vwᵀ + δx I."""
+    """The factors around the inverse are $σ^2wv^⊤ + δx I$ and $σ^2vw^⊤ + δx I$."""
     w, v = net.w, net.v
     factors = (torch.outer(w, w), torch.outer(v, v))
     return _schur_error(net, *(factors if printed else (torch.outer(w, v), torch.outer(v, w))))

@@ -92,8 +92,8 @@ class Relu(TwoLayer, stream="relu"):
     poster="key result, ReLU network",
 )
 def relu_spectrum(net: Relu) -> Error:
-    """The spectrum is that of two linear networks, one for each cell: ±(n_±/n)δx_±, and
-    (n_±/n)Λ_{1,2} of the cell's weights and points; empty cells contribute nothing.
+    """The spectrum is that of two linear networks, one for each cell: $±(n_±/n)δx_±$, and
+    $(n_±/n)Λ_{1,2}$ of the cell's weights and points; empty cells contribute nothing.
     """
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
@@ -111,26 +111,28 @@ def relu_blocks(net: Relu) -> Error:
 
 @theorem(
     "2024 eq. (35), (36)",
-    remark="For v_j = 0 the derivative 0 of the ReLU at 0 is taken.",
+    remark="For $v_j = 0$ the derivative 0 of the ReLU at 0 is taken.",
     closed="eq. (35), (36)",
 )
 def relu_gradient(net: Relu) -> Error:
-    """The gradient of w_± is the cell's mean of δx times v_±, and that of v_± the same times
-    w_±.
+    """The gradient of $w_±$ is the cell's mean of $δx$ times $v_±$, and that of $v_±$ the same
+    times $w_±$.
     """
     return gradient_error(net)
 
 
 @theorem(
     "section 3.2: ReLU",
-    printed="(a)_+ = 1{a > 0}, a step function",
-    remark="The appendices have z 1{z > 0}.",
+    printed=r"$(a)_+ = 1\lbrace a > 0\rbrace$, a step function",
+    remark=r"The appendices have $z 1\lbrace z > 0\rbrace$.",
     source="what the network computes",
     cracking="section 3.2",
     closed="section 2",
 )
 def relu_activation(net: Relu, printed: bool = False) -> Error:
-    """(a)_+ = a 1{a > 0}: the network is ⟨w_+, v_+⟩x for x > 0 and ⟨w_-, v_-⟩x for x < 0."""
+    r"""$(a)_+ = a 1\lbrace a > 0\rbrace$: the network is $⟨w_+, v_+⟩x$ for $x > 0$ and
+    $⟨w_-, v_-⟩x$ for $x < 0$.
+    """
     slopes = [(net.w * net.v)[sign * net.v > 0].sum() for sign in (1, -1)]
     stated = torch.where(net.x > 0, slopes[0], slopes[1]) * net.x
     in_print = (net.x[:, None] * net.v > 0).double() @ net.w
@@ -145,18 +147,18 @@ def relu_basis(net: Relu) -> Error:
 
 @theorem("section 3.2: λ_max", cracking="section 3.2")
 def relu_largest(net: Relu) -> Error:
-    """λ_max is the larger of the two cells' large outliers."""
+    r"""$λ_{\max}$ is the larger of the two cells' large outliers."""
     return relative(net.spectrum.select("outlier").max(), net.eigenvalues[-1], over=net.size)
 
 
 @theorem(
     "eq. (62), (65)",
-    printed="δx_± without n_±/n beside a λ with n_±/n",
+    printed="$δx_±$ without $n_±/n$ beside a $λ$ with $n_±/n$",
     cracking="eq. (62), (65)",
     closed="eq. (64), (65)",
 )
 def relu_outlier_vector(net: Relu, printed: bool = False) -> Error:
-    """z_± = λ(w_±; v_±) + (n_±/n)δx_±(v_±; w_±), zero outside the cell."""
+    """$z_± = λ(w_±; v_±) + (n_±/n)δx_±(v_±; w_±)$, zero outside the cell."""
     columns, values = [], []
     for cell in net.cells:
         dx = cell.mean_dx if printed else cell.moments.dx
@@ -188,19 +190,19 @@ def _bulk_error(net: Relu, *, any_vector: bool = False, without_share: bool = Fa
     closed="below eq. (64), (65)",
 )
 def relu_bulk_vector(net: Relu, printed: bool = False) -> Error:
-    """In ẑ = (I − …)c the vector c is zero outside the cell."""
+    """In $ẑ = (I - …)c$ the vector c is zero outside the cell."""
     return _bulk_error(net, any_vector=printed)
 
 
 @theorem(
     "after eq. (64): value",
-    printed="λ_bulk = ±δx_±, without n_±/n",
+    printed=r"$λ_\text{bulk} = ±δx_±$, without $n_±/n$",
     remark="Theorem 3.4 (2024: Corollary 5) has the factor.",
     cracking="below eq. (64), (67)",
     closed="below eq. (64), (65)",
 )
 def relu_bulk_value(net: Relu, printed: bool = False) -> Error:
-    """The bulk eigenvectors belong to ±(n_±/n)δx_±."""
+    """The bulk eigenvectors belong to $±(n_±/n)δx_±$."""
     return _bulk_error(net, without_share=printed)
 
 
@@ -216,14 +218,14 @@ def _printed_spectrum(net: Relu) -> Tensor:
 
 @theorem(
     "section 3.2: v_j = 0",
-    printed="it belongs to the negative cell, v_j ≤ 0",
-    remark="The loss has no Hessian at v_j = 0; compared is that of automatic differentiation, "
+    printed="it belongs to the negative cell, $v_j ≤ 0$",
+    remark="The loss has no Hessian at $v_j = 0$; compared is that of automatic differentiation, "
     "with the derivative 0 of the ReLU at 0.",
     cracking="section 3.2",
     closed="section 2",
 )
 def relu_zero_neuron(net: Relu, printed: bool = False) -> Error:
-    """A neuron with v_j = 0 belongs to no cell and contributes two zero eigenvalues."""
+    """A neuron with $v_j = 0$ belongs to no cell and contributes two zero eigenvalues."""
     # The printed count of bulk eigenvalues makes sense only where both cells have neurons.
     if not ((net.v == 0).any() and (net.v > 0).any() and (net.v < 0).any()):
         return None

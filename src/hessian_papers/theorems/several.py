@@ -220,27 +220,29 @@ class Orthogonal(Instance, stream="orthogonal"):
 
 @theorem("Corollary B.1: spectrum", cracking="Corollary B.1")
 def multi_input_spectrum(net: MultiInput) -> Error:
-    """For decorrelated inputs the spectrum is the union of those of the coordinates: ±δx_d, each
-    m − 1 times, and a pair for each.
+    """For decorrelated inputs the spectrum is the union of those of the coordinates: $±δx_d$, each
+    $m - 1$ times, and a pair for each.
     """
     return relative(net.exact, net.eigenvalues)
 
 
 @theorem("Corollary B.1: formula", cracking="eq. (112), (113)")
 def multi_input_decoupled(net: MultiInput) -> Error:
-    """Each coordinate's pair is that of a network with this input alone, with σ_d² and yx_d."""
+    """Each coordinate's pair is that of a network with this input alone, with $σ_d^2$ and
+    $yx_d$.
+    """
     return relative(net.decoupled, net.eigenvalues)
 
 
 @theorem("diagonal networks", cracking="appendix B.4.1")
 def diagonal_networks(net: MultiInput) -> Error:
-    """Diagonal linear networks are the case m = 1, without a bulk."""
+    """Diagonal linear networks are the case $m = 1$, without a bulk."""
     return relative(net.exact, net.eigenvalues) if net.w.shape[1] == 1 else None
 
 
 @theorem("eq. (114): mixture", source="the network's outputs", cracking="eq. (114)")
 def mixture(net: MultiInput) -> Error:
-    """For m > 1 the network is a mixture of m diagonal ones, f(x) = Σ_i ⟨β^(i), x⟩."""
+    """For $m > 1$ the network is a mixture of m diagonal ones, $f(x) = Σ_i ⟨β^{(i)}, x⟩$."""
     return relative(sum(net.x @ beta for beta in (net.w * net.v).mT), net.outputs)
 
 
@@ -250,17 +252,17 @@ def mixture(net: MultiInput) -> Error:
     cracking="Corollary B.1, beyond its assumption",
 )
 def correlated_spectrum(net: CorrelatedInput) -> Error:
-    """For correlated inputs the bulk stays ±δx_d with δx = Σα − E[yx], and the 2D outliers are
-    the eigenvalues of a 2D × 2D matrix: diag(δx_d, −δx_d) plus Σ_{de}u_d u_eᵀ, u_d = (‖w_d + v_d‖,
-    ‖w_d − v_d‖)/√2.
+    r"""For correlated inputs the bulk stays $±δx_d$ with $δx = Σα - E[yx]$, and the 2D outliers are
+    the eigenvalues of a $2D × 2D$ matrix: $\operatorname{diag}(δx_d, -δx_d)$ plus
+    $Σ_{de}u_d u_e^⊤$, $u_d = (‖w_d + v_d‖, ‖w_d - v_d‖)/\sqrt2$.
     """
     return relative(net.exact, net.eigenvalues)
 
 
 @theorem("Corollary B.2: spectrum", cracking="Corollary B.2")
 def multi_output_spectrum(net: MultiOutput) -> Error:
-    """The spectrum is the union of those of the heads: ±δ_k x, each m − 1 times, and a pair for
-    each.
+    """The spectrum is the union of those of the heads: $±δ_k x$, each $m - 1$ times, and a pair
+    for each.
     """
     exact = cf.multi_output(net.w, net.v, net.x, net.y)
     return relative(exact.eigenvalues, net.eigenvalues)
@@ -275,7 +277,7 @@ def multi_output_basis(net: MultiOutput) -> Error:
 
 @theorem("Corollary B.3", cracking="Corollary B.3, eq. (119)")
 def multi_output_vector(net: MultiOutput) -> Error:
-    """z^k = λ(0; w_k; v_k; 0) + δ_k x(0; v_k; w_k; 0), in the group order (v_k, w_k)."""
+    """$z^k = λ(0; w_k; v_k; 0) + δ_k x(0; v_k; w_k; 0)$, in the group order $(v_k, w_k)$."""
     columns, values = [], []
     for k, head in enumerate(net.heads):
         for value in head.moments.outliers:
@@ -286,9 +288,9 @@ def multi_output_vector(net: MultiOutput) -> Error:
     return vectors_error(net.hessian, torch.stack(columns, dim=1), torch.stack(values))
 
 
-@theorem("eq. (116): order", printed="rows labelled ∂/∂w_k, ∂/∂v_k", cracking="eq. (116)")
+@theorem("eq. (116): order", printed="rows labelled $∂/∂w_k$, $∂/∂v_k$", cracking="eq. (116)")
 def multi_output_display(net: MultiOutput, printed: bool = False) -> Error:
-    """The displayed block of head k is in the order (v_k, w_k)."""
+    """The displayed block of head k is in the order $(v_k, w_k)$."""
     m = net.w.shape[1]
     blocks = [block_hessian([head], m) for head in net.heads]
     if printed:
@@ -299,13 +301,13 @@ def multi_output_display(net: MultiOutput, printed: bool = False) -> Error:
 
 @theorem(
     "orthogonal layer (ours)",
-    remark="Our addition: it contains Theorems 3.1 (D = 1) and B.1 (D = 2).",
+    remark="Our addition: it contains Theorems 3.1 ($D = 1$) and B.1 ($D = 2$).",
     cracking="section 4.1",
     closed="section 3",
 )
 def orthogonal_spectrum(net: Orthogonal) -> Error:
-    """For VᵀV = ν²I, E[xxᵀ] = I and E[yx] = 0 the spectrum of f = wᵀVx is a pair, a triple (D − 1
-    times), ±ρ (m − D times each) and 0 ((D − 1)(m − 1) times), ρ = ‖Vᵀw‖.
+    """For $V^⊤V = ν^2I$, $E[xx^⊤] = I$ and $E[yx] = 0$ the spectrum of $f = w^⊤Vx$ is a pair, a
+    triple ($D - 1$ times), $±ρ$ ($m - D$ times each) and 0 ($(D - 1)(m - 1)$ times), $ρ = ‖V^⊤w‖$.
     """
     exact = cf.orthogonal_first_layer(net.w, net.V, net.x, net.y)
     return relative(exact.eigenvalues, net.eigenvalues)
@@ -313,7 +315,9 @@ def orthogonal_spectrum(net: Orthogonal) -> Error:
 
 @theorem("eq. (106): no bias", tolerance=ROOT, cracking="eq. (106)", closed="eq. (6), (103)")
 def orthogonal_plain(net: Orthogonal) -> Error:
-    """Without bias, for σ² = 1 and E[yx] = 0, the pair is S/2 ± ½√(S² + 12δx²)."""
+    r"""Without bias, for $σ^2 = 1$ and $E[yx] = 0$, the pair is
+    $S/2 ± \frac12\sqrt{S^2 + 12δx^2}$.
+    """
     if net.V.shape[1] > 1:
         return None
     outliers = net.eigenvalues[[-1, len(net.w) - 1]]
@@ -323,12 +327,12 @@ def orthogonal_plain(net: Orthogonal) -> Error:
 @theorem(
     "section 4.1: pair sum",
     remark="A conjecture of the papers, proved for an orthogonal first layer, whitened inputs and "
-    "E[yx] = 0.",
+    "$E[yx] = 0$.",
     cracking="section 4.1, hypothesis",
     closed="section 3, conjecture",
 )
 def orthogonal_pair(net: Orthogonal) -> Error:
-    """Two outliers sum to tr(H)/D exactly, for every D."""
+    r"""Two outliers sum to $\operatorname{tr}(H)/D$ exactly, for every D."""
     sums = torch.stack([first + second for first, second in combinations(net.eigenvalues, 2)])
     nearest = sums[(sums - net.share).abs().argmin()]
     shares = torch.stack([nearest, net.eigenvalues.sum() / net.V.shape[1]])

@@ -180,9 +180,9 @@ class CellTerms(Raised, Relu, stream="cell_terms"):
     closed="section 1, on the semantics of sharpness",
 )
 def terms_sum(net: LinearTerms) -> Error:
-    """(λ_1 − λ_2)² is the sum of the imbalance of the layers' norms σ⁴(‖w‖² − ‖v‖²)², their
-    non-collinearity 4σ⁴(‖w‖²‖v‖² − ⟨w, v⟩²) and 4(2⟨w, v⟩σ² − yx)², none of which is negative, and
-    λ_1 + λ_2 is the overall norm σ²(‖w‖² + ‖v‖²).
+    """$(λ_1 - λ_2)^2$ is the sum of the imbalance of the layers' norms $σ^4(‖w‖^2 - ‖v‖^2)^2$,
+    their non-collinearity $4σ^4(‖w‖^2‖v‖^2 - ⟨w, v⟩^2)$ and $4(2⟨w, v⟩σ^2 - yx)^2$, none of which
+    is negative, and $λ_1 + λ_2$ is the overall norm $σ^2(‖w‖^2 + ‖v‖^2)$.
     """
     squares = net.moments.squares()
     return worst(
@@ -219,14 +219,14 @@ def terms_alone(net: LinearTerms) -> Error:
 
 @theorem(
     "section 3.1: the third term",
-    printed="(3) deviation from the target, which is 4δx²",
+    printed="(3) deviation from the target, which is $4δx^2$",
     remark="From half of the target to the target the term grows while the deviation falls. The "
     'earlier paper says it right: "capturing part of the target".',
     cracking="section 3.1, below eq. (2)",
 )
 def terms_last(net: LinearTerms, printed: bool = False) -> Error:
-    """The third term is 4(δx + σ²⟨w, v⟩)², the deviation from half of the target. It is 0 where
-    ⟨w, v⟩σ² = yx/2, and 4yx² at the solution, δx = 0.
+    """The third term is $4(δx + σ^2⟨w, v⟩)^2$, the deviation from half of the target. It is 0
+    where $⟨w, v⟩σ^2 = yx/2$, and $4yx^2$ at the solution, $δx = 0$.
     """
     m, deviation = len(net.w), net.moments.dx
     if not printed:

@@ -76,7 +76,7 @@ class Matrices(Instance, stream="matrices"):
 
     @property
     def white(self) -> bool:
-        """Whether the inputs are whitened."""
+        """True where the inputs are whitened."""
         eye = torch.eye(len(self.covariance), dtype=torch.float64)
         return torch.allclose(self.covariance, eye, atol=1e-12)
 
@@ -94,7 +94,7 @@ class Matrices(Instance, stream="matrices"):
 
 @theorem("D.3.3: blocks", cracking="appendices D.3.3, D.4")
 def matrices_blocks(net: Matrices) -> Error:
-    """The diagonal blocks are W_2ᵀW_2 ⊗ Σ and I ⊗ W_1ΣW_1ᵀ, for weights flattened by rows."""
+    """The diagonal blocks are $W_2^⊤W_2 ⊗ Σ$ and $I ⊗ W_1ΣW_1^⊤$, for weights flattened by rows."""
     first, second = net.diagonal_blocks
     eye = torch.eye(len(net.second), dtype=torch.float64)
     return worst(
@@ -107,18 +107,20 @@ def matrices_blocks(net: Matrices) -> Error:
     "D.4: trace, any inputs", remark="Our addition.", cracking="appendix D.4, beyond its assumption"
 )
 def matrices_trace(net: Matrices) -> Error:
-    """tr(H) = tr(Σ)‖W_2‖_F² + K tr(W_1ΣW_1ᵀ) for any inputs, at any loss."""
+    r"""$\operatorname{tr}(H) = \operatorname{tr}(Σ)‖W_2‖_F^2 + K \operatorname{tr}(W_1ΣW_1^⊤)$ for
+    any inputs, at any loss.
+    """
     second = len(net.second) * net.hidden.trace()
     return relative(net.covariance.trace() * net.second.square().sum() + second, net.trace)
 
 
 @theorem(
     "D.4: trace, whitened",
-    remark="The paper has ≃; for Σ = I it is exact.",
+    remark="The paper has $≃$; for $Σ = I$ it is exact.",
     cracking="appendix D.4",
 )
 def matrices_frobenius(net: Matrices) -> Error:
-    """For whitened inputs and K = D the trace is D(‖W_1‖_F² + ‖W_2‖_F²)."""
+    """For whitened inputs and $K = D$ the trace is $D(‖W_1‖_F^2 + ‖W_2‖_F^2)$."""
     inputs = net.first.shape[1]
     if not net.white or inputs != len(net.second):
         return None
@@ -127,12 +129,12 @@ def matrices_frobenius(net: Matrices) -> Error:
 
 @theorem(
     "D.3.3: lower bound",
-    remark="The paper has it for Σ = I.",
+    remark="The paper has it for $Σ = I$.",
     cracking="appendix D.3.3, beyond its assumption",
 )
 def matrices_lower_bound(net: Matrices) -> Error:
-    """λ_max(H) ≥ max(λ_max(W_1ΣW_1ᵀ), λ_max(Σ)‖W_2‖_2²) for any inputs, at any loss; for whitened
-    ones that is max(‖W_1‖_2², ‖W_2‖_2²).
+    r"""$λ_{\max}(H) ≥ \max(λ_{\max}(W_1ΣW_1^⊤), λ_{\max}(Σ)‖W_2‖_2^2)$ for any inputs, at any loss;
+    for whitened ones that is $\max(‖W_1‖_2^2, ‖W_2‖_2^2)$.
     """
     hidden, inputs = (torch.linalg.eigvalsh(of)[-1] for of in (net.hidden, net.covariance))
     bound = torch.maximum(hidden, net.norms[1] * inputs)
@@ -141,13 +143,13 @@ def matrices_lower_bound(net: Matrices) -> Error:
 
 @theorem(
     "D.3.3: block-diagonal",
-    printed="max{σ_max²(W_2), σ_max²(W_1)²}",
+    printed=r"$\max\lbrace σ_{\max}^2(W_2), σ_{\max}^2(W_1)^2\rbrace$",
     remark="The norms beside it are right.",
-    cracking="appendix D.3.3, last line on λ_max",
+    cracking=r"appendix D.3.3, last line on $λ_{\max}$",
 )
 def matrices_block_diagonal(net: Matrices, printed: bool = False) -> Error:
-    """For whitened inputs the larger of the diagonal blocks' eigenvalues is max(σ_max²(W_1),
-    σ_max²(W_2)).
+    r"""For whitened inputs the larger of the diagonal blocks' eigenvalues is
+    $\max(σ_{\max}^2(W_1), σ_{\max}^2(W_2))$.
     """
     if not net.white:
         return None
@@ -162,19 +164,19 @@ def matrices_block_diagonal(net: Matrices, printed: bool = False) -> Error:
     cracking="appendix D.3.3, exact value",
 )
 def matrices_ggn(net: Matrices) -> Error:
-    """For whitened inputs the largest eigenvalue of the GGN is ‖W_1‖_2² + ‖W_2‖_2²."""
+    """For whitened inputs the largest eigenvalue of the GGN is $‖W_1‖_2^2 + ‖W_2‖_2^2$."""
     return relative(net.norms.sum(), net.ggn_eigenvalues[-1]) if net.white else None
 
 
 @theorem(
     "D.3.3: λ_max",
-    printed="λ_max(H) = max(‖W_1‖_2², ‖W_2‖_2²) if the Hessian is block-diagonal",
+    printed=r"$λ_{\max}(H) = \max(‖W_1‖_2^2, ‖W_2‖_2^2)$ if the Hessian is block-diagonal",
     remark="The Hessian of a two-layer network is not block-diagonal at zero loss, so the printed "
     "value is a lower bound only.",
     cracking="appendix D.3.3",
 )
 def matrices_sharpness(net: Matrices, printed: bool = False) -> Error:
-    """For whitened inputs and zero loss λ_max(H) = ‖W_1‖_2² + ‖W_2‖_2²."""
+    r"""For whitened inputs and zero loss $λ_{\max}(H) = ‖W_1‖_2^2 + ‖W_2‖_2^2$."""
     if not (net.white and net.loss < 1e-20 * net.size):
         return None
     return relative(net.norms.max() if printed else net.norms.sum(), net.eigenvalues[-1])

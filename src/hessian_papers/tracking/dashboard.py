@@ -8,10 +8,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hessian_papers.drawing.record import FigureRecord, read_figures
+from hessian_papers.formulas import plain
 from hessian_papers.labelled import files_of
+from hessian_papers.ledger.leads import Leads, lead
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, read_ledger
 from hessian_papers.results import SIDES
 from hessian_papers.tracking.run import start_run
@@ -33,13 +36,18 @@ def figure_key(figure: FigureRecord) -> str:
     return f"figures/{figure.paper}/{figure.study}"
 
 
+def controls_key(figure: FigureRecord) -> str:
+    """The key of a figure's second picture: ``controls/<paper>/<study>``."""
+    return f"controls/{figure.paper}/{figure.study}"
+
+
 def chart_key(figure: FigureRecord) -> str:
     """The key of the chart of a figure's main panel: ``charts/<paper>/<study>``."""
     return f"charts/{figure.paper}/{figure.study}"
 
 
 def statistics(statements: Sequence[StatementRecord], *, recorded: bool) -> dict[str, float]:
-    """What was measured in today's run, or in the recorded ones, by the ids of the cases.
+    """The values measured in today's run, or in the recorded ones, by the ids of the cases.
 
     An identity's number is a rounding error: it has none here.
     """
@@ -113,7 +121,7 @@ def _with_both(statement: StatementRecord, case: CaseRecord) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Content:
-    """What one W&B run shows.
+    """The content that one W&B run shows.
 
     Args:
         figures: of one run of the studies.
@@ -121,6 +129,7 @@ class _Content:
         tables: the ledger's.
         numbers: of the run's summary.
         artifact: names the artifact of a study's arrays.
+        leads: the sentences that stand over figures, by study, of those that hold.
     """
 
     figures: Sequence[FigureRecord]
@@ -128,6 +137,7 @@ class _Content:
     tables: Tables
     numbers: Mapping[str, Any]
     artifact: str
+    leads: Mapping[str, str]
 
     def state(self) -> dict[str, Any]:
         """The digests of the files, for the record of what was logged."""
@@ -138,20 +148,34 @@ class _Content:
                 for study, paths in self.sides.items()
             },
             "charts": {figure.study: digest(figure.chart) for figure in self.figures},
+            "controls": {
+                figure.study: figure.controls.sha256
+                for figure in self.figures
+                if figure.controls is not None
+            },
             **{name: len(rows) for name, rows in self.tables.items()},
         }
+
+    def text(self, figure: FigureRecord) -> str:
+        """The text under a figure: where it is from, its lead sentence, how to read it."""
+        said = filter(None, (self.leads.get(figure.study), figure.caption))
+        return f"{figure.heading}. {plain(' '.join(said))}"
 
     def log(self, run: Any) -> None:
         """Log all of it."""
         wandb = import_wandb()
         entries = {
-            figure_key(figure): wandb.Image(
-                str(figure.image), caption=f"{figure.artifact}: {figure.title}. {figure.caption}"
+            figure_key(figure): wandb.Image(str(figure.image), caption=self.text(figure))
+            for figure in self.figures
+        } | {
+            controls_key(figure): wandb.Image(
+                str(figure.controls.image), caption=plain(figure.controls.caption)
             )
             for figure in self.figures
+            if figure.controls is not None
         }
         tables = {
-            name: wandb.Table(columns=[*rows[0]], data=[list(row.values()) for row in rows])
+            name: wandb.Table(columns=[*rows[0]], data=[_in_plain_signs(row) for row in rows])
             for name, rows in self.tables.items()
             if rows
         }
@@ -167,7 +191,7 @@ class _Content:
         artifact = import_wandb().Artifact(
             name=self.artifact.format(figure.study),
             type="figure-data",
-            description=f"Arrays under {figure.artifact} of {figure.paper}: {figure.title}",
+            description=f"Arrays under {figure.heading} ({figure.paper})",
             metadata={
                 "study": figure.study,
                 "digest": figure.digest,
@@ -178,6 +202,10 @@ class _Content:
         for side, path in self.sides[figure.study].items():
             artifact.add_file(str(path), name=f"{side}.nc")
         return artifact
+
+
+def _in_plain_signs(row: Mapping[str, Any]) -> list[Any]:
+    return [plain(value) if isinstance(value, str) else value for value in row.values()]
 
 
 def _chart(figure: FigureRecord) -> Any:
@@ -194,9 +222,12 @@ def _chart(figure: FigureRecord) -> Any:
 
 
 def _recorded(
-    reports: Path, figures: Sequence[FigureRecord], statements: Sequence[StatementRecord]
+    reports: Path,
+    figures: Sequence[FigureRecord],
+    statements: Sequence[StatementRecord],
+    leads: Leads,
 ) -> _Content | None:
-    """What the run of the recorded runs shows, if there are any."""
+    """The content of the run of the recorded runs, if there are any."""
     kept = [figure.recorded for figure in figures if figure.recorded is not None]
     if not kept:
         return None
@@ -214,14 +245,27 @@ def _recorded(
         },
         numbers=statistics(statements, recorded=True),
         artifact="data-{}-recorded",
+        leads=_said(leads, kept, statements, recorded=True),
     )
+
+
+def _said(
+    leads: Leads,
+    figures: Sequence[FigureRecord],
+    statements: Sequence[StatementRecord],
+    *,
+    recorded: bool,
+) -> dict[str, str]:
+    """The lead sentences of some figures, of those whose statements hold."""
+    names = [figure.study for figure in figures]
+    return {name: lead(leads, statements, name, recorded=recorded) for name in names}
 
 
 def _log_recorded(content: _Content, directory: Path, **arguments: Any) -> dict[str, Any]:
     """Log the recorded runs, unless this very state of them was uploaded before."""
     state = content.state()
     facts = {figure.study: dict(figure.facts) for figure in content.figures}
-    texts = [[figure.title, figure.caption] for figure in content.figures]
+    texts = [content.text(figure) for figure in content.figures]
     held = json.dumps([state, facts, texts, dict(content.tables)], sort_keys=True)
     run_id = f"recorded-{_sha256(held.encode())[:16]}"
     record = {"run": run_id} | state
@@ -249,11 +293,13 @@ def log_dashboard(
     group: str,
     config: Mapping[str, Any],
     directory: Path,
+    leads: Leads = MappingProxyType({}),
     **arguments: Any,
 ) -> dict[str, Any]:
     """Log the state of ``reports/``: one run of today's results, and one of the recorded runs.
 
-    Each holds its figures under ``figures/<paper>/<study>``, the curves of their main panels as
+    Each holds its figures under ``figures/<paper>/<study>``, their second pictures, of errors and
+    controls, under ``controls/<paper>/<study>``, the curves of their main panels as
     line charts under ``charts/<paper>/<study>``, the arrays under them as the artifacts
     ``data-<study>`` and ``data-<study>-recorded``, and the ledger as the tables ``statements`` and
     ``cases``; what cases measured stands in the summary under their ids, ``<study>/<case>``.
@@ -268,6 +314,7 @@ def log_dashboard(
         group: digest of the configuration, or the experiment's name.
         config: the configuration of today's run.
         directory: below it the client keeps its folder ``wandb``.
+        leads: the sentences that stand over figures, by study.
         arguments: further ones of :func:`~hessian_papers.tracking.start_run`: project, and if need
             be entity, mode and timeouts.
 
@@ -294,8 +341,9 @@ def log_dashboard(
         },
         numbers=statistics(statements, recorded=False) | dict(_flat(metrics, "metrics")),
         artifact="data-{}",
+        leads=_said(leads, figures, statements, recorded=False),
     )
-    recorded = _recorded(reports, figures, statements)
+    recorded = _recorded(reports, figures, statements, leads)
     state = {"group": group, "metrics": metrics} | today.state()
     content = (reports / "claims.json").read_bytes() + json.dumps(state, sort_keys=True).encode()
     run_id = f"dashboard-{_sha256(content)[:16]}"

@@ -13,7 +13,7 @@ class TrackingError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Timeouts:
-    """How long W&B may hold us up, in seconds.
+    """The times that W&B may hold us up, in seconds.
 
     ``answer`` and ``start`` (and 5 s in the client's own login) together stay below 30 s.
 

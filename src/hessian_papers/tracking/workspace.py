@@ -10,7 +10,13 @@ from typing import Any
 from hessian_papers.drawing.record import FigureRecord, read_figures
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.papers import paper
-from hessian_papers.tracking.dashboard import CHART_COLUMNS, chart_key, figure_key, statistics
+from hessian_papers.tracking.dashboard import (
+    CHART_COLUMNS,
+    chart_key,
+    controls_key,
+    figure_key,
+    statistics,
+)
 from hessian_papers.tracking.server import first_line, import_wandb, why_not_online
 from hessian_papers.tracking.settings import TrackingError
 
@@ -53,10 +59,10 @@ def _panels(figures: Sequence[FigureRecord]) -> list[Any]:
     _, reports = _import_workspaces()
     panels: list[Any] = []
     for figure in figures:
-        title = f"{figure.artifact}: {figure.title}"
-        panels.append(
-            reports.MediaBrowser(title=title, media_keys=[figure_key(figure)], num_columns=1)
-        )
+        keys = [figure_key(figure)]
+        if figure.controls is not None:
+            keys.append(controls_key(figure))
+        panels.append(reports.MediaBrowser(title=figure.heading, media_keys=keys, num_columns=1))
         if figure.chart:
             panels.append(
                 reports.CustomChart(

@@ -22,7 +22,7 @@ from hessian_spectra.validation import require
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierDescent(Checked):
-    """How classifiers are trained, whatever the number of samples.
+    """The settings with which classifiers are trained, whatever the number of samples.
 
     Args:
         epochs: passes over the samples, each in a new order; paper: 1000.
@@ -45,7 +45,7 @@ class ClassifierDescent(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class Classification(ClassifierDescent, Passes):
-    """How a classifier is trained on so many samples.
+    """The steps and rates with which a classifier is trained on so many samples.
 
     Args:
         samples: how many there are.

@@ -31,7 +31,7 @@ class Record:
 
 @dataclass(frozen=True, kw_only=True)
 class Trajectory:
-    """What a training run went through; every number in it is finite.
+    """The course of a training run; every number in it is finite.
 
     Args:
         steps: ``(r,)`` int64, the recorded steps; step ``t`` is before the ``t+1``-st update.

@@ -33,7 +33,7 @@ LARGE = 1500
 
 @dataclass(frozen=True, kw_only=True)
 class EnsembleTraining:
-    """How the training of each of ``N`` networks ended.
+    """The end of the training of each of ``N`` networks.
 
     Args:
         ensemble: the networks at the end; NaN where they diverged.
@@ -192,7 +192,7 @@ def _in_parts(
 
 
 def _signals(ensemble: Ensemble, batch_size: int) -> int:
-    """How many signals go through a network in a step."""
+    """The number of signals that go through a network in a step."""
     return batch_size if ensemble.activation == "relu" else min(batch_size, ensemble.sizes[0])
 
 
@@ -202,7 +202,7 @@ def _has_large_products(ensemble: Ensemble, batch_size: int) -> bool:
 
 
 def _together(ensemble: Ensemble, batch_size: int) -> int:
-    """How many networks train side by side."""
+    """The number of networks that train side by side."""
     inputs, *hidden, outputs = ensemble.sizes
     signals = _signals(ensemble, batch_size)
     weights = sum(weight[0].numel() for weight in ensemble.weights)

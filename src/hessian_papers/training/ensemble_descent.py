@@ -93,7 +93,7 @@ class Descent:
         raise NotImplementedError
 
     def _forward(self, inputs: Tensor | None) -> list[Tensor]:
-        """What each hidden layer gives out, ``(N, s, d_l)``; without inputs: for the identity."""
+        """The outputs of each hidden layer, ``(N, s, d_l)``; without inputs: for the identity."""
         first, *others = self._weights
         if inputs is None:
             signals = first

@@ -24,7 +24,7 @@ from hessian_spectra.validation import require
 
 @dataclass(frozen=True, kw_only=True)
 class FullBatchTraining:
-    """What a training went through. Epoch t stands for the state after t updates.
+    """The course of a training. Epoch t stands for the state after t updates.
 
     Args:
         recorded: the epochs at which the weights were kept; without those that a divergence left

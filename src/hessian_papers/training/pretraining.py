@@ -1,4 +1,4 @@
-"""How a language model is trained: nanoGPT's optimiser and learning rates."""
+"""The training of a language model: nanoGPT's optimiser and learning rates."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ PRECISIONS = ("float32", "bf16")
 
 @dataclass(frozen=True, kw_only=True)
 class Pretraining(Checked):
-    """How a language model is trained.
+    """The settings with which a language model is trained.
 
     Args:
         steps: updates of the weights.

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from hessian_spectra.closed_form._inputs import finite, norm, times_power_of_two
+from hessian_spectra.closed_form._inputs import finite, norm, require_all, times_power_of_two
 from hessian_spectra.closed_form._reduction import Reduction, Sector
 from hessian_spectra.spectrum import Spectrum
 
@@ -64,7 +64,7 @@ class Block:
 
     @property
     def multiplicities(self) -> list[int]:
-        """How often each of :meth:`values` occurs."""
+        """The multiplicity of each of :meth:`values`."""
         return [1, 1, len(self.w) - 1, len(self.w) - 1]
 
 
@@ -104,10 +104,8 @@ def pair_from_numbers(
         ValueError: a square is negative, or the inner product, which the message calls
             ``inner_name``, larger than Cauchy and Schwarz allow.
     """
-    squares = {"squared_norm_w": squared_norm_w, "squared_norm_v": squared_norm_v}
-    for name, square in squares.items():
-        if bool((square < 0).any()):
-            raise ValueError(f"{name}: expected no negative value, got {float(square.min())}")
+    require_all("squared_norm_w", squared_norm_w, squared_norm_w >= 0, "no negative value")
+    require_all("squared_norm_v", squared_norm_v, squared_norm_v >= 0, "no negative value")
     largest = squared_norm_w.sqrt() * squared_norm_v.sqrt()
     # A few rounding errors of room: parallel vectors reach the bound.
     excess = inner_product.abs() - largest * (1 + 1e-12)

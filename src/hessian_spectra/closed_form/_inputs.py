@@ -68,6 +68,16 @@ def broadcast(
         raise ValueError(f"expected shapes that broadcast together, got {rows}") from None
 
 
+def require_all(name: str, values: Tensor, good: Tensor, expected: str) -> None:
+    """Refuse numbers of which some are not ``good``; the message names the first.
+
+    Raises:
+        ValueError: some are not.
+    """
+    if not bool(good.all()):
+        raise ValueError(f"{name}: expected {expected}, got {float(values[~good][0])}")
+
+
 def is_double(*values: ArrayLike) -> bool:
     """Whether no argument has been rounded to less than float64 before it came here."""
     return all(

@@ -9,7 +9,7 @@ from hessian_spectra.spectrum import Spectrum
 
 
 def rank_of(singular_values: Float[Tensor, " k"], size: int) -> int:
-    """How many singular values, descending, are not rounding errors of a matrix of this size."""
+    """The number of singular values, descending, above rounding errors of a matrix of this size."""
     if len(singular_values) == 0:
         return 0
     cut = size * torch.finfo(singular_values.dtype).eps * singular_values[0]

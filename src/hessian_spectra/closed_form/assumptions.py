@@ -1,4 +1,4 @@
-"""What happens when the inputs break the assumption of a theorem."""
+"""The checks of a theorem's assumptions, and the error of inputs that break one."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class AssumptionError(ValueError):
 
 
 def tolerance_of(is_double: bool) -> float:
-    """How far an assumption may be violated by inputs that hold it up to rounding, with some room.
+    """The violation of an assumption that inputs may have from rounding alone, with some room.
 
     ``1e-8`` where all inputs are float64, ``1e-4`` where some came in float32.
     """

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from hessian_spectra.closed_form._inputs import ArrayLike, broadcast
+from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, require_all
 
 # Below it `u − ln(1 + u)` is summed as a series, each term of which is 49 times the next.
 _SMALL = 0.25
@@ -73,8 +73,7 @@ def kl_inverse(q: ArrayLike, c: ArrayLike) -> Tensor:
     """
     q, c = broadcast({"c": math.inf}, q=q, c=c)
     require_share("q", q)
-    if not bool((c >= 0).all()):
-        raise ValueError(f"c: expected no negative number, got {float(c.min())}")
+    require_all("c", c, c >= 0, "no negative number")
     moves = (q < 1) & (c > 0) & c.isfinite()
     # Where nothing moves some numbers stand in for those that have no v.
     start, budget = torch.where(moves, q, 0.5), torch.where(moves, c, 1.0)
@@ -99,9 +98,7 @@ def require_share(name: str, values: Tensor) -> None:
     Raises:
         ValueError: some are not.
     """
-    good = (values >= 0) & (values <= 1)
-    if not bool(good.all()):
-        raise ValueError(f"{name}: expected numbers in [0, 1], got {float(values[~good][0])}")
+    require_all(name, values, (values >= 0) & (values <= 1), "numbers in [0, 1]")
 
 
 def _upper(q: Tensor, c: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, finite, read
+from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, finite, read, require_all
 
 
 class RectifiedMoments(NamedTuple):
@@ -53,8 +53,7 @@ def rectified_moments(mean: ArrayLike, deviation: ArrayLike) -> RectifiedMoments
         True
     """
     m, s = broadcast(mean=mean, deviation=deviation)
-    if not bool((s > 0).all()):
-        raise ValueError(f"deviation: expected positive numbers, got {float(s.min())}")
+    require_all("deviation", s, s > 0, "positive numbers")
     t = m / s
     active = torch.special.ndtr(t)
     density = torch.exp(-t.square() / 2) / math.sqrt(2 * math.pi)
@@ -146,8 +145,6 @@ def _read(weight: ArrayLike, active: ArrayLike, *softmax_hessian: ArrayLike) -> 
     shapes = {"weight": "cn", "active": "n", "softmax_hessian": "cc"}
     given = dict(zip(shapes, (weight, active, *softmax_hessian), strict=False))
     values = read(shapes, **given)
-    probabilities = values[1]
-    if not bool(((probabilities >= 0) & (probabilities <= 1)).all()):
-        wrong = probabilities[(probabilities < 0) | (probabilities > 1)][0]
-        raise ValueError(f"active: expected probabilities in [0, 1], got {float(wrong)}")
+    good = (values[1] >= 0) & (values[1] <= 1)
+    require_all("active", values[1], good, "probabilities in [0, 1]")
     return values

@@ -1,9 +1,16 @@
-"""How the labels set the spectrum of a balanced linear network: anon2026data, Section 4."""
+"""The labels' part in the spectrum of a balanced linear network: anon2026data, Section 4."""
 
 import torch
 from torch import Tensor
 
-from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, finite, is_double, read
+from hessian_spectra.closed_form._inputs import (
+    ArrayLike,
+    broadcast,
+    finite,
+    is_double,
+    read,
+    require_all,
+)
 from hessian_spectra.closed_form._layers import whitened
 from hessian_spectra.closed_form.assumptions import require, tolerance_of
 
@@ -117,11 +124,7 @@ def _read(depth: ArrayLike, input_scale: ArrayLike, **size: ArrayLike) -> list[T
     """One more number, which may be 0, then depth and scale, each of the common shape."""
     values, layers, sigma = broadcast(**size, depth=depth, input_scale=input_scale)
     (first,) = size
-    for name, number, good, expected in (
-        (first, values, values >= 0, "no negative number"),
-        ("depth", layers, layers >= 1, "at least 1"),
-        ("input_scale", sigma, sigma > 0, "a positive number"),
-    ):
-        if not bool(good.all()):
-            raise ValueError(f"{name}: expected {expected}, got {float(number.min())}")
+    require_all(first, values, values >= 0, "no negative number")
+    require_all("depth", layers, layers >= 1, "at least 1")
+    require_all("input_scale", sigma, sigma > 0, "a positive number")
     return [values, layers, sigma]

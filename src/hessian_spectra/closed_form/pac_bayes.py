@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hessian_spectra.closed_form._inputs import ArrayLike, broadcast
+from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, require_all
 from hessian_spectra.closed_form.binary_kl import kl_inverse, require_share
 
 
@@ -69,14 +69,14 @@ def gaussian_kl(
         parameters=parameters,
         prior_variance=prior_variance,
     )
-    _require("squared_distance", distance, distance >= 0, "no negative number")
-    _require("variance_sum", total, total > 0, "a positive number")
+    require_all("squared_distance", distance, distance >= 0, "no negative number")
+    require_all("variance_sum", total, total > 0, "a positive number")
     _require_integer("parameters", count, 1)
-    _require("prior_variance", variance, variance > 0, "a positive number")
+    require_all("prior_variance", variance, variance > 0, "a positive number")
     # Jensen's inequality; sums over float32 variances miss it by their rounding.
     largest = count * torch.log(total / count)
     fits = logarithms <= largest + 1e-6 * count
-    _require("log_variance_sum", logarithms, fits, "at most P ln(Σ s/P), as of any variances s")
+    require_all("log_variance_sum", logarithms, fits, "at most P ln(Σ s/P), as of any variances s")
     # From the smallest divergence, that of equal variances, up: neither part is negative.
     ratio = total / (count * variance)
     equal = count * (ratio - 1 - torch.log(ratio)).clamp_min(0.0)
@@ -103,7 +103,7 @@ def prior_index(variance: ArrayLike, c: ArrayLike, b: ArrayLike) -> Tensor:
     """
     variance, c, b = broadcast(variance=variance, c=c, b=b)
     for name, value in (("variance", variance), ("c", c), ("b", b)):
-        _require(name, value, value > 0, "a positive number")
+        require_all(name, value, value > 0, "a positive number")
     return b * (torch.log(c) - torch.log(variance))
 
 
@@ -118,7 +118,7 @@ def prior_variance(j: ArrayLike, c: ArrayLike, b: ArrayLike) -> Tensor:
     """
     j, c, b = broadcast(j=j, c=c, b=b)
     for name, value in (("c", c), ("b", b)):
-        _require(name, value, value > 0, "a positive number")
+        require_all(name, value, value > 0, "a positive number")
     return c * torch.exp(-j / b)
 
 
@@ -148,7 +148,7 @@ def complexity(kl: ArrayLike, n: ArrayLike, j: ArrayLike, delta: ArrayLike = 0.0
         tensor(True)
     """
     kl, n, j, delta = broadcast(kl=kl, n=n, j=j, delta=delta)
-    _require("kl", kl, kl >= 0, "no negative number")
+    require_all("kl", kl, kl >= 0, "no negative number")
     _require_integer("n", n, 2)
     _require_index(j)
     _require_probability("delta", delta)
@@ -184,7 +184,7 @@ def maurer_complexity(
         tensor(True)
     """
     kl, n, grid, delta = broadcast(kl=kl, n=n, grid=grid, delta=delta)
-    _require("kl", kl, kl >= 0, "no negative number")
+    require_all("kl", kl, kl >= 0, "no negative number")
     _require_integer("n", n, 8)
     _require_integer("grid", grid, 1)
     _require_probability("delta", delta)
@@ -296,20 +296,15 @@ def best_prior(
     return Prior(indices[best], float(variances[best]), float(kls[best]))
 
 
-def _require(name: str, values: Tensor, good: Tensor, expected: str) -> None:
-    if not bool(good.all()):
-        raise ValueError(f"{name}: expected {expected}, got {float(values[~good][0])}")
-
-
 def _require_integer(name: str, values: Tensor, smallest: int) -> None:
     good = (values >= smallest) & (values == values.round())
-    _require(name, values, good, f"an integer of at least {smallest}")
+    require_all(name, values, good, f"an integer of at least {smallest}")
 
 
 def _require_index(j: Tensor) -> None:
     reason = "with j = 0 there is no union bound, and 2 ln j goes to minus infinity"
-    _require("j", j, (j >= 1) & (j == j.round()), f"an integer of at least 1 ({reason})")
+    require_all("j", j, (j >= 1) & (j == j.round()), f"an integer of at least 1 ({reason})")
 
 
 def _require_probability(name: str, values: Tensor) -> None:
-    _require(name, values, (values > 0) & (values < 1), "a probability between 0 and 1")
+    require_all(name, values, (values > 0) & (values < 1), "a probability between 0 and 1")

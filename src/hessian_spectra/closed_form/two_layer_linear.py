@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from hessian_spectra.closed_form._blocks import Block, pair_from_numbers, spectrum_of_blocks
-from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, normalise, read
+from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, normalise, read, require_all
 from hessian_spectra.spectrum import Spectrum
 
 
@@ -97,7 +97,5 @@ def outlier_pair(
         second_moment=second_moment,
         residual_covariance=residual_covariance,
     )
-    pair = pair_from_numbers(w2, v2, inner, moment, dx)
-    if bool((moment < 0).any()):
-        raise ValueError(f"second_moment: expected no negative value, got {float(moment.min())}")
-    return pair
+    require_all("second_moment", moment, moment >= 0, "no negative value")
+    return pair_from_numbers(w2, v2, inner, moment, dx)

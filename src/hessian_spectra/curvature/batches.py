@@ -72,7 +72,7 @@ def private_loader(data: Iterable[Batch]) -> Iterable[Batch]:
 
 
 def rows(batch: Batch) -> int | None:
-    """How many samples a batch has: the length of all its tensors, ``None`` if they differ."""
+    """The number of samples of a batch: the length of all its tensors, ``None`` if they differ."""
     lengths = {len(tensor) if tensor.ndim else 0 for tensor in tensors(batch)}
     return lengths.pop() if len(lengths) == 1 else None
 

@@ -72,8 +72,7 @@ class Operator(ABC):
     def __add__(self, other: Any) -> "Operator":
         return _combine(self, other, 1.0)
 
-    def __radd__(self, other: Any) -> "Operator":
-        return _combine(self, other, 1.0)
+    __radd__ = __add__
 
     def __sub__(self, other: Any) -> "Operator":
         return _combine(self, other, -1.0)
@@ -87,8 +86,7 @@ class Operator(ABC):
     def __mul__(self, factor: Any) -> "Operator":
         return _Combination([(_number(factor, "A * s"), self)])
 
-    def __rmul__(self, factor: Any) -> "Operator":
-        return self * factor
+    __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> "Operator":
         return _Combination([(1 / _number(divisor, "A / s"), self)])

@@ -16,7 +16,7 @@ from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.network import FixedNetwork, loss_and_outputs
 from hessian_spectra.curvature.problem import Problem
-from hessian_spectra.validation import optional_import
+from hessian_spectra.validation import optional_import, require
 
 
 @contextmanager
@@ -149,7 +149,7 @@ class CurvlinopsOperator(Operator):
 
 
 def curvlinops_arguments(problem: Problem) -> tuple[nn.Module, Any, list[Tensor], Iterable[Batch]]:
-    """What the constructors of curvlinops take: ``(model, loss, parameters, data)`` of a problem.
+    """The arguments of curvlinops' constructors: ``(model, loss, parameters, data)`` of a problem.
 
     With them its operators are those of the problem: ``EKFACLinearOperator(*arguments)``,
     ``FisherMCLinearOperator(*arguments)``, ``JacobianLinearOperator(model, parameters, data)``.
@@ -220,11 +220,11 @@ def _required_reduction(problem: Problem, what: str) -> str:
 
 
 def for_curvlinops(operator: Operator, shapes: Sequence[Sequence[int]] | None) -> Any:
-    """What :meth:`Operator.to_curvlinops` returns."""
+    """The operator of curvlinops that :meth:`Operator.to_curvlinops` returns."""
     p = operator.shape[0]
     spaces = [(p,)] if shapes is None else [tuple(shape) for shape in shapes]
-    if sum(prod(space) for space in spaces) != p:
-        raise ValueError(f"shapes: expected p = {p} numbers together, got {spaces}")
+    numbers = sum(prod(space) for space in spaces)
+    require(numbers == p, "shapes", f"p = {p} numbers together", spaces)
 
     # The base class is there once curvlinops is.
     base: Any = load_curvlinops("curvlinops._torch_base").PyTorchLinearOperator

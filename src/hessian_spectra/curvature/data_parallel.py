@@ -76,7 +76,7 @@ class _DataParallel(Operator):
 
 
 def _total(problem: Problem) -> float:
-    """What the mean over the data of this process divides by.
+    """The divisor of the mean over the data of this process.
 
     Raises:
         ValueError: see :func:`data_parallel`.
@@ -101,7 +101,7 @@ def _total(problem: Problem) -> float:
 
 
 def _identity(operator: DifferentiatedOperator | CurvlinopsOperator) -> tuple[Any, ...]:
-    """What has to be the same in all processes."""
+    """The properties of an operator that have to be the same in all processes."""
     problem = operator.problem
     parameters, digest = named_parameters(problem.model), hashlib.sha256()
     for name in problem.names:

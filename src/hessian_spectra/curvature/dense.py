@@ -1,5 +1,7 @@
 """The whole matrix and its whole spectrum, for few parameters."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -81,12 +83,16 @@ def dense_spectrum(operator: SymmetricOperator) -> Spectrum:
     residuals = distances / scale if scale > 0 else distances
     # Backward stability promises a small multiple of the unit roundoff.
     converged = residuals <= 100 * len(matrix) ** 0.5 * torch.finfo(matrix.dtype).eps
-    method = "dense eigendecomposition"
-    return numeric_spectrum(eigenvalues, eigenvectors, residuals, converged, method)
+    method, basis = "dense eigendecomposition", KnownVectors(eigenvectors)
+    return numeric_spectrum(eigenvalues, basis, method, residuals, converged)
 
 
 def numeric_spectrum(
-    values: Tensor, vectors: Tensor, residuals: Tensor, converged: Tensor, method: str
+    values: Tensor,
+    eigenbasis: Callable[[], Tensor],
+    method: str,
+    residuals: Tensor | None = None,
+    converged: Tensor | None = None,
 ) -> Spectrum:
     """Computed eigenvalues, each by itself, with their eigenvectors as columns."""
     return Spectrum(
@@ -94,7 +100,7 @@ def numeric_spectrum(
         multiplicities=(1,) * len(values),
         kinds=("numeric",) * len(values),
         method=method,
-        eigenbasis=KnownVectors(vectors),
+        eigenbasis=eigenbasis,
         residuals=residuals,
         converged=converged,
     )

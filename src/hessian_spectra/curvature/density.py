@@ -12,7 +12,7 @@ from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
 from hessian_spectra.curvature.probes import rademacher
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness, student_interval
-from hessian_spectra.validation import is_count
+from hessian_spectra.validation import is_count, require
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -172,10 +172,8 @@ def spectral_density(
     """
     p = size_of(operator)
     for name, value, least in (("probes", probes, 2), ("steps", steps, 1), ("points", points, 2)):
-        if not is_count(value, least):
-            raise ValueError(f"{name}: expected at least {least}, got {value}")
-    if not 0 < width < 1:
-        raise ValueError(f"width: expected a fraction of the range in (0, 1), got {width}")
+        require(is_count(value, least), name, f"at least {least}", value)
+    require(0 < width < 1, "width", "a fraction of the range in (0, 1)", width)
     nodes, weights = gauss(tridiagonals(operator, probes, min(steps, p), seed, "spectral density"))
     low, high = float(nodes.min()), float(nodes.max())
     # A multiple of the identity has no range; any small width will do.
@@ -216,11 +214,8 @@ def quadrature(nodes: Tensor, weights: Tensor, function: Callable[[Tensor], Tens
     # Where a Krylov space ends early, what is left of the matrix has zeros as nodes of no weight.
     counted = weights > torch.finfo(weights.dtype).eps ** 2
     values = function(nodes).to(nodes.dtype)
-    if values.shape != nodes.shape:
-        raise ValueError(
-            f"f: expected a value for each eigenvalue, shape {tuple(nodes.shape)}, "
-            f"got {tuple(values.shape)}"
-        )
+    expected = f"a value for each eigenvalue, shape {tuple(nodes.shape)}"
+    require(values.shape == nodes.shape, "f", expected, tuple(values.shape))
     wrong = counted & ~values.isfinite()
     if wrong.any():
         raise ValueError(

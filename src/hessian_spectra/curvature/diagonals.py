@@ -8,9 +8,9 @@ from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator, as_operator
 from hessian_spectra.curvature.interface import SymmetricOperator
-from hessian_spectra.curvature.probes import chunk, dots, each_product, rademacher, unit_vectors
+from hessian_spectra.curvature.probes import chunk, each_product, exact_diagonal, rademacher
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import is_count
+from hessian_spectra.validation import is_count, require_word
 
 DiagonalMethod = Literal["xdiag", "hutchinson", "exact"]
 
@@ -71,8 +71,7 @@ def diagonal(
         >>> diagonal(torch.diag(torch.arange(3.0)), "exact").value
         tensor([0., 1., 2.])
     """
-    if method not in get_args(DiagonalMethod):
-        raise ValueError(f"method: expected 'xdiag', 'hutchinson' or 'exact', got {method!r}")
+    require_word("method", method, get_args(DiagonalMethod))
     if not is_count(repeats, 2) or not is_count(probes, 2 * repeats):
         raise ValueError(
             "repeats, probes: expected at least 2 and at least 2 probes for each, "
@@ -138,8 +137,7 @@ def _products(matrix: Operator, columns: Tensor) -> Tensor:
 
 
 def _exact(matrix: Operator) -> DiagonalEstimate:
-    parts = each_product(matrix, unit_vectors(matrix), matrix.shape[0], "diagonal", dots)
-    value = torch.cat(parts).to(matrix.dtype).to(matrix.device)
+    value = exact_diagonal(matrix, "diagonal").to(matrix.dtype).to(matrix.device)
     return DiagonalEstimate(
         value=value,
         standard_error=torch.zeros_like(value),

@@ -19,8 +19,8 @@ from hessian_spectra.curvature.interface import (
 from hessian_spectra.curvature.lanczos import Krylov, Preference
 from hessian_spectra.curvature.rows import norm
 from hessian_spectra.seeding import generator
-from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.validation import is_count
+from hessian_spectra.spectrum import KnownVectors, Spectrum
+from hessian_spectra.validation import is_count, require
 
 Which = Literal["largest algebraic", "largest magnitude", "smallest algebraic", "LA", "LM", "SA"]
 
@@ -102,8 +102,7 @@ def top_eigenpairs(
     """
     p = size_of(operator)
     _require_arguments(p, k, tol, which, max_iterations, basis_size)
-    if memory <= 0:
-        raise ValueError(f"memory: expected a number of bytes above zero, got {memory}")
+    require(memory > 0, "memory", "a number of bytes above zero", memory)
     first = None if start is None else _sum_of(start, operator)
     if p <= max(100, 3 * k) and p <= DENSE_LIMIT:
         pairs = _from_dense(dense_spectrum(operator), k, tol, _PREFERENCES[which])
@@ -157,8 +156,8 @@ def _sum_of(start: Tensor, operator: SymmetricOperator) -> Tensor:
     of ``s`` vectors takes ``s`` for each of its steps.
     """
     p = operator.shape[0]
-    if start.ndim not in (1, 2) or len(start) != p or start.numel() == 0:
-        raise ValueError(f"start: expected shape ({p},) or ({p}, s), got {tuple(start.shape)}")
+    fits = start.ndim in (1, 2) and len(start) == p and start.numel() > 0
+    require(fits, "start", f"shape ({p},) or ({p}, s)", tuple(start.shape))
     columns = start.detach().reshape(p, -1).to(operator.dtype).to(operator.device)
     lengths = columns.norm(dim=0)
     if not torch.isfinite(lengths).all():
@@ -172,24 +171,21 @@ def _sum_of(start: Tensor, operator: SymmetricOperator) -> Tensor:
 def _require_arguments(
     p: int, k: int, tol: float, which: str, max_iterations: int | None, basis_size: int | None
 ) -> None:
-    if not is_count(k, 1, p):
-        raise ValueError(f"k: expected 1 to p = {p} eigenpairs, got {k}")
-    if not tol > 0:
-        raise ValueError(f"tol: expected a positive relative residual, got {tol}")
-    if which not in _PREFERENCES:
-        raise ValueError(f"which: expected one of {sorted(_PREFERENCES)}, got {which!r}")
-    if max_iterations is not None and max_iterations < k:
-        raise ValueError(f"max_iterations: expected at least k = {k}, got {max_iterations}")
-    if basis_size is not None and not min(p, k + 2) <= basis_size:
-        raise ValueError(f"basis_size: expected at least k + 2 = {k + 2}, got {basis_size}")
+    require(is_count(k, 1, p), "k", f"1 to p = {p} eigenpairs", k)
+    require(tol > 0, "tol", "a positive relative residual", tol)
+    require(which in _PREFERENCES, "which", f"one of {sorted(_PREFERENCES)}", which)
+    enough = max_iterations is None or max_iterations >= k
+    require(enough, "max_iterations", f"at least k = {k}", max_iterations)
+    fits = basis_size is None or basis_size >= min(p, k + 2)
+    require(fits, "basis_size", f"at least k + 2 = {k + 2}", basis_size)
 
 
 def _from_dense(full: Spectrum, k: int, tol: float, preference: Preference) -> Spectrum:
     assert full.residuals is not None
     chosen = torch.argsort(preference(full.eigenvalues), descending=True, stable=True)[:k]
     vectors, residuals = full.eigenvectors()[:, chosen], full.residuals[chosen]
-    values = full.eigenvalues[chosen]
-    return numeric_spectrum(values, vectors, residuals, residuals <= tol, full.method)
+    values, basis = full.eigenvalues[chosen], KnownVectors(vectors)
+    return numeric_spectrum(values, basis, full.method, residuals, residuals <= tol)
 
 
 @dataclass(frozen=True)
@@ -253,12 +249,11 @@ class _Search:
 
     def _spoiled(self, pairs: _Pairs, residuals: Tensor) -> bool:
         """Whether a pair that seemed to have converged has not, with products left to go on."""
-        limit = self.tol * self.scale
-        seemed = bool((pairs.residuals <= limit).all()) and self.products < self.budget
-        return seemed and bool((residuals > limit).any())
+        seemed = self._converged(pairs) and self.products < self.budget
+        return seemed and bool((residuals > self.tol * self.scale).any())
 
     def _patience(self) -> int:
-        """How many products to look for what the first search has missed."""
+        """The number of products to spend on what the first search has missed."""
         if self.verify:
             return self.products
         # A second copy does not change the largest eigenvalue, so k = 1 needs no second look.
@@ -327,10 +322,10 @@ class _Search:
         relative = residuals / self.scale if self.scale else residuals
         return numeric_spectrum(
             pairs.values.to(dtype).to(device),
-            pairs.vectors.T,
+            KnownVectors(pairs.vectors.T),
+            f"Lanczos, {self.products} products",
             relative.to(dtype).to(device),
             (relative <= self.tol).to(device),
-            f"Lanczos, {self.products} products",
         )
 
     def _verified(self, pairs: _Pairs) -> Tensor:

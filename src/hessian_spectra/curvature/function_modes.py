@@ -53,7 +53,7 @@ class Doubles(FunctionMode):
 
 
 class Kept(FunctionMode):
-    """What a checkpoint would compute anew is kept: its second run would be outside these modes."""
+    """Checkpoints keep what they would compute anew: a second run would be outside these modes."""
 
     def call(self, func: Function, args: Arguments, kwargs: Named) -> Any:
         """The operation, without the hooks of a checkpoint around it."""

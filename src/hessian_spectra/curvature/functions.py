@@ -18,10 +18,9 @@ from hessian_spectra.curvature.interface import (
 )
 from hessian_spectra.curvature.lanczos import Krylov
 from hessian_spectra.curvature.rows import norm
-from hessian_spectra.curvature.traces import TraceEstimate
+from hessian_spectra.curvature.traces import TraceEstimate, mean_of
 from hessian_spectra.seeding import generator
-from hessian_spectra.statistics import mean_skewness
-from hessian_spectra.validation import is_count
+from hessian_spectra.validation import is_count, require
 
 # A map of eigenvalues, a tensor of float64 on the CPU, to as many values.
 Function = Callable[[Tensor], Tensor]
@@ -87,29 +86,17 @@ def trace_of_function(
     if p <= min(probes * steps, DENSE_LIMIT):
         nodes = dense_spectrum(operator).eigenvalues.double().cpu()[None]
         value = float(quadrature(nodes, torch.ones_like(nodes), function))
+        method = "dense eigendecomposition"
         return FunctionTrace(
-            value=value,
-            standard_error=0.0,
-            degrees_of_freedom=math.inf,
-            skewness=0.0,
-            products=p,
-            method="dense eigendecomposition",
-            truncation=0.0,
+            value=value, standard_error=0.0, products=p, method=method, truncation=0.0
         )
     steps = min(steps, p)
     matrices = tridiagonals(operator, probes, steps, seed, "trace of a function")
     samples = p * quadrature(*gauss(matrices), function)
     fewer = max(1, steps - max(1, steps // 4))
     earlier = p * quadrature(*gauss(matrices[:, :fewer, :fewer]), function)
-    return FunctionTrace(
-        value=float(samples.mean()),
-        standard_error=float(samples.std()) / probes**0.5,
-        degrees_of_freedom=probes - 1.0,
-        skewness=float(mean_skewness(samples.numpy())),
-        products=probes * steps,
-        method="stochastic Lanczos quadrature",
-        truncation=float((samples - earlier).mean().abs()),
-    )
+    estimate = mean_of(samples, probes * steps, "stochastic Lanczos quadrature")
+    return FunctionTrace(**vars(estimate), truncation=float((samples - earlier).mean().abs()))
 
 
 def log_determinant(
@@ -138,11 +125,7 @@ def log_determinant(
         (0.6931471805599453, 0.6931471805599453)
     """
     return trace_of_function(
-        operator,
-        lambda values: (values + damping).log(),
-        probes=probes,
-        steps=steps,
-        seed=seed,
+        operator, lambda values: (values + damping).log(), probes=probes, steps=steps, seed=seed
     )
 
 
@@ -173,8 +156,7 @@ def effective_dimension(
         >>> effective_dimension(torch.diag(torch.tensor([0.0, 1.0, 3.0])), damping=1.0).value
         1.25
     """
-    if not 0 < damping < math.inf:
-        raise ValueError(f"damping: expected a number above 0, got {damping}")
+    require(0 < damping < math.inf, "damping", "a number above 0", damping)
 
     def share(values: Tensor) -> Tensor:
         return torch.where(values > -damping, values / (values + damping), math.nan)
@@ -238,8 +220,7 @@ def function_product(
         tensor([1., 2.])
     """
     p = size_of(operator)
-    if vector.ndim != 1:
-        raise ValueError(f"vector: expected shape ({p},), got {tuple(vector.shape)}")
+    require(vector.ndim == 1, "vector", f"shape ({p},)", tuple(vector.shape))
     require_vectors(operator, vector)
     if not vector.isfinite().all():
         raise ValueError("vector: expected finite numbers, got NaN or infinity")

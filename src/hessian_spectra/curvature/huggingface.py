@@ -8,13 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from hessian_spectra.curvature.batches import Batch
+from hessian_spectra.validation import require
 
 # The label of a token that the loss does not count.
 _IGNORED = -100
 
 
 def own_loss(model: nn.Module, batch: Batch) -> Any:
-    """What the model gives for a batch of keyword arguments: its loss, and the logits it is of."""
+    """The model's own loss on a batch of keyword arguments, and the logits that it is of."""
     return model(**batch)
 
 
@@ -33,8 +34,7 @@ class HuggingFaceBatches:
     """
 
     def __init__(self, model: nn.Module, dataset: Iterable[Any], batch_size: int) -> None:
-        if batch_size < 1:
-            raise ValueError(f"batch_size: expected at least 1, got {batch_size}")
+        require(batch_size >= 1, "batch_size", "at least 1", batch_size)
         self._arguments = set(inspect.signature(model.forward).parameters)
         self._causal = "CausalLM" in type(model).__name__ or "LMHead" in type(model).__name__
         self._dataset = dataset

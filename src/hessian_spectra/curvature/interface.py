@@ -1,4 +1,4 @@
-"""What the eigen-solvers ask of a matrix, and the error that an untrustworthy one raises."""
+"""The interface of a matrix to the eigen-solvers, and the error of one not to be trusted."""
 
 from typing import Any, Protocol, runtime_checkable
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator, as_operator
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
+from hessian_spectra.validation import require, require_word
 
 InverseMethod = Literal["cg", "lsmr"]
 
@@ -49,10 +50,8 @@ def inverse(
         >>> inverse(A, damping=1.0) @ torch.ones(2)
         tensor([0.5000, 0.2500])
     """
-    if method not in get_args(InverseMethod):
-        raise ValueError(f"method: expected 'cg' or 'lsmr', got {method!r}")
-    if not 0 <= damping < float("inf"):
-        raise ValueError(f"damping: expected a number of at least 0, got {damping}")
+    require_word("method", method, get_args(InverseMethod))
+    require(0 <= damping < float("inf"), "damping", "a number of at least 0", damping)
     if not 0 < tol < 1 or max_iterations < 1:
         raise ValueError(
             "tol, max_iterations: expected a number in (0, 1) and at least 1, "

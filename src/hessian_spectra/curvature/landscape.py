@@ -10,6 +10,7 @@ from tqdm import tqdm
 from hessian_spectra.curvature.operators import hessian
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.undisturbed import undisturbed
+from hessian_spectra.validation import require
 
 # Two directions are as good as parallel when less of the second than this is outside the first.
 _PARALLEL = 1e-4
@@ -160,10 +161,8 @@ def loss_plane(
 
 def _unit(problem: Problem, direction: Tensor, name: str) -> Tensor:
     """A direction, of length one in float64, where the problem's parameters are."""
-    if tuple(direction.shape) != (problem.size,):
-        raise ValueError(
-            f"{name}: expected a vector of shape ({problem.size},), got {tuple(direction.shape)}"
-        )
+    shape = (problem.size,)
+    require(direction.shape == shape, name, f"a vector of shape {shape}", tuple(direction.shape))
     vector = direction.detach().to(problem.device).double()
     length = float(vector.norm())
     if not 0 < length < float("inf"):
@@ -175,10 +174,10 @@ def _unit(problem: Problem, direction: Tensor, name: str) -> Tensor:
 
 def _ascending(distances: Sequence[float] | Tensor, name: str) -> Tensor:
     steps = torch.as_tensor(distances, dtype=torch.float64).detach().cpu()
-    if steps.ndim != 1 or not len(steps) or not torch.isfinite(steps).all():
-        raise ValueError(f"{name}: expected at least one finite distance in a row, got {distances}")
-    if not bool((steps[1:] > steps[:-1]).all()):
-        raise ValueError(f"{name}: expected ascending distances, got {steps.tolist()}")
+    row = steps.ndim == 1 and len(steps) > 0 and bool(torch.isfinite(steps).all())
+    require(row, name, "at least one finite distance in a row", distances)
+    ascends = bool((steps.diff() > 0).all())
+    require(ascends, name, "ascending distances", steps.tolist())
     return steps
 
 

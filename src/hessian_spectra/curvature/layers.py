@@ -1,7 +1,7 @@
 """Layers as functions that can be differentiated twice in reverse, each time with little work.
 
-Each comes as a pair: the layer, and its backward pass as a function of its own, whose derivative is
-written out. No third derivative is there.
+All but the rectifier come as a pair: the layer, and its backward pass as a function of its own,
+whose derivative is written out. No third derivative is there.
 """
 
 # ruff: noqa: D102 -- forward and backward are what torch.autograd.Function asks each class for.
@@ -69,22 +69,8 @@ class Rectifier(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         (outputs,) = ctx.saved_tensors
-        return _RectifierBackward.apply(gradient, outputs.detach())
-
-
-class _RectifierBackward(Function):
-    """The gradient where the output is positive: a linear function of the gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, gradient: Tensor, outputs: Tensor) -> Tensor:
-        ctx.save_for_backward(outputs)
-        return torch.ops.aten.threshold_backward(gradient, outputs, 0)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, direction: Tensor) -> tuple[Tensor, None]:
-        (outputs,) = ctx.saved_tensors
-        return torch.ops.aten.threshold_backward(direction, outputs, 0), None
+        # Without the outputs' graph it is a linear function of the gradient.
+        return torch.ops.aten.threshold_backward(gradient, outputs.detach(), 0)
 
 
 class Linear(Function):

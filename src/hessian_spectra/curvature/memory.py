@@ -1,4 +1,4 @@
-"""How many samples of a batch fit into a given memory."""
+"""The number of samples of a batch that fit into a given memory."""
 
 import torch
 from torch import Tensor
@@ -6,6 +6,7 @@ from torch import Tensor
 from hessian_spectra.curvature.batches import Batch, part, rows, tensors
 from hessian_spectra.curvature.network import FixedNetwork, first_derivatives
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
+from hessian_spectra.validation import require
 
 # What a product takes at its peak: so many times what the graph keeps (measured, 1.4 for GPT-2, 2.3
 # for shallow perceptrons and convolutions, 3.1 for a deep and narrow perceptron), and so many
@@ -40,7 +41,7 @@ def graph_bytes(network: FixedNetwork, batch: Batch) -> int:
 
 
 def rows_within(memory: int, network: FixedNetwork, batch: Batch) -> int:
-    """How many samples of a batch may be differentiated together.
+    """The number of samples of a batch that may be differentiated together.
 
     Args:
         memory: bytes that a product may take at its peak, with the graph.
@@ -57,8 +58,6 @@ def rows_within(memory: int, network: FixedNetwork, batch: Batch) -> int:
     fixed = max(0.0, sample - each)
     vectors = _VECTORS * sum(weights.nbytes for weights in network.parameters)
     smallest = int(vectors + _GRAPHS * sample) + 1
-    if smallest > memory:
-        raise ValueError(
-            f"memory: expected at least {smallest} bytes, which one sample takes, got {memory}"
-        )
+    expected = f"at least {smallest} bytes, which one sample takes"
+    require(smallest <= memory, "memory", expected, memory)
     return max(1, int(((memory - vectors) / _GRAPHS - fixed) / each)) if each > 0 else length

@@ -1,4 +1,4 @@
-"""What differs from one batch to the next: sharpness, and the noise of the gradient."""
+"""The variation from one batch to the next: sharpness, and the noise of the gradient."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -168,15 +168,9 @@ class GradientNoise(Operator):
 def _separate(problem: Problem) -> Iterator[tuple[Problem, float]]:
     """The batches as problems of their own, with their weights."""
     for batch, weight in problem.batches():
+        model, loss, loss_fn = problem.model, problem.loss, problem.loss_fn
         # Of a single batch any weight drops out, and none needs to be measured.
-        alone = Problem(
-            problem.model,
-            problem.loss,
-            [batch],
-            problem.names,
-            loss_fn=problem.loss_fn,
-            weights=[1.0],
-        )
+        alone = Problem(model, loss, [batch], problem.names, loss_fn=loss_fn, weights=[1.0])
         # The check of one is that of all.
         alone.checked = problem.checked
         yield alone, weight

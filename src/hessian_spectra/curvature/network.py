@@ -18,6 +18,7 @@ from hessian_spectra.curvature.hooks import make_hooks_private
 from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.rows import norm
 from hessian_spectra.curvature.selection import named_parameters
+from hessian_spectra.validation import require
 
 # Broadcasting outputs (n, 1) against targets (n,) gives these losses a wrong value, not an error.
 _ELEMENTWISE = (nn.MSELoss, nn.BCEWithLogitsLoss)
@@ -203,8 +204,7 @@ def require_network_and_loss(model: Any, loss: Any, loss_fn: Any) -> None:
     name, given = ("loss", loss) if loss_fn is None else ("loss_fn", loss_fn)
     if isinstance(given, type):
         raise ValueError(f"{name}: expected an instance, got the class; use {given.__name__}()")
-    if not callable(given):
-        raise ValueError(f"{name}: expected a function or a module, got {given!r}")
+    require(callable(given), name, "a function or a module", given)
 
 
 def private_copies(objective: Objective) -> tuple[nn.Module, Any, Any]:
@@ -235,7 +235,7 @@ def private_copies(objective: Objective) -> tuple[nn.Module, Any, Any]:
 
 
 def loss_and_outputs(result: Any) -> tuple[Any, Any]:
-    """What a loss function gives: a scalar, ``(loss, outputs)``, or an object that has both."""
+    """The loss and the outputs in a scalar, ``(loss, outputs)``, or an object that has both."""
     if isinstance(result, tuple) and len(result) == 2 and not hasattr(result, "loss"):
         return result
     if hasattr(result, "loss"):

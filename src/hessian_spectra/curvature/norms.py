@@ -5,7 +5,8 @@ Each comes as a pair, as the layers of ``layers.py`` do.
 
 # ruff: noqa: D102 -- forward and backward are what torch.autograd.Function asks each class for.
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -33,7 +34,7 @@ class LayerNorm(Function):
         results = torch.ops.aten.native_layer_norm_backward(
             gradient, inputs, (inputs.shape[-1],), mean, scale, weight, bias, mask
         )
-        return *(part if wanted else None for part, wanted in zip(results, mask, strict=True)), None
+        return *_wanted(results, mask), None
 
 
 class _LayerNormBackward(Function):
@@ -80,6 +81,14 @@ def _over_rows(values: Tensor) -> Tensor:
     return values.reshape(-1, values.shape[-1]).sum(dim=0)
 
 
+class Fixed(NamedTuple):
+    """The statistics of a batch norm that do not depend on the batch, and its ε."""
+
+    mean: Tensor
+    variance: Tensor
+    epsilon: float
+
+
 class BatchNorm(Function):
     """``x̂ ∘ w + b`` with ``x̂ = (x − m) ∘ r`` and ``r = (v + ε)^(-1/2)`` for fixed m and v.
 
@@ -87,30 +96,18 @@ class BatchNorm(Function):
     """
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        inputs: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        mean: Tensor,
-        variance: Tensor,
-        epsilon: float,
-    ) -> Tensor:
-        ctx.epsilon = epsilon
-        ctx.save_for_backward(inputs, weight, mean, variance)
-        return _scaled(inputs, weight, bias, mean, variance, epsilon)
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, fixed: Fixed) -> Tensor:
+        ctx.fixed = fixed
+        ctx.save_for_backward(inputs, weight)
+        return _scaled(inputs, weight, bias, fixed)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, weight = ctx.saved_tensors
         if torch.is_grad_enabled():
-            results = _BatchNormBackward.apply(gradient, *ctx.saved_tensors, ctx.epsilon)
-        else:
-            inputs, weight, mean, variance = ctx.saved_tensors
-            mask = list(ctx.needs_input_grad[:3])
-            results = _batch_norm_backward(
-                gradient, inputs, weight, mean, variance, ctx.epsilon, mask
-            )
-        return *results, None, None, None
+            return *_BatchNormBackward.apply(gradient, inputs, weight, ctx.fixed), None
+        mask = list(ctx.needs_input_grad[:3])
+        return *_batch_norm_backward(gradient, inputs, weight, ctx.fixed, mask), None
 
 
 class _BatchNormBackward(Function):
@@ -118,52 +115,43 @@ class _BatchNormBackward(Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        gradient: Tensor,
-        inputs: Tensor,
-        weight: Tensor,
-        mean: Tensor,
-        variance: Tensor,
-        epsilon: float,
+        ctx: Any, gradient: Tensor, inputs: Tensor, weight: Tensor, fixed: Fixed
     ) -> tuple[Tensor | None, ...]:
-        ctx.epsilon = epsilon
-        ctx.save_for_backward(gradient, inputs, weight, mean, variance)
-        mask = [True, True, True]
-        return _batch_norm_backward(gradient, inputs, weight, mean, variance, epsilon, mask)
+        ctx.fixed = fixed
+        ctx.save_for_backward(gradient, inputs, weight)
+        return _batch_norm_backward(gradient, inputs, weight, fixed, [True, True, True])
 
     @staticmethod
     @once_differentiable
     def backward(
         ctx: Any, direction: Tensor, to_weight: Tensor, to_bias: Tensor
     ) -> tuple[Tensor | None, ...]:
-        gradient, inputs, weight, mean, variance = ctx.saved_tensors
-        scale = (variance + ctx.epsilon).rsqrt()
+        gradient, inputs, weight = ctx.saved_tensors
+        scale = (ctx.fixed.variance + ctx.fixed.epsilon).rsqrt()
         axes = [axis for axis in range(gradient.ndim) if axis != 1]
         wide = (-1, *(1,) * (gradient.ndim - 2))
-        along_gradient = _scaled(inputs, to_weight, to_bias, mean, variance, ctx.epsilon)
+        along_gradient = _scaled(inputs, to_weight, to_bias, ctx.fixed)
         along_gradient.addcmul_(direction, (weight * scale).view(wide))
         along_inputs = gradient * (to_weight * scale).view(wide)
         along_weight = (direction * gradient).sum(axes) * scale
-        return along_gradient, along_inputs, along_weight, None, None, None
+        return along_gradient, along_inputs, along_weight, None
 
 
-def _scaled(
-    inputs: Tensor, weight: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, epsilon: float
-) -> Tensor:
+def _scaled(inputs: Tensor, weight: Tensor, bias: Tensor, fixed: Fixed) -> Tensor:
+    mean, variance, epsilon = fixed
     return torch.native_batch_norm(inputs, weight, bias, mean, variance, False, 0.0, epsilon)[0]
 
 
 def _batch_norm_backward(
-    gradient: Tensor,
-    inputs: Tensor,
-    weight: Tensor,
-    mean: Tensor,
-    variance: Tensor,
-    epsilon: float,
-    mask: list[bool],
+    gradient: Tensor, inputs: Tensor, weight: Tensor, fixed: Fixed, mask: list[bool]
 ) -> tuple[Tensor | None, ...]:
     """The derivatives with respect to inputs, weight and bias, as far as ``mask`` asks for them."""
+    mean, variance, epsilon = fixed
     results = torch.ops.aten.native_batch_norm_backward(
         gradient, inputs, weight, mean, variance, None, None, False, epsilon, mask
     )
+    return _wanted(results, mask)
+
+
+def _wanted(results: Sequence[Any], mask: Sequence[bool]) -> tuple[Tensor | None, ...]:
     return tuple(part if wanted else None for part, wanted in zip(results, mask, strict=True))

@@ -6,7 +6,6 @@ from typing import Literal, get_args, overload
 
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.curvlinops_operators import CurvlinopsOperator
-from hessian_spectra.curvature.interface import SymmetricOperator
 from hessian_spectra.curvature.mixing import training_modes
 from hessian_spectra.curvature.plain_derivatives import or_plainly
 from hessian_spectra.curvature.problem import Problem
@@ -22,6 +21,7 @@ from hessian_spectra.curvature.self_check import (
     check_repeatable,
 )
 from hessian_spectra.curvature.undisturbed import undisturbed
+from hessian_spectra.validation import require, require_word
 
 Backend = Literal["autograd", "curvlinops"]
 Check = Literal["once", "always", False]
@@ -80,9 +80,7 @@ def hessian(
         tensor([10.], dtype=torch.float64)
     """
     _require_words(backend, check)
-    return _checked(
-        "HessianLinearOperator", HessianOperator, check_hessian, problem, backend, check, keep_graph
-    )
+    return _checked("HessianLinearOperator", problem, backend, check, keep_graph)
 
 
 @overload
@@ -127,58 +125,39 @@ def ggn(
     if _CURVED not in problem.checked:
         require_curved_loss(problem)
         problem.checked.add(_CURVED)
-    return _checked(
-        "GGNLinearOperator",
-        GaussNewtonOperator,
-        check_gauss_newton,
-        problem,
-        backend,
-        check,
-        keep_graph,
-    )
+    return _checked("GGNLinearOperator", problem, backend, check, keep_graph)
 
 
 def _require_words(backend: object, check: object) -> None:
-    if backend not in get_args(Backend):
-        known = " or ".join(map(repr, get_args(Backend)))
-        raise ValueError(f"backend: expected {known}, got {backend!r}")
-    if check is not False and check not in ("once", "always"):
-        raise ValueError(f"check: expected 'once', 'always' or False, got {check!r}")
+    require_word("backend", backend, get_args(Backend))
+    known = check is False or check in ("once", "always")
+    require(known, "check", "'once', 'always' or False", check)
 
 
-def _built(
-    name: str,
-    kind: type[DifferentiatedOperator],
-    backend: str,
-    problem: Problem,
-    keep_graph: bool = False,
-) -> Operator:
-    if backend == "autograd":
-        return kind(problem, keep_graph)
-    return CurvlinopsOperator(problem, name)
+# What is checked by which differences, by the name of curvlinops' class.
+_KINDS: dict[str, tuple[type[DifferentiatedOperator], Callable[..., None]]] = {
+    "HessianLinearOperator": (HessianOperator, check_hessian),
+    "GGNLinearOperator": (GaussNewtonOperator, check_gauss_newton),
+}
 
 
 @undisturbed()
-def _checked(
-    name: str,
-    kind: type[DifferentiatedOperator],
-    compare: Callable[[Callable[[], SymmetricOperator], Problem], None],
-    problem: Problem,
-    backend: str,
-    check: Check,
-    keep_graph: bool,
-) -> Operator:
-    """An operator of our own ``kind``, or curvlinops' of that ``name``, checked where asked for."""
-    build = partial(_built, name, kind, backend)
+def _checked(name: str, problem: Problem, backend: str, check: Check, keep_graph: bool) -> Operator:
+    """An operator of our own, or curvlinops' of that ``name``, checked where asked for."""
+    kind, compare = _KINDS[name]
+
+    def built(at: Problem, keep_graph: bool = False) -> Operator:
+        return kind(at, keep_graph) if backend == "autograd" else CurvlinopsOperator(at, name)
+
     known = f"{name} by {backend} in modes {training_modes(problem.model)}"
     if check == "always" or (check == "once" and known not in problem.checked):
         check_repeatable(problem)
         sample = problem.sample(_SAMPLES)
         # Before the graph of the whole is built and kept.
-        checked = partial(compare, partial(build, sample), sample)
+        checked = partial(compare, partial(built, sample), sample)
         if backend == "autograd":
             or_plainly(problem, checked)
         else:
             checked()
         problem.checked.add(known)
-    return build(problem, keep_graph)
+    return built(problem, keep_graph)

@@ -9,6 +9,7 @@ from torch.optim import Adagrad, Adam, AdamW, Optimizer, RMSprop
 
 from hessian_spectra.curvature.composition import Operator, as_operator
 from hessian_spectra.curvature.interface import SymmetricOperator, require_vectors
+from hessian_spectra.validation import require
 
 
 def preconditioner(optimizer: Optimizer, parameters: Iterable[nn.Parameter]) -> Tensor:
@@ -117,11 +118,10 @@ def preconditioned(operator: SymmetricOperator | Tensor, diagonal: Tensor) -> Op
         tensor([2.0000, 3.0000])
     """
     inner = as_operator(operator)
-    if diagonal.ndim != 1:
-        raise ValueError(f"diagonal: expected shape ({inner.shape[0]},), got {diagonal.shape}")
+    require(diagonal.ndim == 1, "diagonal", f"shape ({inner.shape[0]},)", diagonal.shape)
     require_vectors(inner, diagonal)
-    if not bool((diagonal > 0).all()):
-        raise ValueError(f"diagonal: expected numbers above 0, got {float(diagonal.min())}")
+    smallest = float(diagonal.min())
+    require(smallest > 0, "diagonal", "numbers above 0", smallest)
     return _Preconditioned(inner, diagonal.detach().rsqrt()[:, None])
 
 

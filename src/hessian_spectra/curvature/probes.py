@@ -18,7 +18,7 @@ _COLUMNS = 1 << 16
 
 
 def chunk(operator: SymmetricOperator) -> int:
-    """How many vectors to multiply at a time."""
+    """The number of vectors to multiply at a time."""
     return max(1, min(_TOGETHER, _BYTES // vector_bytes(operator)))
 
 
@@ -75,6 +75,12 @@ def unit_vectors(operator: SymmetricOperator) -> Iterator[Tensor]:
         block = torch.zeros(rows, p, dtype=operator.dtype, device=operator.device)
         block[:, start:].fill_diagonal_(1.0)
         yield block
+
+
+def exact_diagonal(operator: SymmetricOperator, what: str) -> Tensor:
+    """``diag A`` from the products with all unit vectors, ``(p,)`` in float64 on the CPU."""
+    p = operator.shape[0]
+    return torch.cat(each_product(operator, unit_vectors(operator), p, what, dots))
 
 
 def dots(left: Tensor, right: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a curvature matrix belongs to: a network, a loss, data, and the parameters that vary."""
+"""The owner of a curvature matrix: a network, a loss, data, and the parameters that vary."""
 
 import copy
 import math
@@ -50,6 +50,7 @@ from hessian_spectra.curvature.weighting import (
     measured_weighting,
 )
 from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require
 
 # Relative to a batch's loss: what the order of sums changes.
 _ROUNDING = {torch.float64: 1e-10, torch.float32: 1e-5}
@@ -215,14 +216,12 @@ class Problem:
             count += 1
         if not count:
             raise ValueError("data: expected at least one batch (inputs, targets), got none")
-        if self._numbers and len(self._numbers) != count:
-            raise ValueError(
-                f"weights: expected one for each of {count} batches, got {len(self._numbers)}"
-            )
+        given = len(self._numbers) or count
+        require(given == count, "weights", f"one for each of {count} batches", given)
         return count
 
     def _measured(self, count: int) -> Weighting:
-        """How batches add up, measured near θ, at parameters that fit no batch exactly."""
+        """The weighting of batches, measured near θ, at parameters that fit no batch exactly."""
         with self._elsewhere() as evaluate:
             batches: Iterator[Batch] = (moved(batch, self.device) for batch in self.data)
             if count == 1:
@@ -262,7 +261,7 @@ class Problem:
             require_one_loss(evaluate, self._weighting, (pair[0], pair[1]), _MIXING[self.dtype])
 
     def _fitting(self, memory: int) -> int:
-        """How many samples the largest batch may keep."""
+        """The number of samples that the largest batch may keep."""
         if self._numbers:
             raise ValueError(
                 "memory: batches with a number each cannot be cut; give weights as a function"
@@ -273,7 +272,7 @@ class Problem:
         return rows_within(memory, self.fixed(), first)
 
     def _counted(self) -> tuple[int, float]:
-        """How many batches count, and what their weights divide by."""
+        """The number of batches that count, and the divisor of their weights."""
         counts = [count for _, count in self._pieces()]
         total = 1.0 if self._weighting.summed else sum(counts)
         if not total > 0:

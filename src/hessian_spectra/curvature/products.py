@@ -43,13 +43,6 @@ class _Built:
     weight: float
 
 
-def _product(
-    built: _Built, block: Sequence[int], vector: Sequence[Tensor], keep: bool
-) -> Sequence[Tensor]:
-    with explaining_missing_derivatives():
-        return built.product(block, vector, keep)
-
-
 class DifferentiatedOperator(Operator):
     """A symmetric matrix over the parameters that is a weighted sum over batches.
 
@@ -80,31 +73,28 @@ class DifferentiatedOperator(Operator):
     def _differentiate(self, batch: Batch) -> Product:
         """Build one batch's graph and return the product with its matrix, or a block of it."""
 
-    def _build(self) -> Iterator["_Built"]:
+    def _build(self) -> Iterator[_Built]:
         for batch, weight in self.problem.batches():
             # No reference stays here: who multiplies lets go of one graph before the next is built.
-            yield _Built(batch, self._lasting(batch), weight)
-
-    def _lasting(self, batch: Batch) -> Product:
-        """The product with one batch's matrix, by torch's own layers where the fast ones fail."""
-        return or_plainly(self.problem, lambda: self._attempt(batch))
+            yield _Built(batch, or_plainly(self.problem, partial(self._attempt, batch)), weight)
 
     def _multiplied(
-        self, built: "_Built", block: Sequence[int], vector: Sequence[Tensor], keep: bool
+        self, built: _Built, block: Sequence[int], vector: Sequence[Tensor], keep: bool
     ) -> Sequence[Tensor]:
         """A product with one batch's matrix; some layers fail only here."""
-        factors = built, block, vector, keep
-        return or_plainly(
-            self.problem, partial(_product, *factors), partial(self._multiplied_anew, *factors)
-        )
 
-    def _multiplied_anew(
-        self, built: "_Built", block: Sequence[int], vector: Sequence[Tensor], keep: bool
-    ) -> Sequence[Tensor]:
-        built.product = self._attempt(built.batch)
-        return _product(built, block, vector, keep)
+        def product() -> Sequence[Tensor]:
+            with explaining_missing_derivatives():
+                return built.product(block, vector, keep)
+
+        def anew() -> Sequence[Tensor]:
+            built.product = self._attempt(built.batch)
+            return product()
+
+        return or_plainly(self.problem, product, anew)
 
     def _attempt(self, batch: Batch) -> Product:
+        """The product with one batch's matrix, by torch's own layers where the fast ones failed."""
         fast = self._fast = FastSecondDerivatives(plain=is_plain(self.problem))
         # The caller may have switched gradients off, and means those of training.
         with torch.enable_grad(), explaining_missing_derivatives(), fast:
@@ -177,7 +167,7 @@ class DifferentiatedOperator(Operator):
         return total
 
     def block_size(self, block: Sequence[int]) -> int:
-        """How many numbers the parameters at these positions have."""
+        """The number of entries of the parameters at these positions."""
         return sum(self.problem.shapes[at].numel() for at in block)
 
     def blocks(self, by: str = "module") -> Mapping[str, "BlockOperator"]:
@@ -249,20 +239,13 @@ class HessianOperator(DifferentiatedOperator):
         loss, _ = self._forward(batch)
         gradient = first_derivatives(loss, parameters, keep_graph=True)
         require_graph(gradient)
-        return partial(_hessian_product, gradient, parameters)
 
+        def product(block: Sequence[int], vector: Sequence[Tensor], keep: bool) -> Sequence[Tensor]:
+            # A gradient that is constant in θ has no graph and adds nothing.
+            chosen = [parameters[at] for at in block]
+            return _derivatives([gradient[at] for at in block], chosen, vector, keep)
 
-def _hessian_product(
-    gradient: Sequence[Tensor],
-    parameters: Sequence[Tensor],
-    block: Sequence[int],
-    vector: Sequence[Tensor],
-    keep: bool,
-) -> Sequence[Tensor]:
-    # A gradient that is constant in θ has no graph and adds nothing.
-    return _derivatives(
-        [gradient[at] for at in block], [parameters[at] for at in block], vector, keep
-    )
+        return product
 
 
 class GaussNewtonOperator(DifferentiatedOperator):
@@ -285,23 +268,13 @@ class GaussNewtonOperator(DifferentiatedOperator):
             outputs, parameters, dummy, create_graph=True, materialize_grads=True
         )
         require_graph([residual, *transposed])
-        return partial(_gauss_newton_product, outputs, residual, transposed, dummy, parameters)
 
+        def product(block: Sequence[int], vector: Sequence[Tensor], keep: bool) -> Sequence[Tensor]:
+            (forward,) = _derivatives([transposed[at] for at in block], [dummy], vector, keep)
+            (curved,) = _derivatives([residual], [outputs], [forward], keep)
+            return _derivatives([outputs], [parameters[at] for at in block], [curved], keep)
 
-def _gauss_newton_product(
-    outputs: Tensor,
-    residual: Tensor,
-    transposed: Sequence[Tensor],
-    dummy: Tensor,
-    parameters: Sequence[Tensor],
-    block: Sequence[int],
-    vector: Sequence[Tensor],
-    keep: bool,
-) -> Sequence[Tensor]:
-    (forward,) = _derivatives([transposed[at] for at in block], [dummy], vector, keep)
-    (curved,) = _derivatives([residual], [outputs], [forward], keep)
-    chosen = [parameters[at] for at in block]
-    return torch.autograd.grad(outputs, chosen, curved, retain_graph=keep, materialize_grads=True)
+        return product
 
 
 def output_gradient(loss: Tensor, outputs: Any, parameters: Sequence[Tensor]) -> Tensor:

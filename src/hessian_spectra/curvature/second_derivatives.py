@@ -15,7 +15,7 @@ from hessian_spectra.curvature.layers import (
     Rectifier,
     Softmax,
 )
-from hessian_spectra.curvature.norms import BatchNorm, LayerNorm
+from hessian_spectra.curvature.norms import BatchNorm, Fixed, LayerNorm
 
 Settings = dict[str, Any]
 # Given the function that a model calls and its arguments by name: the result, or None to leave it.
@@ -111,14 +111,13 @@ def _normalise(func: Callable[..., Tensor], settings: Settings) -> Tensor | None
 
 
 def _normalise_batch(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
-    mean, variance = settings.get("running_mean"), settings.get("running_var")
-    weight, bias = settings.get("weight"), settings.get("bias")
+    names = ("running_mean", "running_var", "weight", "bias")
     # In training mode the statistics are functions of the inputs.
-    if settings.get("training", False) or any(x is None for x in (mean, variance, weight, bias)):
+    if settings.get("training", False) or any(settings.get(name) is None for name in names):
         return None
-    return BatchNorm.apply(
-        settings["input"], weight, bias, mean, variance, settings.get("eps", 1e-5)
-    )
+    mean, variance, weight, bias = (settings[name] for name in names)
+    fixed = Fixed(mean, variance, settings.get("eps", 1e-5))
+    return BatchNorm.apply(settings["input"], weight, bias, fixed)
 
 
 def _soften(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:

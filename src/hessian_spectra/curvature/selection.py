@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from hessian_spectra.curvature.interface import DIVERGED
+from hessian_spectra.validation import require, require_word
 
 # Names or patterns, modules or parameters of the model, or a choice by name and parameter.
 Selection = str | nn.Module | Tensor | Callable[[str, nn.Parameter], bool] | Iterable[Any]
@@ -61,8 +62,7 @@ def selected(model: nn.Module, wanted: Selection | None) -> tuple[str, ...]:
             "parameters: expected at least one that requires a gradient, got none; call "
             "requires_grad_() on those that vary"
         )
-    if len(set(names)) != len(names):
-        raise ValueError(f"parameters: expected each name once, got {names}")
+    require(len(set(names)) == len(names), "parameters", "each name once", names)
     return tuple(names)
 
 
@@ -115,8 +115,7 @@ def grouped(names: Iterable[str], by: str) -> dict[str, tuple[int, ...]]:
         >>> grouped(["0.weight", "0.bias", "1.weight"], "module")
         {'0': (0, 1), '1': (2,)}
     """
-    if by not in ("module", "parameter"):
-        raise ValueError(f"by: expected 'module' or 'parameter', got {by!r}")
+    require_word("by", by, ("module", "parameter"))
     groups: dict[str, tuple[int, ...]] = {}
     for position, name in enumerate(names):
         owner = name.split("parametrizations.")[0].rstrip(".")

@@ -28,7 +28,7 @@ Build = Callable[[], SymmetricOperator]
 
 @dataclass(frozen=True)
 class _Tolerances:
-    """How far right operators of one type stray, with a margin.
+    """The deviations that right operators of one type have, with a margin.
 
     ``repeat``: two passes differ by the order of sums alone. ``symmetry``: rounding of the product.
     ``difference``: the same, and the truncation of the difference quotient. Wrong products that

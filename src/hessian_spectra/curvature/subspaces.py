@@ -1,4 +1,4 @@
-"""How much two eigenspaces have in common."""
+"""The overlap of two eigenspaces."""
 
 import torch
 from torch import Tensor

@@ -15,8 +15,8 @@ from hessian_spectra.curvature.probes import (
     chunk,
     dots,
     each_product,
+    exact_diagonal,
     rademacher,
-    unit_vectors,
     vector_bytes,
 )
 from hessian_spectra.curvature.range_basis import RangeBasis, outside
@@ -24,7 +24,7 @@ from hessian_spectra.curvature.rows import gram
 from hessian_spectra.curvature.xtrace import Sketch, left_out_share, variance
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness, student_interval
-from hessian_spectra.validation import is_count
+from hessian_spectra.validation import is_count, require
 
 TraceMethod = Literal["adaptive", "exact", "hutchinson", "hutch++", "xtrace"]
 # Where the other vectors leave more than this share of an image's squared length outside, the
@@ -51,8 +51,8 @@ class TraceEstimate:
 
     value: float
     standard_error: float
-    degrees_of_freedom: float
-    skewness: float
+    degrees_of_freedom: float = math.inf
+    skewness: float = 0.0
     products: int
     method: str
     blocks: Mapping[str, "TraceEstimate"] = field(default_factory=dict)
@@ -139,13 +139,12 @@ def trace(
         6.0
     """
     size_of(operator)
-    if method not in get_args(TraceMethod):
-        raise ValueError(f"method: expected one of {sorted(get_args(TraceMethod))}, got {method!r}")
+    methods = sorted(get_args(TraceMethod))
+    require(method in methods, "method", f"one of {methods}", method)
     fewest = _FEWEST[method]
     if not is_count(probes, fewest):
         raise ValueError(f"probes: {method} needs at least {fewest}, got {probes}")
-    if memory <= 0:
-        raise ValueError(f"memory: expected a number of bytes above zero, got {memory}")
+    require(memory > 0, "memory", "a number of bytes above zero", memory)
     draws = generator(seed, "probes")
     parts = {} if method == "exact" else _diagonal_blocks(operator, blocks)
     if len(parts) < 2:
@@ -160,8 +159,8 @@ def trace(
 def _diagonal_blocks(
     operator: SymmetricOperator, by: str | None
 ) -> Mapping[str, SymmetricOperator]:
-    if by not in ("module", "parameter", None):
-        raise ValueError(f"blocks: expected 'module', 'parameter' or None, got {by!r}")
+    known = by in ("module", "parameter", None)
+    require(known, "blocks", "'module', 'parameter' or None", by)
     return operator.blocks(by) if by and isinstance(operator, Operator) else {}
 
 
@@ -176,29 +175,18 @@ def _estimate(
     p = size_of(operator)
     room = max(2, memory // vector_bytes(operator))
     if method == "exact" or (method != "hutchinson" and probes >= p):
-        return _exact(operator)
+        value = float(exact_diagonal(operator, "trace").sum())
+        return TraceEstimate(value=value, standard_error=0.0, products=p, method="exact")
     if method == "hutchinson":
-        return _hutchinson(operator, probes, draws)
+        return mean_of(_samples(operator, probes, draws), probes, method)
     if method == "hutch++":
-        return _hutch_plus_plus(operator, probes, min(probes // 3, room), draws)
+        basis, forms = _sketch(operator, min(probes // 3, room), draws)
+        return _beside(operator, basis, len(forms), 3 * (probes // 3), draws, method)
     return _xtrace(operator, probes // 2, room, draws, adaptive=method == "adaptive")
 
 
 # Two samples at least, for a standard error.
 _FEWEST = {"adaptive": 4, "exact": 0, "hutchinson": 2, "hutch++": 6, "xtrace": 4}
-
-
-def _exact(operator: SymmetricOperator) -> TraceEstimate:
-    p = operator.shape[0]
-    parts = each_product(operator, unit_vectors(operator), p, "trace", dots)
-    return TraceEstimate(
-        value=float(torch.cat(parts).sum()),
-        standard_error=0.0,
-        degrees_of_freedom=math.inf,
-        skewness=0.0,
-        products=p,
-        method="exact",
-    )
 
 
 def _xtrace(
@@ -221,7 +209,7 @@ def _one_xtrace(
     if adaptive and left_out_share(basis.triangle) > _FLAT:
         del basis
         samples = torch.cat([forms, _samples(operator, count, draws)])
-        return _mean(samples, 0.0, 2 * count, "hutchinson")
+        return mean_of(samples, 2 * count, "hutchinson")
     coordinates = [gram(basis.rows, signs) for signs in rademacher(operator, count, again)]
     sketch = Sketch(
         triangle=basis.triangle,
@@ -235,17 +223,9 @@ def _one_xtrace(
         value=float(estimates.mean()),
         standard_error=float(squared) ** 0.5,
         degrees_of_freedom=float(degrees),
-        skewness=0.0,
         products=2 * count,
         method="xtrace",
     )
-
-
-def _hutch_plus_plus(
-    operator: SymmetricOperator, probes: int, size: int, draws: torch.Generator
-) -> TraceEstimate:
-    basis, forms = _sketch(operator, size, draws)
-    return _beside(operator, basis, len(forms), 3 * (probes // 3), draws, "hutch++")
 
 
 def _sketch(
@@ -277,11 +257,7 @@ def _beside(
     count = max(2, probes - spent - len(basis.rows))
     blocks = (outside(signs, basis.rows) for signs in rademacher(operator, count, draws))
     samples = torch.cat(each_product(operator, blocks, count, "trace, outside range", dots))
-    return _mean(samples, inside, spent + len(basis.rows) + count, method)
-
-
-def _hutchinson(operator: SymmetricOperator, probes: int, draws: torch.Generator) -> TraceEstimate:
-    return _mean(_samples(operator, probes, draws), 0.0, probes, "hutchinson")
+    return mean_of(samples, spent + len(basis.rows) + count, method, inside)
 
 
 def _samples(operator: SymmetricOperator, count: int, draws: torch.Generator) -> Tensor:
@@ -336,7 +312,8 @@ def _sum(parts: Sequence[TraceEstimate], scale: float, products: int, method: st
     )
 
 
-def _mean(samples: Tensor, offset: float, products: int, method: str) -> TraceEstimate:
+def mean_of(samples: Tensor, products: int, method: str, offset: float = 0.0) -> TraceEstimate:
+    """The mean of independent samples ``(n,)``, and what else there is of the trace."""
     count = len(samples)
     return TraceEstimate(
         value=offset + float(samples.mean()),

@@ -24,12 +24,12 @@ from hessian_spectra.curvature.preconditioning import (
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.selection import Selection, named_parameters, selected
 from hessian_spectra.curvature.undisturbed import undisturbed
-from hessian_spectra.validation import is_count
+from hessian_spectra.validation import is_count, require, require_word
 
 
 @dataclass(frozen=True, kw_only=True)
 class SharpnessRecord:
-    """What was found at one step.
+    """The spectrum at one step.
 
     Args:
         step: the number of the step.
@@ -129,12 +129,9 @@ class SharpnessTracker:
         also: Mapping[str, Callable[[Problem], Any]] | None = None,
         log: Any = None,
     ) -> None:
-        if every < 1:
-            raise ValueError(f"every: expected at least 1 step, got {every}")
-        if not is_count(k, 1, k_max):
-            raise ValueError(f"k: expected 1 to k_max = {k_max} eigenvalues, got {k}")
-        if matrix not in ("hessian", "ggn"):
-            raise ValueError(f"matrix: expected 'hessian' or 'ggn', got {matrix!r}")
+        require(every >= 1, "every", "at least 1 step", every)
+        require(is_count(k, 1, k_max), "k", f"1 to k_max = {k_max} eigenvalues", k)
+        require_word("matrix", matrix, ("hessian", "ggn"))
         self._log = getattr(log, "log", log)
         if log is not None and not callable(self._log):
             raise ValueError(f"log: expected a W&B run or a function, got {type(log).__name__}")
@@ -239,7 +236,7 @@ class SharpnessTracker:
         return float(pairs.eigenvalues[0])
 
     def _nothing(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """What there is to say of a training that has diverged."""
+        """The eigenvalues and residuals of a training that has diverged."""
         self._start = self._preconditioned_start = None
         return (float("nan"),), (float("nan"),)
 

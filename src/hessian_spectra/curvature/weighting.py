@@ -1,4 +1,4 @@
-"""How much each batch counts in the loss over the whole data set."""
+"""The weight of each batch in the loss over the whole data set."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from hessian_spectra.curvature.batches import Batch, joined, part, rows
 from hessian_spectra.models import HalfSquaredError
+from hessian_spectra.validation import require
 
 # A number for each batch, or a function of it, or the word that batch losses are added up.
 Weights = Callable[[Batch], Any] | Sequence[float | int] | str
@@ -39,7 +40,7 @@ class Weighting:
 
 
 def _class_weight_total(loss: nn.CrossEntropyLoss | nn.NLLLoss, targets: Tensor) -> float:
-    """What the mean of a classification loss divides by."""
+    """The divisor of the mean of a classification loss."""
     if targets.is_floating_point():
         # Class probabilities (n, C, ...): torch divides by the number of positions in any case.
         return targets.numel() / targets.shape[1] if targets.ndim > 1 else 1.0
@@ -78,7 +79,7 @@ _ADDED_UP = Weighting(lambda batch: 1.0, summed=True)
 
 
 def _known_mean(loss: Any) -> Callable[[Tensor], float] | None:
-    """What the mean of a loss divides by, as a function of the targets.
+    """The divisor of the mean of a loss, as a function of the targets.
 
     ``None`` for a loss of another class, or of a subclass with a ``forward`` of its own.
     """
@@ -89,7 +90,7 @@ def _known_mean(loss: Any) -> Callable[[Tensor], float] | None:
 
 
 def known_weighting(loss: Any, weights: Weights | None) -> Weighting | None:
-    """How batches add up, as far as the loss itself or the user says it; ``None`` if they do not.
+    """The weighting of batches that the loss itself or the user says; ``None`` if they say none.
 
     Raises:
         ValueError: ``weights`` is another word than ``"sum"``, or the loss gives no scalar.
@@ -105,8 +106,7 @@ def known_weighting(loss: Any, weights: Weights | None) -> Weighting | None:
     if reduction == "none":
         raise ValueError("loss: expected reduction 'mean' or 'sum', got 'none'")
     if isinstance(weights, str):
-        if weights != "sum":
-            raise ValueError(f"weights: expected 'sum', numbers or a function, got {weights!r}")
+        require(weights == "sum", "weights", "'sum', numbers or a function", weights)
         return _ADDED_UP
     if callable(weights):
         function = weights
@@ -125,8 +125,8 @@ def fixed_counts(weights: Weights | None) -> tuple[float, ...]:
     if not isinstance(weights, Sequence) or isinstance(weights, str):
         return ()
     numbers = tuple(float(weight) for weight in weights)
-    if not all(0 <= number < float("inf") for number in numbers):
-        raise ValueError(f"weights: expected finite numbers of at least 0, got {list(weights)}")
+    good = all(0 <= number < float("inf") for number in numbers)
+    require(good, "weights", "finite numbers of at least 0", list(weights))
     return numbers
 
 
@@ -159,7 +159,7 @@ _CANDIDATES = (
 def measured_weighting(
     evaluate: Callable[[Batch], float], batches: Iterator[Batch], tolerance: float
 ) -> Weighting:
-    """How the losses of batches add up, from the loss over each two neighbours joined.
+    """The weighting of batches, from the loss over each two neighbours joined.
 
     Args:
         evaluate: the loss of a batch, at parameters where different batches have different losses.

@@ -16,7 +16,7 @@ _FEWEST_DEGREES = 1.5
 
 
 class Sketch(NamedTuple):
-    """What XTrace needs to know of ``n`` vectors, in float64; with batches of such, if wanted.
+    """The sketch of XTrace by ``n`` vectors, in float64; with batches of such, if wanted.
 
     Args:
         triangle: ``(..., n, n)`` the factor R of the images.
@@ -80,7 +80,7 @@ def variance(sketch: Sketch, estimates: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def left_out_share(triangle: Tensor) -> float:
-    """What of the images' squared lengths is outside the span of the other images.
+    """The share of the images' squared lengths that is outside the span of the other images.
 
     It estimates ``‖(I − QQᵀ) A‖² / ‖A‖²`` with a basis of one image less. The part of image i
     outside of the others is as long as one over column i of ``R⁻ᵀ``.

@@ -1,4 +1,4 @@
-"""What a paper's appendix takes of inspections: a CSV file, LaTeX tables, a methods sentence."""
+"""Inspections for a paper's appendix: a CSV file, LaTeX tables, a methods sentence."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What the user's factory gives: found by its name, called, and refused in one line."""
+"""The user's factory of a problem: found by its name, called, and refused in one line."""
 
 import importlib
 import sys

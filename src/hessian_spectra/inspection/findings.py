@@ -1,4 +1,4 @@
-"""What an inspection found: one record for each quantity, also for those it did not get."""
+"""The findings of an inspection: one record for each quantity, also for those it did not get."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -38,7 +38,7 @@ _LEVEL = 0.95
 
 
 class Quantities:
-    """What is computed of a problem, the cheapest and most asked for first.
+    """The quantities that are computed of a problem, the cheapest and most asked for first.
 
     Args:
         problem: network, loss and data.
@@ -108,23 +108,23 @@ class Quantities:
             finding.values["sharpness"] = float(spectrum.eigenvalues[-1])
 
     def _sharpness_hessian(self, finding: Finding) -> None:
-        finding.values |= self._largest(finding, self._hessian)
+        values = finding.values
+        values["sharpness"], values["residual"] = self._outermost(finding, self._hessian)
 
     def _sharpness_ggn(self, finding: Finding) -> None:
-        finding.values |= self._largest(finding, cv.ggn(self.problem))
+        values, operator = finding.values, cv.ggn(self.problem)
+        values["sharpness"], values["residual"] = self._outermost(finding, operator)
 
-    def _largest(self, finding: Finding, operator: cv.Operator) -> dict[str, float]:
-        """The largest eigenvalue and its residual, relative to that of largest magnitude."""
-        pairs = self._pairs(finding, operator, 1)
+    def _outermost(
+        self, finding: Finding, operator: cv.Operator, which: cv.Which = "LA"
+    ) -> tuple[float, float]:
+        """An end of the spectrum and its residual, relative to that of largest magnitude."""
+        pairs = self._pairs(finding, operator, 1, which)
         assert pairs.residuals is not None
-        return {"sharpness": float(pairs.values[0]), "residual": float(pairs.residuals[0])}
+        return float(pairs.values[0]), float(pairs.residuals[0])
 
     def _pairs(
-        self,
-        finding: Finding,
-        operator: cv.Operator,
-        k: int,
-        which: Literal["largest algebraic", "smallest algebraic"] = "largest algebraic",
+        self, finding: Finding, operator: cv.Operator, k: int, which: cv.Which = "LA"
     ) -> Spectrum:
         with _noting(finding):
             watched = self._clock.watched(operator)
@@ -140,10 +140,8 @@ class Quantities:
         self._top = pairs
 
     def _smallest(self, finding: Finding) -> None:
-        pairs = self._pairs(finding, self._hessian, 1, "smallest algebraic")
-        assert pairs.residuals is not None
-        finding.values["eigenvalue"] = float(pairs.values[0])
-        finding.values["residual"] = float(pairs.residuals[0])
+        values = finding.values
+        values["eigenvalue"], values["residual"] = self._outermost(finding, self._hessian, "SA")
 
     def _gradient(self, finding: Finding) -> None:
         if self._top is None:
@@ -193,8 +191,8 @@ class Quantities:
         blocks = self._hessian.blocks()
         for name in self.layers:
             block = blocks[name]
-            row = {"name": name, "parameters": block.shape[0]}
-            row |= self._largest(finding, block)
+            row: dict[str, Any] = {"name": name, "parameters": block.shape[0]}
+            row["sharpness"], row["residual"] = self._outermost(finding, block)
             row |= self._traced(self._traces.get(name) or self._estimated(block))
             # Layer by layer, so that those are there which were done in time.
             finding.values.setdefault("layers", []).append(row)

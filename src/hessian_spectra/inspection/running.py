@@ -76,7 +76,7 @@ def _names(checkpoints: Sequence[Path]) -> dict[str, Path | None]:
 
 
 def _empty(options: argparse.Namespace, problem: Problem, name: str) -> Report:
-    """What is inspected, with nothing found so far."""
+    """The report on a problem of which nothing is found so far."""
     loss = problem.loss if problem.loss is not None else problem.loss_fn
     subject = {
         "factory": options.factory,

@@ -1,10 +1,11 @@
 """An inspection as text: a line for each quantity, then the eigenvalues and the layers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from textwrap import wrap
 from typing import Any
 
 from hessian_spectra.inspection.findings import Finding, Report
+from hessian_spectra.texts import aligned
 
 _EIGENVALUES_OF_A_LINE = 8
 _WIDTH = 100
@@ -14,7 +15,7 @@ def table(report: Report) -> str:
     """The whole inspection, for a terminal."""
     lines = [*_heading(report.subject), ""]
     rows = [(finding.title, *_summary(finding)) for finding in report.findings.values()]
-    lines += _columns(rows)
+    lines += aligned(rows)
     for section in (_eigenvalues(report), _layers(report), _factors(report), _forms(report)):
         if section:
             lines += ["", *section]
@@ -154,11 +155,11 @@ def _layers(report: Report) -> list[str]:
         )
         for row in layers
     ]
-    return _columns([head, *rows])
+    return aligned([head, *rows])
 
 
 def _factors(report: Report) -> list[str]:
-    """How near a layer's Hessian is to the Kronecker product of its factors."""
+    """The closeness of each layer's Hessian to the Kronecker product of its factors."""
     layers = report.values("kronecker").get("layers", [])
     if not layers:
         return []
@@ -184,7 +185,7 @@ def _factors(report: Report) -> list[str]:
                 ratio,
             )
         )
-    return _columns([head, *rows])
+    return aligned([head, *rows])
 
 
 def _forms(report: Report) -> list[str]:
@@ -199,12 +200,3 @@ def _forms(report: Report) -> list[str]:
         text = f"{verdict}: {item['theorem']} ({item['paper']}), {reason}"
         lines += wrap(text, _WIDTH, subsequent_indent="  ")
     return lines
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows of texts with their columns aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

@@ -1,4 +1,4 @@
-"""How the networks take their weights: copied, in float64, with their shapes checked."""
+"""The weights that networks take: copied, in float64, with their shapes checked."""
 
 import torch
 from torch import Tensor, nn

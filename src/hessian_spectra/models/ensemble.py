@@ -96,17 +96,13 @@ class Ensemble:
         fits = all(len(shape) == 3 and shape[0] == shapes[0][0] for shape in shapes) and all(
             left[1] == right[2] for left, right in itertools.pairwise(shapes)
         )
-        if not shapes or not fits:
-            raise ValueError(
-                f"weights: expected (N, d_l, d_(l-1)) for one or more layers, got {shapes}"
-            )
-        if len(self.multipliers) != len(shapes):
-            raise ValueError(
-                f"multipliers: expected one per layer, {len(shapes)}, got {len(self.multipliers)}"
-            )
-        if self.activation not in get_args(Activation):
-            known = ", ".join(get_args(Activation))
-            raise ValueError(f"activation: expected one of {known}, got {self.activation!r}")
+        expected = "(N, d_l, d_(l-1)) for one or more layers"
+        require(bool(shapes) and fits, "weights", expected, shapes)
+        number = len(self.multipliers)
+        require(number == len(shapes), "multipliers", f"one per layer, {len(shapes)}", number)
+        known = get_args(Activation)
+        expected = f"one of {', '.join(known)}"
+        require(self.activation in known, "activation", expected, self.activation)
 
     @property
     def count(self) -> int:

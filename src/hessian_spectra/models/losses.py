@@ -2,6 +2,8 @@
 
 from torch import Tensor, nn
 
+from hessian_spectra.validation import require_word
+
 
 class HalfSquaredError(nn.Module):
     """Half the squared error, averaged over samples or over all elements.
@@ -33,8 +35,7 @@ class HalfSquaredError(nn.Module):
 
     def __init__(self, per: str = "sample") -> None:
         super().__init__()
-        if per not in ("sample", "element"):
-            raise ValueError(f"per: expected 'sample' or 'element', got {per!r}")
+        require_word("per", per, ("sample", "element"))
         self.per = per
 
     def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
@@ -48,5 +49,5 @@ class HalfSquaredError(nn.Module):
         return (outputs - targets).square().sum() / (2 * count)
 
     def extra_repr(self) -> str:
-        """What ``repr`` shows: the mean that the loss takes."""
+        """The mean that the loss takes, for ``repr``."""
         return f"per={self.per!r}"

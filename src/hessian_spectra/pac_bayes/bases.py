@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.pac_bayes.posterior import Basis
+from hessian_spectra.validation import require
 
 # Samples that pass through the network together.
 BATCH = 1000
@@ -38,8 +39,7 @@ def layer_bases(model: nn.Module, inputs: Tensor, labels: Tensor, kind: str) -> 
 
     Source: wu2022dissecting, section 2.2, appendix H and eq. (272).
     """
-    if kind not in KINDS:
-        raise ValueError(f"basis: expected one of {', '.join(KINDS)}, got {kind!r}")
+    require(kind in KINDS, "basis", f"one of {', '.join(KINDS)}", kind)
     names = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     if kind == STANDARD:
         return {name: Basis() for name in names}

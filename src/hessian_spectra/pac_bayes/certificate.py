@@ -1,7 +1,7 @@
-"""What a certificate says: its bound, every term of it, and what other theorems make of them."""
+"""The certificate: its bound, every term of it, and what other theorems make of them."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra.pac_bayes.posterior import GaussianPosterior, Moments
+from hessian_spectra.texts import aligned
 from hessian_spectra.validation import require
 
 # Prior variances λ = c exp(−j/b), j = 1 to so many, among which Maurer's bound chooses.
@@ -277,17 +278,3 @@ def _terms(certificate: Certificate) -> list[str]:
         ),
     ]
     return [heading, "", *aligned(rows)]
-
-
-def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows of texts, their columns aligned.
-
-    Example:
-        >>> aligned([("a", "1"), ("bcd", "2")])
-        ['a    1', 'bcd  2']
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

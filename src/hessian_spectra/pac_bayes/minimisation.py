@@ -34,7 +34,7 @@ KEPT = 100
 
 @dataclass(frozen=True, kw_only=True)
 class BoundSettings:
-    """How a posterior is found, whatever its basis.
+    """The settings with which a posterior is found, whatever its basis.
 
     Args:
         epochs: passes over the samples, each in a new order; paper: 2000.
@@ -70,7 +70,7 @@ class BoundSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class BoundDescent(BoundSettings):
-    """How a posterior is found, whatever the number of samples.
+    """The settings with which a posterior is found, whatever the number of samples.
 
     Args:
         basis: in which the covariance is diagonal, ``standard``, ``kronecker``,
@@ -88,10 +88,10 @@ class BoundDescent(BoundSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class _Plan(BoundDescent, Passes):
-    """How a posterior is found from so many samples."""
+    """The steps and rates with which a posterior is found from so many samples."""
 
     def falls(self, epoch: int) -> int:
-        """How often the rate has fallen."""
+        """The number of times that the rate has fallen."""
         return epoch // self.decay_every
 
     def rate(self, step: int) -> float:
@@ -121,12 +121,8 @@ class _Plan(BoundDescent, Passes):
         """KL divergence, ``j``, λ and the bound's right side ``B_RE``, for a real ``j``."""
         half = float(posterior.half_log_variance.detach())
         moments = posterior.moments()
-        divergence = 0.5 * (
-            (moments.variance_sum + moments.squared_distance) * _exponential(-2 * half)
-            - moments.parameters
-            + 2 * half * moments.parameters
-            - moments.log_variance_sum
-        )
+        squares = moments.variance_sum + moments.squared_distance
+        divergence = _divergence(squares, moments.log_variance_sum, moments.parameters, half)
         index = max(self.grid_precision * (math.log(self.largest_variance) - 2 * half), 1.0)
         return {
             "divergence": divergence,
@@ -154,7 +150,7 @@ class _Regulariser(torch.autograd.Function):
         distance = posterior.mean.data - posterior.prior
         squares = float(torch.dot(distance, distance)) + _total(variances)
         logarithms = 2 * _total(posterior.log_deviation.data)
-        divergence = 0.5 * (squares * precision - number + 2 * scale * number - logarithms)
+        divergence = _divergence(squares, logarithms, number, scale)
         index = plan.grid_precision * (math.log(plan.largest_variance) - 2 * scale)
         value = math.sqrt(plan.complexity(divergence, index) / 2)
         slope = 1 / (4 * value * (plan.samples - 1))
@@ -170,6 +166,11 @@ class _Regulariser(torch.autograd.Function):
         posterior.mean.grad.add_(distance, alpha=factor)
         posterior.log_deviation.grad.add_(variances, alpha=factor).sub_(share * slope)
         return gradients[0] * ctx.of_half, None, None, None
+
+
+def _divergence(squares: float, logarithms: float, number: int, half: float) -> float:
+    """``KL(Q ‖ P)`` (closed_form.gaussian_kl) with ``squares`` the sum that λ divides."""
+    return 0.5 * (squares * _exponential(-2 * half) - number + 2 * half * number - logarithms)
 
 
 def _exponential(exponent: float) -> float:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require
 
 # Samples that are evaluated together.
 EVALUATED = 1000
@@ -27,7 +28,7 @@ SMALLEST = 1e-8
 
 @dataclass(frozen=True, kw_only=True)
 class Basis:
-    """What diagonalises the covariance of a layer, ``I`` where nothing is said.
+    """The basis that diagonalises the covariance of a layer, ``I`` where nothing is said.
 
     Args:
         outputs: ``U (m, m)``, orthonormal columns.
@@ -62,7 +63,7 @@ class Basis:
         return self.whole is None and turned <= outputs * inputs * (m + d)
 
     def arrays(self) -> dict[str, Tensor]:
-        """What there is of it, by name."""
+        """The arrays of the basis, by name."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
@@ -144,7 +145,7 @@ class GaussianPosterior(nn.Module):
         return layer.weight(self.log_deviation.detach()).exp()
 
     def moments(self) -> "Moments":
-        """What the divergence from a prior with any variance is computed from."""
+        """The moments that the divergence from a prior with any variance is computed from."""
         deviation = self.log_deviation.detach().double()
         distance = self.mean.detach().double() - self.prior.double()
         return Moments(
@@ -197,7 +198,7 @@ class GaussianPosterior(nn.Module):
 
 @dataclass(frozen=True, kw_only=True)
 class Moments:
-    """What ``KL(Q ‖ P)`` is computed from, for any λ (``closed_form.gaussian_kl``).
+    """The moments that ``KL(Q ‖ P)`` is computed from, for any λ (``closed_form.gaussian_kl``).
 
     Args:
         squared_distance: ``‖w − w₀‖²``.
@@ -231,7 +232,7 @@ class OneNetwork:
         self._entries, self._leading = entries, leading
 
     def __call__(self, posterior: GaussianPosterior, layer: _Layer, x: Tensor) -> Tensor:
-        """What comes out of a layer."""
+        """The outputs of a layer."""
         turned = self._leading if layer is posterior.layers[0] else None
         outputs: Tensor = _OneNetworkLayer.apply(
             x, posterior.mean, posterior, layer, self._entries, turned
@@ -322,7 +323,7 @@ class OwnNetworks:
         self._draws = draws
 
     def __call__(self, posterior: GaussianPosterior, layer: _Layer, x: Tensor) -> Tensor:
-        """What comes out of a layer."""
+        """The outputs of a layer."""
         basis = posterior.bases[layer.name]
         mean = posterior.mean.detach()
         out = x @ layer.weight(mean).T
@@ -387,8 +388,7 @@ def error_of_draws(
         >>> error_of_draws(posterior, x, torch.tensor([0, 1]), draws=100, seed=0)
         0.0
     """
-    if draws < 1:
-        raise ValueError(f"draws: expected at least 1, got {draws}")
+    require(draws >= 1, "draws", "at least 1", draws)
     wrong = 0
     with torch.no_grad():
         for part, count in enumerate(_parts(draws)):

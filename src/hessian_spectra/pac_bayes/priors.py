@@ -4,8 +4,8 @@ import copy
 from collections.abc import Mapping
 
 import numpy as np
+import scipy
 import torch
-from scipy.stats import binom
 from torch import Tensor, nn
 
 from hessian_spectra.seeding import generator
@@ -117,7 +117,7 @@ def refuse_if_seen(
     network.load_state_dict(prior)
     right = _right(network, inputs, labels)
     largest = float(labels.bincount().max()) / len(labels)
-    chance = float(binom.sf(right - 1, len(labels), largest))
+    chance = float(scipy.stats.binom.sf(right - 1, len(labels), largest))
     if chance < SUSPICIOUS and _beats_all_orders(network, prior, inputs, labels, seed):
         raise ValueError(
             f"prior: expected weights that have seen nothing, got some that classify "
@@ -148,7 +148,7 @@ def _shuffled(value: Tensor, draws: torch.Generator) -> Tensor:
 
 
 def _right(network: nn.Module, inputs: Tensor, labels: Tensor) -> int:
-    """How many samples are classified rightly."""
+    """The number of samples that are classified rightly."""
     with torch.no_grad():
         parts = zip(inputs.split(LOOKED_AT), labels.split(LOOKED_AT), strict=True)
         return sum(int((network(x).argmax(dim=1) == y).sum()) for x, y in parts)

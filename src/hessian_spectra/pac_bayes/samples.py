@@ -43,7 +43,7 @@ def read(data: Data, device: torch.device) -> tuple[Tensor, Tensor]:
 
 
 def classes_of(network: nn.Module, inputs: Tensor, labels: Tensor) -> int:
-    """How many classes a network has scores for.
+    """The number of classes that a network has scores for.
 
     Raises:
         ValueError: it has no score for each class, a label is none of them, or its scores of a

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hessian_spectra.pictures import style
@@ -30,9 +31,8 @@ def drawn(values: Values) -> dict[str, bytes]:
     panels = [draw for key, draw in _PANELS.items() if values[key]]
     if not panels:
         return {}
-    width = style.FULL_WIDTH * len(panels) / len(_PANELS)
-    figure, axes = style.panels(1, len(panels), height=2.4, width=width, squeeze=False)
-    for name, place, draw in zip(style.letters(), axes[0], panels, strict=False):
+    figure, axes = _side_by_side(len(panels), len(_PANELS))
+    for name, place, draw in zip(style.letters(), axes, panels, strict=False):
         style.letter(place, f"({name}) {draw(place, values)}")
     return rendered(figure)
 
@@ -51,24 +51,42 @@ def drawn_together(values: Mapping[str, Values]) -> dict[str, bytes]:
     ]
     if not panels:
         return {}
-    width = style.FULL_WIDTH * len(panels) / len(_TOGETHER)
-    figure, axes = style.panels(1, len(panels), height=2.4, width=width, squeeze=False)
+    figure, axes = _side_by_side(len(panels), len(_TOGETHER))
     colours = style.COLOURMAP([place / max(1, len(values) - 1) for place in range(len(values))])
-    for name, place, draw in zip(style.letters(), axes[0], panels, strict=False):
+    for name, place, draw in zip(style.letters(), axes, panels, strict=False):
         for colour, (label, each) in zip(colours, values.items(), strict=False):
             draw(place, each, colour, label)
         style.letter(place, f"({name}) {place.get_title()}")
         place.set_title("")
-    axes[0][0].legend(loc="best")
+    axes[0].legend(loc="best")
     return rendered(figure)
+
+
+def _side_by_side(count: int, most: int) -> tuple[Figure, list[Axes]]:
+    """A figure with so many panels of those that there may be."""
+    width = style.FULL_WIDTH * count / most
+    figure, axes = style.panels(1, count, height=2.4, width=width, squeeze=False)
+    return figure, list(axes[0])
+
+
+def _above(density: Mapping[str, Any]) -> tuple[float, list[float]]:
+    """Five decades below the top, where nothing is resolved any more, and what is above."""
+    floor = max(density["density"]) * 1e-5
+    return floor, [item if item > floor else math.nan for item in density["density"]]
+
+
+def _name_rows(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
+    """The names of layers, one below the other."""
+    axes.set_yticks(range(len(rows)), _short([row["name"] for row in rows]))
+    axes.tick_params(axis="y", labelsize=7 if len(rows) <= 12 else 5)
+    # Few layers stand close to each other.
+    axes.set_ylim(max(len(rows), 5) - 0.5, -0.5)
 
 
 def _densities(axes: Axes, values: Values, colour: Any, label: str) -> None:
     density = values["density"]
     if density:
-        floor = max(density["density"]) * 1e-5
-        above = [item if item > floor else math.nan for item in density["density"]]
-        axes.plot(density["grid"], above, color=colour, label=label)
+        axes.plot(density["grid"], _above(density)[1], color=colour, label=label)
     axes.set(yscale="log", xlabel="eigenvalue", ylabel="density", title="spectral density")
 
 
@@ -84,13 +102,10 @@ def _tops(axes: Axes, values: Values, colour: Any, label: str) -> None:
 def _layers_together(axes: Axes, values: Values, colour: Any, label: str) -> None:
     # The first layers of a deep network, the same of each checkpoint.
     shown = values["layers"].get("layers", [])[:_ROWS]
-    places = range(len(shown))
     sharpness = [row["sharpness"] for row in shown]
-    axes.plot(sharpness, places, "o", markersize=4, color=colour, label=label)
+    axes.plot(sharpness, range(len(shown)), "o", markersize=4, color=colour, label=label)
     if shown:
-        axes.set_yticks(places, _short([row["name"] for row in shown]))
-        axes.tick_params(axis="y", labelsize=7 if len(shown) <= 12 else 5)
-        axes.set_ylim(max(len(shown), 5) - 0.5, -0.5)
+        _name_rows(axes, shown)
     axes.set(xlabel="sharpness", title="layers")
 
 
@@ -105,9 +120,8 @@ def _density(axes: Axes, values: Values) -> str:
     """The density on a logarithmic axis, and a tick for each of the top eigenvalues."""
     names = ("grid", "density", "standard_error")
     grid, density, error = (values["density"][name] for name in names)
-    # A smooth density falls off without end; five decades below its top nothing is resolved.
-    floor = max(density) * 1e-5
-    above = [item if item > floor else math.nan for item in density]
+    # A smooth density falls off without end.
+    floor, above = _above(values["density"])
     lower = [max(item - 2 * e, floor) for item, e in zip(density, error, strict=True)]
     upper = [max(item + 2 * e, floor) for item, e in zip(density, error, strict=True)]
     axes.fill_between(grid, lower, upper, color=style.BLUE, alpha=0.25, linewidth=0)
@@ -127,7 +141,7 @@ def _density(axes: Axes, values: Values) -> str:
 
 
 def _gradient(axes: Axes, values: Values) -> str:
-    """How much of the gradient lies in the first eigenvectors, one after the other."""
+    """The share of the gradient in the first eigenvectors, one after the other."""
     shares = values["gradient"]["shares"]
     places = range(1, len(shares) + 1)
     sums = [sum(shares[:place]) for place in places]
@@ -155,10 +169,7 @@ def _layers(axes: Axes, values: Values) -> str:
         axes.axvline(whole, color=style.BLACK, linewidth=0.8, linestyle="--")
     if sharpest[0] > 0 and sharpest[-1] > 50 * sharpest[0]:
         axes.set_xscale("log")
-    size = 7 if len(shown) <= 12 else 5
-    axes.set_yticks(places, _short([row["name"] for row in shown]), fontsize=size)
-    # Few layers stand close to each other.
-    axes.set_ylim(max(len(shown), 5) - 0.5, -0.5)
+    _name_rows(axes, shown)
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("sharpness")
     name = "layers" if len(shown) == len(rows) else f"{len(shown)} sharpest layers"

@@ -26,7 +26,7 @@ _HERE: dict[str, Any] = {
 
 @runtime_checkable
 class Curve(Protocol):
-    """What :func:`draw_curve` reads; the arrays are anything that NumPy can convert."""
+    """The values that :func:`draw_curve` reads; the arrays are anything that NumPy can convert."""
 
     @property
     def distances(self) -> Any:
@@ -47,7 +47,7 @@ class Curve(Protocol):
 
 @runtime_checkable
 class Plane(Protocol):
-    """What :func:`draw_plane` reads; the arrays are anything that NumPy can convert."""
+    """The values that :func:`draw_plane` reads; the arrays are anything that NumPy can convert."""
 
     @property
     def first(self) -> Any:

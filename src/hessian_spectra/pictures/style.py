@@ -121,7 +121,7 @@ def bands(heights: Mapping[str, float]) -> tuple[Figure, Any]:
 
 
 def letters() -> Iterator[str]:
-    """What panels are called, however many there are: a to z, then aa, ab, ..., zz, aaa.
+    """The names of panels, however many there are: a to z, then aa, ab, ..., zz, aaa.
 
     Example:
         >>> names = letters()

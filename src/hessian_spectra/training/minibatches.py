@@ -23,13 +23,13 @@ Batch = tuple[Tensor, ...]
 
 
 class Observer:
-    """What looks at a network between two updates and keeps what it sees; this one sees nothing."""
+    """An observer of a network between two updates keeps what it sees; this one sees nothing."""
 
     def __call__(self, step: int) -> None:
         """Look at the network after ``step`` updates."""
 
     def metrics(self, step: int) -> Mapping[str, float]:
-        """What to tell of a step that was looked at."""
+        """The numbers to tell of a step that was looked at."""
         return {}
 
     def state(self) -> Arrays:
@@ -42,7 +42,7 @@ class Observer:
 
 @runtime_checkable
 class Plan(Protocol):
-    """How weights are updated; a dataclass, which tells one training from another."""
+    """The way in which weights are updated; a dataclass, which tells one training from another."""
 
     @property
     def steps(self) -> int:
@@ -64,12 +64,12 @@ class Plan(Protocol):
         """The learning rate of the update that follows ``step``."""
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
-        """What updates the model's weights."""
+        """The optimiser that updates the model's weights."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What is learned.
+    """The loss to be learned, and its data.
 
     Args:
         model: the network, on its device; trained in place.
@@ -228,7 +228,7 @@ class _Training:
         self._optimizer.step()
 
     def _name(self) -> str:
-        """What tells this training from all others; of its data, the first update's."""
+        """A digest that tells this training from all others; of its data, the first update's."""
         words = digest([vars(self._plan), self._task.seed, sorted(self._observed)])
         start = [tensor for batch in self._task.batches(0) for tensor in batch]
         identity = digest(self._task.identity)

@@ -11,7 +11,7 @@ from hessian_spectra.seeding import generator
 
 @dataclass(frozen=True, kw_only=True)
 class Passes:
-    """How often the weights are updated in passes over so many samples, in plain precision."""
+    """Passes over so many samples: the updates of the weights, in plain precision."""
 
     samples: int
     epochs: int

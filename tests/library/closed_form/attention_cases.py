@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from .contract import Arguments, Case, ClosedForm, Draws, half_mean_square, vector
+from .contract import Arguments, Case, ClosedForm, half_mean_square, vector
 
 
 def softmax(scores: Tensor) -> Tensor:
@@ -16,6 +16,10 @@ def softmax(scores: Tensor) -> Tensor:
 class SelfAttention(ClosedForm):
     name = "self_attention"
     sizes: ClassVar = {"d": (1, 5), "b": (1, 3), "l": (1, 4)}
+    shapes: ClassVar = {
+        "w_value": ("", "weights"), "w_query": ("d", "weights"), "w_key": ("d", "weights"),
+        "x": ("bl", "inputs"), "y": ("bl", "targets"),
+    }  # fmt: skip
     scalings: ClassVar = [{"x": 1, "w_value": -1, "w_query": -1, "w_key": -1, "hessian": 2}]
 
     def case(
@@ -34,15 +38,6 @@ class SelfAttention(ClosedForm):
 
         arguments = {"w_value": w_value, "w_query": w_query, "w_key": w_key, "x": x, "y": y}
         return Case(arguments, torch.cat([w_value[None], w_query, w_key]), loss, keywords)
-
-    def draw(self, draws: Draws) -> Case:
-        return self.case(
-            w_value=draws.weights * draws.normal(""),
-            w_query=draws.weights * draws.normal("d"),
-            w_key=draws.weights * draws.normal("d"),
-            x=draws.inputs * draws.normal("bl"),
-            y=draws.targets * draws.normal("bl"),
-        )
 
     def edges(self) -> dict[str, Case]:
         a = self.example(d=3, b=2, l=4).arguments

@@ -16,6 +16,10 @@ from .deep_cases import DeepLinear
 class TwoLayerLinear(ClosedForm):
     name = "two_layer_linear"
     sizes: ClassVar = {"m": (1, 7), "n": (1, 6)}
+    shapes: ClassVar = {
+        "w": ("m", "weights"), "v": ("m", "weights"), "x": ("n", "inputs"),
+        "y": ("n", "targets"),
+    }  # fmt: skip
     scalings: ClassVar = [{"w": 1, "v": 1, "y": 2, "hessian": 2}, {"x": 1, "y": 1, "hessian": 2}]
 
     def case(self, w: Tensor, v: Tensor, x: Tensor, y: Tensor) -> Case:
@@ -25,14 +29,6 @@ class TwoLayerLinear(ClosedForm):
             return half_mean_square((theta[m:] @ theta[:m]) * x - y)
 
         return Case({"w": w, "v": v, "x": x, "y": y}, torch.cat([v, w]), loss)
-
-    def draw(self, draws: Draws) -> Case:
-        return self.case(
-            w=draws.weights * draws.normal("m"),
-            v=draws.weights * draws.normal("m"),
-            x=draws.inputs * draws.normal("n"),
-            y=draws.targets * draws.normal("n"),
-        )
 
     def edges(self) -> dict[str, Case]:
         a = self.example(m=4, n=5).arguments
@@ -182,6 +178,10 @@ class LinearWithBias(ClosedForm):
 class MultiInput(ClosedForm):
     name = "multi_input"
     sizes: ClassVar = {"m": (1, 4), "n": (1, 8), "D": (1, 4)}
+    shapes: ClassVar = {
+        "w": ("Dm", "weights"), "v": ("Dm", "weights"), "x": ("nD", "inputs"),
+        "y": ("n", "targets"),
+    }  # fmt: skip
     scalings: ClassVar = [{"w": 1, "v": 1, "y": 2, "hessian": 2}, {"x": 1, "y": 1, "hessian": 2}]
 
     def case(self, w: Tensor, v: Tensor, x: Tensor, y: Tensor) -> Case:
@@ -191,14 +191,6 @@ class MultiInput(ClosedForm):
 
         parameters = torch.stack([v, w], dim=1).flatten()
         return Case({"w": w, "v": v, "x": x, "y": y}, parameters, loss)
-
-    def draw(self, draws: Draws) -> Case:
-        return self.case(
-            w=draws.weights * draws.normal("Dm"),
-            v=draws.weights * draws.normal("Dm"),
-            x=draws.inputs * draws.normal("nD"),
-            y=draws.targets * draws.normal("n"),
-        )
 
     def decorrelated(self, correlation: float = 0.0) -> Case:
         a = self.example(m=3, n=8, D=3).arguments
@@ -237,6 +229,10 @@ class MultiInput(ClosedForm):
 class MultiOutput(ClosedForm):
     name = "multi_output"
     sizes: ClassVar = {"m": (1, 4), "n": (1, 5), "K": (1, 4)}
+    shapes: ClassVar = {
+        "w": ("Km", "weights"), "v": ("Km", "weights"), "x": ("n", "inputs"),
+        "y": ("nK", "targets"),
+    }  # fmt: skip
     scalings: ClassVar = [{"w": 1, "v": 1, "y": 2, "hessian": 2}, {"x": 1, "y": 1, "hessian": 2}]
 
     def case(self, w: Tensor, v: Tensor, x: Tensor, y: Tensor) -> Case:
@@ -247,14 +243,6 @@ class MultiOutput(ClosedForm):
 
         parameters = torch.stack([v, w], dim=1).flatten()
         return Case({"w": w, "v": v, "x": x, "y": y}, parameters, loss)
-
-    def draw(self, draws: Draws) -> Case:
-        return self.case(
-            w=draws.weights * draws.normal("Km"),
-            v=draws.weights * draws.normal("Km"),
-            x=draws.inputs * draws.normal("n"),
-            y=draws.targets * draws.normal("nK"),
-        )
 
     def edges(self) -> dict[str, Case]:
         a = self.example(m=3, n=5, K=3).arguments

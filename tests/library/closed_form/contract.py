@@ -12,6 +12,8 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.spectrum import Spectrum
 
 Arguments = dict[str, Any]
+# Relative to the largest eigenvalue; both sides round, and the widest case has 30 parameters.
+TOLERANCE = 1e-10
 Loss = Callable[[Tensor], Tensor]
 
 
@@ -90,21 +92,28 @@ class ClosedForm(ABC):
     Attributes:
         name: its name in ``hessian_spectra.closed_form``.
         sizes: for each letter of the shapes the smallest and largest size of random cases.
+        shapes: for each argument the letters of its shape and which of the draws' scales it has.
         scalings: laws ``H(2^k-scaled arguments) = 2^(k s) H``: for each the power of each argument,
             and ``s`` under the key ``"hessian"``.
     """
 
     name: str
     sizes: Mapping[str, tuple[int, int]]
+    shapes: Mapping[str, tuple[str, str]]
     scalings: list[dict[str, int]]
 
     @abstractmethod
     def case(self, **arguments: Any) -> Case:
         """The case of given arguments: writes the loss down."""
 
-    @abstractmethod
     def draw(self, draws: Draws) -> Case:
-        """A random case that satisfies the assumptions."""
+        """A random case that satisfies the assumptions; of ``shapes`` where there are none."""
+        return self.case(
+            **{
+                name: getattr(draws, scale) * draws.normal(letters)
+                for name, (letters, scale) in self.shapes.items()
+            }
+        )
 
     @abstractmethod
     def edges(self) -> dict[str, Case]:
@@ -131,6 +140,21 @@ class ClosedForm(ABC):
     def example(self, seed: int = 0, **sizes: int) -> Case:
         """A random case of unit scale."""
         return self.draw(self.draws(seed, **sizes))
+
+
+def require_spectrum(actual: Spectrum, hessian: Tensor) -> None:
+    """All eigenvalues and, as an orthonormal basis, all eigenvectors are the matrix's."""
+    p = len(hessian)
+    truth = torch.linalg.eigvalsh(hessian)
+    size = float(truth.abs().max())
+    values, vectors = actual.eigenvalues, actual.eigenvectors()
+    assert values.shape == (p,)
+    assert values.dtype == torch.float64
+    assert bool((values.diff() >= 0).all())
+    assert float((values - truth).abs().max()) <= TOLERANCE * size
+    assert vectors.shape == (p, p)
+    assert float((vectors.T @ vectors - torch.eye(p).double()).abs().max()) <= TOLERANCE
+    assert float((hessian @ vectors - vectors * values).abs().max()) <= TOLERANCE * size
 
 
 def half_mean_square(residual: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ import math
 import pytest
 import scipy
 import torch
+from torch.testing import assert_close
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra.curvature import subspace_overlap
@@ -59,14 +60,14 @@ def test_it_is_the_mean_over_all_patterns_of_activations(seed):
         rows = weight * on
         expected += probability * rows.T @ softmax_hessian @ rows
     actual = cf.decoupled_output_hessian(weight, softmax_hessian, active)
-    torch.testing.assert_close(actual, expected, rtol=1e-13, atol=1e-14)
+    assert_close(actual, expected, rtol=1e-13, atol=1e-14)
 
 
 def test_with_probabilities_of_one_half_it_is_the_printed_form():
     weight, softmax_hessian, _ = instance(9)
     actual = cf.decoupled_output_hessian(weight, softmax_hessian, [0.5] * 5)
     whole = weight.T @ softmax_hessian @ weight
-    torch.testing.assert_close(actual, (whole + whole.diag().diag()) / 4, rtol=1e-14, atol=0)
+    assert_close(actual, (whole + whole.diag().diag()) / 4, rtol=1e-14, atol=0)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -83,36 +84,4 @@ def test_the_space_is_the_range_of_its_part_of_low_rank(seed):
 
 def test_of_two_units_and_three_classes_it_is_the_plane():
     basis = cf.decoupled_top_space([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [0.5, 0.5])
-    torch.testing.assert_close(basis @ basis.T, torch.eye(2).double())
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: cf.rectified_moments(0.0, 0.0), r"^deviation: expected positive numbers, got 0"),
-        (lambda: cf.rectified_moments([1.0, 2.0], [1.0] * 3), "^expected shapes that broadcast"),
-        (
-            lambda: cf.decoupled_output_hessian([[1.0]], [[1.0]], [1.5]),
-            r"^active: expected probabilities in \[0, 1\], got 1.5$",
-        ),
-        (
-            lambda: cf.decoupled_output_hessian([[1.0, 2.0]], [[1.0]], [0.5]),
-            r"^active: expected shape \(n,\) with n = 2 as in weight, got \(1,\)$",
-        ),
-        (
-            lambda: cf.decoupled_output_hessian([[1.0]], [[1.0, 0.0], [0.0, 1.0]], [0.5]),
-            r"^softmax_hessian: expected shape \(c, c\) with c = 1",
-        ),
-        (
-            lambda: cf.decoupled_top_space([[1.0, 2.0]], [0.5, 0.5]),
-            r"^weight: expected \(c, n\) with at least 2 classes .*, got \(1, 2\)$",
-        ),
-        (
-            lambda: cf.decoupled_top_space([[1.0, 2.0], [3.0, 4.0]], [0.0, 0.0]),
-            "^weight, active: expected 1 independent differences of rows of W Π, got 0$",
-        ),
-    ],
-)
-def test_what_it_cannot_take_is_refused_in_one_line(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    assert_close(basis @ basis.T, torch.eye(2).double())

@@ -9,6 +9,7 @@ import scipy
 import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
+from torch.testing import assert_close
 
 from hessian_spectra import closed_form as cf
 
@@ -129,7 +130,7 @@ def test_the_gaussian_divergence_is_torchs(numbers, variance):
     expected = torch.distributions.kl_divergence(posterior, prior).sum()
     sums = (distances.square().sum(), logarithms.exp().sum(), logarithms.sum())
     actual = cf.gaussian_kl(*sums, len(distances), variance)
-    torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-13)
+    assert_close(actual, expected, rtol=1e-12, atol=1e-13)
 
 
 def test_an_unchanged_network_has_no_divergence():
@@ -158,7 +159,7 @@ def test_a_grid_fixed_beforehand_needs_less():
 def test_index_and_variance_of_a_prior_are_inverse():
     indices = torch.arange(-5, 400).double()
     variances = cf.prior_variance(indices, 0.1, 100)
-    torch.testing.assert_close(cf.prior_index(variances, 0.1, 100), indices, rtol=0, atol=1e-11)
+    assert_close(cf.prior_index(variances, 0.1, 100), indices, rtol=0, atol=1e-11)
 
 
 @given(st.floats(-4, 4), st.floats(1, 50), st.floats(0, 100), st.integers(1, 50))
@@ -181,43 +182,3 @@ def test_the_mean_of_draws_is_corrected():
     corrected = cf.monte_carlo_error(0.03, 50_000, 0.01)
     assert 0.03 < float(corrected) < 0.0385
     assert float(cf.binary_kl(0.03, corrected)) == pytest.approx(math.log(200) / 50_000, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: cf.kl_inverse(1.5, 1.0), r"^q: expected numbers in \[0, 1\], got 1.5$"),
-        (lambda: cf.kl_inverse([0.5, 0.1], -1.0), "^c: expected no negative number, got -1.0$"),
-        (lambda: cf.kl_inverse(0.5, math.nan), "^c: expected finite numbers, got 1 NaN"),
-        (lambda: cf.kl_inverse([0.5] * 2, [1.0] * 3), "^expected shapes that broadcast"),
-        (lambda: cf.binary_kl(0.5, -0.1), r"^p: expected numbers in \[0, 1\], got -0.1$"),
-        (
-            lambda: cf.complexity(1.0, 100, 0),
-            "^j: expected an integer of at least 1 .with j = 0 there is no union bound, and 2 ln j "
-            "goes to minus infinity., got 0.0$",
-        ),
-        (lambda: cf.pac_bayes_bound(0.1, 1.0, 100, 1.5), "^j: expected an integer .*, got 1.5$"),
-        (lambda: cf.complexity(1.0, 1, 1), "^n: expected an integer of at least 2, got 1.0$"),
-        (lambda: cf.complexity(-1.0, 9, 1), "^kl: expected no negative number, got -1.0$"),
-        (
-            lambda: cf.complexity(1.0, 9, 1, 0.0),
-            "^delta: expected a probability between 0 and 1, got 0.0$",
-        ),
-        (lambda: cf.maurer_complexity(1.0, 7, 1), "^n: expected an integer of at least 8, got 7"),
-        (lambda: cf.maurer_complexity(1.0, 9, 0), "^grid: expected an integer of at least 1"),
-        (lambda: cf.monte_carlo_error(0.1, 0), "^draws: expected an integer of at least 1, got 0"),
-        (lambda: cf.prior_index(0.0, 0.1, 100), "^variance: expected a positive number, got 0.0"),
-        (lambda: cf.prior_variance(1, 0.1, 0), "^b: expected a positive number, got 0.0"),
-        (
-            lambda: cf.gaussian_kl(0.0, 1.0, 0.1, 1, 1.0),
-            r"^log_variance_sum: expected at most P ln\(Σ s/P\), as of any variances s, got 0.1$",
-        ),
-        (
-            lambda: cf.gaussian_kl(-1.0, 1.0, 0.0, 1, 1.0),
-            "^squared_distance: expected no negative number, got -1.0$",
-        ),
-    ],
-)
-def test_what_is_out_of_range_is_refused_in_one_line(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

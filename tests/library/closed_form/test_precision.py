@@ -80,42 +80,20 @@ def test_other_forms_at_extreme_scales(scale):
     # A power of ten is not a power of two, so that here every rounding differs.
     draw = draws(3, m=3, n=8, D=2, K=2, b=2, l=3)
     w, v, x, y = draw.normal("Dm"), draw.normal("Dm"), draw.normal("nD"), draw.normal("n")
-    pairs = [
-        (
-            cf.multi_input(scale * w, scale * v, x, scale**2 * y),
-            cf.multi_input(w, v, x, y),
-            scale**2,
-        ),
-        (cf.multi_input(w, v, scale * x, scale * y), cf.multi_input(w, v, x, y), scale**2),
-        (
-            cf.multi_output(scale * w, scale * v, x[:, 0], scale**2 * x),
-            cf.multi_output(w, v, x[:, 0], x),
-            scale**2,
-        ),
-        (
-            cf.two_layer_relu(scale * w[0], scale * v[0], y, scale**2 * y),
-            cf.two_layer_relu(w[0], v[0], y, y),
-            scale**2,
-        ),
-        (
-            cf.linear_with_bias(scale * w[0], scale * v[0], scale * v[1], [1.0, -1.0], [0.0, 0.0]),
-            cf.linear_with_bias(w[0], v[0], v[1], [1.0, -1.0], [0.0, 0.0]),
-            scale**2,
-        ),
-        (
-            cf.self_attention(1 / scale, w[0] / scale, v[0] / scale, scale * x, y[:2] + 0 * x),
-            cf.self_attention(1.0, w[0], v[0], x, y[:2] + 0 * x),
-            scale**2,
-        ),
-        (
-            cf.deep_linear([scale * w, scale * v.T], torch.eye(3).double(), torch.eye(3).double()),
-            cf.deep_linear([w, v.T], torch.eye(3).double(), torch.eye(3).double()),
-            scale**2,
-        ),
-    ]
-    for scaled, plain, factor in pairs:
-        error = (scaled.eigenvalues / factor - plain.eigenvalues).abs().max()
-        assert float(error) <= 1e-12 * float(plain.eigenvalues.abs().max())
+    eye, ends, none = torch.eye(3).double(), [1.0, -1.0], [0.0, 0.0]
+    forms = (
+        lambda s: cf.multi_input(s * w, s * v, x, s**2 * y),
+        lambda s: cf.multi_input(w, v, s * x, s * y),
+        lambda s: cf.multi_output(s * w, s * v, x[:, 0], s**2 * x),
+        lambda s: cf.two_layer_relu(s * w[0], s * v[0], y, s**2 * y),
+        lambda s: cf.linear_with_bias(s * w[0], s * v[0], s * v[1], ends, none),
+        lambda s: cf.self_attention(1 / s, w[0] / s, v[0] / s, s * x, y[:2] + 0 * x),
+        lambda s: cf.deep_linear([s * w, s * v.T], eye, eye),
+    )
+    for form in forms:
+        scaled, plain = form(scale).eigenvalues, form(1.0).eigenvalues
+        error = (scaled / scale**2 - plain).abs().max()
+        assert float(error) <= 1e-12 * float(plain.abs().max())
 
 
 def test_saturated_attention_stays_finite():

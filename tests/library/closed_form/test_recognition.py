@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.testing import assert_close
 from torch.utils.data import DataLoader, TensorDataset
 
 from hessian_spectra import closed_form as cf
@@ -17,26 +18,12 @@ from hessian_spectra import models
 from hessian_spectra.closed_form.recognition.objective import Objective
 from hessian_spectra.spectrum import Spectrum
 
+from .contract import TOLERANCE, require_spectrum
 from .deep_networks import normal
 from .recognition_cases import FAMILIES, LOSSES, Example, edges, example, linear
 
-# Relative to the largest eigenvalue, like that of the closed forms themselves.
-TOLERANCE = 1e-10
-
 EDGES = edges()
 families = pytest.mark.parametrize("family", FAMILIES)
-
-
-def check(actual: Spectrum, hessian: torch.Tensor) -> None:
-    """All eigenvalues and, as an orthonormal basis, all eigenvectors."""
-    p = len(hessian)
-    truth = torch.linalg.eigvalsh(hessian)
-    size = float(truth.abs().max())
-    values, vectors = actual.eigenvalues, actual.eigenvectors()
-    assert values.shape == (p,)
-    assert float((values - truth).abs().max()) <= TOLERANCE * size
-    assert float((vectors.T @ vectors - torch.eye(p).double()).abs().max()) <= TOLERANCE
-    assert float((hessian @ vectors - vectors * values).abs().max()) <= TOLERANCE * size
 
 
 def applied(made: Example, loss: nn.Module | None = None) -> str:
@@ -55,7 +42,7 @@ def test_random_network(family, seed, name, cut):
         for x, y in zip(made.x.tensor_split([cut]), made.y.tensor_split([cut]), strict=True)
         if len(x) > 0
     ]
-    check(cf.of(made.model, batches, loss), made.hessian(loss))
+    require_spectrum(cf.of(made.model, batches, loss), made.hessian(loss))
 
 
 @families
@@ -66,7 +53,7 @@ def test_the_theorem_is_the_one_that_is_meant(family):
 @pytest.mark.parametrize("name", EDGES)
 def test_edge_case(name):
     made = EDGES[name]
-    check(cf.of(made.model, (made.x, made.y)), made.hessian())
+    require_spectrum(cf.of(made.model, (made.x, made.y)), made.hessian())
     assert applied(made) == made.function
 
 
@@ -74,7 +61,7 @@ def test_edge_case(name):
 def test_the_parameters_come_in_the_order_of_a_problem(family):
     made = example(family, 1)
     problem = cv.Problem(made.model, made.default, [(made.x, made.y)])
-    check(cf.of(made.model, (made.x, made.y)), cv.dense_matrix(cv.hessian(problem)))
+    require_spectrum(cf.of(made.model, (made.x, made.y)), cv.dense_matrix(cv.hessian(problem)))
 
 
 @families
@@ -87,7 +74,7 @@ def test_a_float32_network_is_taken_as_it_is(family):
     actual = cf.of(single.model, (single.x, single.y), approximate=loose)
     assert actual.eigenvalues.dtype == torch.float64
     if not loose:
-        check(actual, single.hessian())
+        require_spectrum(actual, single.hessian())
 
 
 @pytest.mark.parametrize(
@@ -118,7 +105,7 @@ def test_a_loss_that_merely_inherits_is_known():
         pass
 
     made = example("sequential_linear")
-    check(cf.of(made.model, (made.x, made.y), Named()), made.hessian(nn.MSELoss()))
+    require_spectrum(cf.of(made.model, (made.x, made.y), Named()), made.hessian(nn.MSELoss()))
 
 
 def moved(made: Example, **changes) -> tuple[nn.Module, tuple[torch.Tensor, torch.Tensor]]:
@@ -176,24 +163,29 @@ def test_a_broken_assumption_is_named_and_measured(formula):
     assert message.endswith("approximate=True evaluates what comes nearest, and measures its error")
 
 
+def require_near(actual: Spectrum, truth: torch.Tensor) -> None:
+    """Some eigenvalue is within each residual, which is relative to the largest value."""
+    size = max(float(actual.values.abs().max()), float(truth.abs().max()))
+    scale = float(actual.values[[n > 0 for n in actual.multiplicities]].abs().max()) or 1.0
+    rows = zip(actual.values, actual.multiplicities, actual.residuals, strict=True)
+    for value, count, residual in rows:
+        nearest = (truth - value).abs().min()
+        assert count == 0 or nearest <= residual * scale + 1e-13 * size
+
+
 @pytest.mark.parametrize("formula", VIOLATIONS)
 def test_an_approximate_spectrum_knows_its_error(formula):
     _, _, (model, (x, y)) = VIOLATIONS[formula]
     actual = cf.of(model, (x, y), approximate=True)
     hessian = Example("", model, x, y).hessian()
-    truth = torch.linalg.eigvalsh(hessian)
-    scale = actual.values.abs().max()
-    for value, count, residual in zip(
-        actual.values, actual.multiplicities, actual.residuals, strict=True
-    ):
-        assert count == 0 or (truth - value).abs().min() <= residual * scale + 1e-13 * scale
+    require_near(actual, torch.linalg.eigvalsh(hessian))
     assert torch.equal(actual.converged, actual.residuals <= TOLERANCE)
     assert formula in actual.method
     assert f"largest residual {float(actual.residuals.max()):.2g}" in actual.method
     # What depends on no assumption but in its form is exact, and says so.
     assert bool(actual.converged.all()) == (formula != "mean((f(x) - y) xᵀ) = 0")
     if bool(actual.converged.all()):
-        check(actual, hessian)
+        require_spectrum(actual, hessian)
 
 
 @settings(max_examples=40, derandomize=True, database=None)
@@ -216,17 +208,11 @@ def test_some_eigenvalue_is_within_each_residual(seed, widths, bias, name, coars
     model = nn.Sequential(first, *map(linear, weights[1:]))
     x, y, loss = numbers(4, widths[0]), numbers(4, widths[-1]), LOSSES[name]
     actual = cf.of(model, (x, y), loss, approximate=True)
-    truth = torch.linalg.eigvalsh(Example("", model, x, y).hessian(loss))
+    hessian = Example("", model, x, y).hessian(loss)
     if actual.residuals is None:
-        check(actual, Example("", model, x, y).hessian(loss))
-        return
-    size = max(float(actual.values.abs().max()), float(truth.abs().max()))
-    scale = float(actual.values[[n > 0 for n in actual.multiplicities]].abs().max()) or 1.0
-    for value, count, residual in zip(
-        actual.values, actual.multiplicities, actual.residuals, strict=True
-    ):
-        nearest = (truth - value).abs().min()
-        assert count == 0 or nearest <= residual * scale + 1e-13 * size
+        require_spectrum(actual, hessian)
+    else:
+        require_near(actual, torch.linalg.eigvalsh(hessian))
 
 
 def test_residuals_are_those_of_the_eigenvectors():
@@ -240,7 +226,7 @@ def test_residuals_are_those_of_the_eigenvectors():
     for group in single:
         place = int((actual.eigenvalues - actual.values[group]).abs().argmin())
         measured = actual.residuals[group] * actual.values.abs().max()
-        torch.testing.assert_close(measured, expected[place])
+        assert_close(measured, expected[place])
 
 
 def test_the_bound_on_the_residual_curvature_holds():
@@ -412,7 +398,7 @@ def test_a_compiled_network_is_the_one_inside():
             self._orig_mod = model
 
     made = example("sequential_relu", 1)
-    check(cf.of(Compiled(made.model), (made.x, made.y)), made.hessian())
+    require_spectrum(cf.of(Compiled(made.model), (made.x, made.y)), made.hessian())
 
 
 def test_a_loader_is_read_without_drawing_random_numbers():
@@ -420,7 +406,7 @@ def test_a_loader_is_read_without_drawing_random_numbers():
     assert len(made.x) == 5
     loader = DataLoader(TensorDataset(made.x, made.y), batch_size=2)
     before = torch.get_rng_state()
-    check(cf.of(made.model, loader), made.hessian())
+    require_spectrum(cf.of(made.model, loader), made.hessian())
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -476,7 +462,7 @@ def test_nothing_of_the_users_is_changed(formula):
     before = state_of(model, data)
     cf.candidates(model, data)
     cf.of(model, data, approximate=True).eigenvectors()
-    torch.testing.assert_close(state_of(model, data), before, rtol=0, atol=0)
+    assert_close(state_of(model, data), before, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("approximate", [False, True])
@@ -489,7 +475,7 @@ def test_the_spectrum_outlives_the_training(approximate):
     with torch.no_grad():
         for tensor in (*made.model.parameters(), *data):
             tensor.mul_(-3)
-    check(actual, hessian)
+    require_spectrum(actual, hessian)
 
 
 @families

@@ -10,15 +10,13 @@ from torch.func import functional_call
 
 from hessian_spectra.models import Ensemble, HalfSquaredError
 
+from .cases import normal
+
 SHAPES = [
     (3, 2), (1, 1, 1), (3, 5, 2), (2, 4, 3), (1, 4, 1), (1, 3, 2), (4, 3, 1), (3, 4, 2, 5, 2),
     (1, 4, 3, 1), (2, 3, 3, 2, 3, 2, 4),
 ]  # fmt: skip
 ACTIVATIONS = ["linear", "relu"]
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def ensemble(sizes, activation, count=3, seed=0) -> Ensemble:

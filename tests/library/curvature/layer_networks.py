@@ -8,10 +8,22 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.functional import hessian
 from torch.func import functional_call
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
 from .cases import built, classes, normal
+
+
+class PerToken(nn.Module):
+    """Scores of three classes for each token, (n, 3, T)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.each, self.head = nn.Linear(4, 5), nn.Linear(5, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(torch.relu(self.each(x))).mT
 
 
 class Tokens(nn.Module):
@@ -111,31 +123,34 @@ def passing(network: Network, model: nn.Module, name: str) -> tuple[Tensor, Tens
     return actual[0][0].detach(), actual[0][1].detach()
 
 
-def dense_factors(network: Network, model: nn.Module, name: str) -> tuple[Tensor, Tensor]:
-    """E[M] and E[x xᵀ] from second derivatives by outputs, and inputs place by place."""
+def blocks(network: Network, model: nn.Module, name: str) -> tuple[Tensor, Tensor]:
+    """``M_pq (n, P, P, m, m)`` by the outputs, and what the weight meets, (n, P, d)."""
     module: Any = model.get_submodule(name)
     inputs, outputs = passing(network, model, name)
-    targets = network.data()[1]
+    x, targets = network.data()
 
     def loss(changed: Tensor) -> Tensor:
         hook = module.register_forward_hook(lambda *_: changed)
-        value = network.loss(model(network.data()[0]), targets)
+        value = network.loss(model(x), targets)
         hook.remove()
         return value
 
-    n = len(inputs)
+    n, second = len(outputs), hessian(loss, outputs)
     if isinstance(module, nn.Linear):
-        shape = (n, outputs[0].numel() // outputs.shape[-1], outputs.shape[-1])
-        blocks = hessian(loss, outputs).reshape(*shape, *shape)
-        at = inputs.reshape(n, shape[1], -1)
+        m, at = outputs.shape[-1], inputs.reshape(n, -1, inputs.shape[-1])
+        second = second.reshape(n, -1, m, n, at.shape[1], m)
     else:
-        shape = (n, outputs.shape[1], outputs[0, 0].numel())
-        blocks = hessian(loss, outputs).reshape(*shape, *shape)
-        blocks = blocks.permute(0, 2, 1, 3, 5, 4)
-        at = by_derivative(module, inputs)
-    positions = at.shape[1]
-    pairs = [blocks[i, p, :, i, p] for i in range(n) for p in range(positions)]
-    return torch.stack(pairs).sum(dim=0) / positions, torch.einsum("npi,npj->ij", at, at) / n
+        m, at = outputs.shape[1], by_derivative(module, inputs)
+        second = second.reshape(n, m, -1, n, m, at.shape[1]).permute(0, 2, 1, 3, 5, 4)
+    return torch.stack([second[i, :, :, i].transpose(1, 2) for i in range(n)]), at
+
+
+def dense_factors(network: Network, model: nn.Module, name: str) -> tuple[Tensor, Tensor]:
+    """E[M] and E[x xᵀ], added up place by place."""
+    second, at = blocks(network, model, name)
+    n, positions, _ = at.shape
+    output = torch.einsum("nppij->ij", second) / positions
+    return output, torch.einsum("npi,npj->ij", at, at) / n
 
 
 def by_derivative(module: Any, inputs: Tensor) -> Tensor:
@@ -150,4 +165,11 @@ def by_derivative(module: Any, inputs: Tensor) -> Tensor:
 
 
 def close(actual: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(actual, expected, rtol=0, atol=1e-12 * float(expected.abs().max()))
+    assert_close(actual, expected, rtol=0, atol=1e-12 * float(expected.abs().max()))
+
+
+def nearest(matrix: Tensor, m: int, d: int) -> Tensor:
+    """The first singular product, the blocks as rows (Van Loan and Pitsianis 1993)."""
+    rearranged = matrix.view(m, d, m, d).transpose(1, 2).reshape(m * m, d * d)
+    left, values, right = torch.linalg.svd(rearranged, full_matrices=False)
+    return values[0] * torch.kron(left[:, 0].view(m, m), right[0].view(d, d))

@@ -1,7 +1,5 @@
 """Traces block by block: the sum over layers, without the noise between them."""
 
-import inspect
-
 import pytest
 import scipy.stats
 import torch
@@ -153,8 +151,3 @@ def test_the_choice_is_by_the_range_and_unbiased():
     assert {item.method for item in actual} == {"hutchinson", "xtrace"}
     errors = torch.tensor([item.value for item in actual]) - float(values.sum())
     assert abs(float(errors.mean())) < 3.5 * float(errors.std()) / 300**0.5
-
-
-def test_another_kind_of_blocks_is_refused(hessian):
-    with pytest.raises(ValueError, match="blocks: expected 'module', 'parameter' or None, got 'l'"):
-        inspect.unwrap(cv.trace)(hessian, blocks="l")

@@ -4,6 +4,7 @@ import multiprocessing
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
@@ -41,8 +42,8 @@ def test_products_are_those_of_one_process(actual, setting, name):
     expected = operator @ ranks.VECTORS
     for process in actual:
         matrix, vector = process[setting, name]
-        torch.testing.assert_close(matrix, expected, rtol=1e-12, atol=1e-13)
-        torch.testing.assert_close(vector, expected[:, 0], rtol=1e-12, atol=1e-13)
+        assert_close(matrix, expected, rtol=1e-12, atol=1e-13)
+        assert_close(vector, expected[:, 0], rtol=1e-12, atol=1e-13)
     # Bit for bit the same in both, so that their solvers take the same way.
     assert torch.equal(actual[0][setting, name][0], actual[1][setting, name][0])
 
@@ -56,7 +57,7 @@ def test_the_mean_over_processes_would_be_wrong():
 def test_solvers_take_it(actual):
     expected = cv.top_eigenpairs(cv.hessian(whole("mean")), k=2).eigenvalues
     for process in actual:
-        torch.testing.assert_close(process["top"], expected, rtol=1e-8, atol=0)
+        assert_close(process["top"], expected, rtol=1e-8, atol=0)
 
 
 MESSAGES = {

@@ -5,6 +5,7 @@ import copy
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra import pac_bayes
@@ -29,7 +30,7 @@ def test_products(name, operator):
     expected = operator(problem) @ vector
     on_device = operator(moved(problem))
     assert on_device.device.type == "cuda"
-    torch.testing.assert_close((on_device @ vector.cuda()).cpu(), expected, rtol=1e-8, atol=1e-10)
+    assert_close((on_device @ vector.cuda()).cpu(), expected, rtol=1e-8, atol=1e-10)
 
 
 def test_spectra_and_estimates():
@@ -45,7 +46,7 @@ def test_spectra_and_estimates():
         lambda at: cv.function_product(at, torch.exp, torch.ones_like(at[0])).value,
         lambda at: cv.dense_matrix(cv.preconditioned(at, 1 + at[0].abs())),
     ):
-        torch.testing.assert_close(function(on_device).cpu(), function(dense), rtol=1e-7, atol=1e-8)
+        assert_close(function(on_device).cpu(), function(dense), rtol=1e-7, atol=1e-8)
     actual = cv.top_eigenpairs(cv.hessian(moved(network())), 4)
     assert actual.eigenvectors().device.type == "cuda"
     assert bool(actual.converged.all())
@@ -61,7 +62,7 @@ def test_top_density_and_trace_of_a_network(operator):
         lambda at: torch.tensor(cv.trace(at, "hutchinson", probes=10).value),
         lambda at: cv.diagonal(at, "exact").value,
     ):
-        torch.testing.assert_close(function(on_device).cpu(), function(here), rtol=1e-7, atol=1e-8)
+        assert_close(function(on_device).cpu(), function(here), rtol=1e-7, atol=1e-8)
 
 
 def test_layers():
@@ -79,15 +80,13 @@ def test_layers():
             lambda at: at.input_autocorrelation,
             lambda at: at.kronecker(2).eigenvalues,
         ):
-            torch.testing.assert_close(
-                function(other).cpu(), function(layer), rtol=1e-8, atol=1e-10
-            )
+            assert_close(function(other).cpu(), function(layer), rtol=1e-8, atol=1e-10)
 
 
 def test_batches_and_the_noise_of_their_gradients():
     here, on_device = network(), moved(network())
     actual, expected = cv.batch_sharpness(on_device), cv.batch_sharpness(network())
-    torch.testing.assert_close(actual.eigenvalues, expected.eigenvalues, rtol=1e-6, atol=1e-8)
+    assert_close(actual.eigenvalues, expected.eigenvalues, rtol=1e-6, atol=1e-8)
     noise = cv.gradient_noise(on_device)
     assert noise.device.type == "cuda"
     assert noise.trace == pytest.approx(cv.gradient_noise(here).trace, rel=1e-8)

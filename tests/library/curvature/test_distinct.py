@@ -2,28 +2,11 @@
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from hessian_spectra.curvature.distinct import distinct_eigenvalues
 
-
-def matrix(values, seed=0):
-    """A symmetric matrix with these eigenvalues and random eigenvectors."""
-    p = len(values)
-    draw = torch.randn(p, p, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-    basis = torch.linalg.qr(draw).Q
-    return (basis * torch.tensor(values, dtype=torch.float64)) @ basis.T
-
-
-class Counted:
-    """A matrix that counts its products."""
-
-    def __init__(self, dense):
-        self.dense, self.products = dense, 0
-        self.shape, self.dtype, self.device = dense.shape, dense.dtype, dense.device
-
-    def __matmul__(self, x):
-        self.products += 1 if x.ndim == 1 else x.shape[1]
-        return self.dense @ x
+from .test_eigenpairs import Counted, matrix
 
 
 @pytest.mark.parametrize(
@@ -40,9 +23,7 @@ class Counted:
 )
 def test_finds_each_value_once_and_knows_which_repeat(values, expected, repeated):
     actual = distinct_eigenvalues(matrix(values))
-    torch.testing.assert_close(
-        actual.values, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-12
-    )
+    assert_close(actual.values, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-12)
     assert actual.repeated.tolist() == repeated
     assert actual.residual < 1e-12
 
@@ -57,10 +38,5 @@ def test_takes_a_few_products_whatever_the_size():
 def test_the_seed_does_not_matter_for_the_values():
     dense = matrix([-2.0] * 20 + [1.0] + [3.0] * 9)
     first, second = (distinct_eigenvalues(dense, seed=seed) for seed in (0, 1))
-    torch.testing.assert_close(first.values, second.values)
+    assert_close(first.values, second.values)
     assert torch.equal(first.repeated, second.repeated)
-
-
-def test_too_many_distinct_values_are_refused():
-    with pytest.raises(ValueError, match="fewer than about 10 distinct"):
-        distinct_eigenvalues(matrix(list(range(40))), max_products=20)

@@ -1,6 +1,5 @@
 """Dense spectra and top eigenpairs of matrices with a known spectrum."""
 
-import inspect
 import warnings
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.linalg import eigsh
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature import eigenpairs
@@ -56,7 +56,7 @@ def assert_right(actual, dense, k, which="largest algebraic", tol=1e-8):
     exact = torch.linalg.eigvalsh(dense.double())
     scale = float(exact.abs().max()) or 1.0
     # A residual r moves an eigenvalue by at most r.
-    torch.testing.assert_close(
+    assert_close(
         actual.eigenvalues.double(), expected(exact, k, which), rtol=0, atol=2 * tol * scale
     )
     vectors = actual.eigenvectors()
@@ -112,7 +112,7 @@ def test_a_few_eigenvalues_of_any_multiplicity(distinct, multiplicities, k, whic
     exact = expected(torch.tensor(values, dtype=torch.float64), k, which)
     # Of v and −v either may count as the k-th in magnitude.
     compared = torch.abs if which == "largest magnitude" else torch.Tensor.clone
-    torch.testing.assert_close(
+    assert_close(
         compared(actual.eigenvalues).sort().values, compared(exact).sort().values, rtol=0, atol=1e-7
     )
 
@@ -125,9 +125,7 @@ def test_a_few_eigenvalues_of_any_multiplicity(distinct, multiplicities, k, whic
 def test_degenerate_matrices(values, k):
     dense = matrix(values)
     actual = cv.top_eigenpairs(dense, k)
-    torch.testing.assert_close(
-        actual.eigenvalues, torch.tensor(sorted(values)[-k:], dtype=torch.float64)
-    )
+    assert_close(actual.eigenvalues, torch.tensor(sorted(values)[-k:], dtype=torch.float64))
     assert bool(actual.converged.all())
 
 
@@ -145,7 +143,7 @@ def test_many_pairs_without_a_dense_matrix(monkeypatch):
     assert_right(cv.top_eigenpairs(dense, 40), dense, 40)
     actual = cv.top_eigenpairs(normal(1, 1), 1)
     assert actual.method == "Lanczos, 2 products"
-    torch.testing.assert_close(actual.eigenvalues, normal(1))
+    assert_close(actual.eigenvalues, normal(1))
 
 
 @pytest.mark.parametrize("size", [30, 60])
@@ -349,31 +347,7 @@ def test_the_seed_decides_the_rounding_alone():
     dense = matrix(OUTLIERS + BULK)
     first, again, other = (cv.top_eigenpairs(dense, 5, 1e-9, seed=seed) for seed in (1, 1, 2))
     assert torch.equal(first.eigenvectors(), again.eigenvectors())
-    torch.testing.assert_close(first.eigenvalues, other.eigenvalues, rtol=0, atol=1e-7)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"k": 0}, "k: expected 1 to p = 400 eigenpairs, got 0"),
-        ({"k": 401}, "got 401"),
-        ({"tol": 0.0}, "tol: expected a positive relative residual, got 0.0"),
-        ({"start": torch.zeros(3)}, r"start: expected shape \(400,\) or \(400, s\), got \(3,\)"),
-        ({"start": torch.full((400, 2), torch.nan)}, "start: expected finite numbers, got NaN or"),
-        ({"k": 5, "max_iterations": 4}, "max_iterations: expected at least k = 5, got 4"),
-        ({"k": 5, "basis_size": 6}, r"basis_size: expected at least k \+ 2 = 7, got 6"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        cv.top_eigenpairs(matrix(OUTLIERS + BULK), **arguments)
-
-
-def test_another_word_is_refused():
-    # Beside the check of types, which only tests have.
-    checked = inspect.unwrap(cv.top_eigenpairs)
-    with pytest.raises(ValueError, match=r"which: expected one of \['LA', .*, got 'BE'"):
-        checked(matrix(OUTLIERS + BULK), which="BE")
+    assert_close(first.eigenvalues, other.eigenvalues, rtol=0, atol=1e-7)
 
 
 def test_products_that_are_not_finite_are_refused():
@@ -402,7 +376,7 @@ def test_sums_keep_the_digits_of_float32():
     rows = torch.stack([values, values + 1])
     expected = rows.double() @ rows.double().T
     # Added up in float32 alone, 3e6 numbers lose two digits more.
-    torch.testing.assert_close(gram(rows, rows), expected, rtol=1e-6, atol=0)
+    assert_close(gram(rows, rows), expected, rtol=1e-6, atol=0)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -422,10 +396,10 @@ def test_blocks_of_degenerate_matrices_span_the_whole_space(values):
     while not space.full:
         space.step()
     actual, coordinates, residuals = space.ritz(lambda ritz: ritz)
-    torch.testing.assert_close(actual, torch.tensor(sorted(values, reverse=True)).double())
+    assert_close(actual, torch.tensor(sorted(values, reverse=True)).double())
     assert float(residuals.max()) == 0
     vectors = space.vectors(coordinates)
-    torch.testing.assert_close(vectors @ vectors.T, torch.eye(len(values)).double())
+    assert_close(vectors @ vectors.T, torch.eye(len(values)).double())
     assert space.products == len(values)
 
 
@@ -454,13 +428,13 @@ def test_of_a_network_as_scipy_on_curvlinops_finds_them(which):
         return_eigenvectors=False,
     )
     actual = cv.top_eigenpairs(cv.hessian(at), 6, 1e-9, which)
-    torch.testing.assert_close(actual.eigenvalues, torch.tensor(sorted(other)), rtol=0, atol=1e-8)
+    assert_close(actual.eigenvalues, torch.tensor(sorted(other)), rtol=0, atol=1e-8)
 
 
 def test_top_pairs_of_a_network_are_those_of_its_dense_spectrum():
     operator = cv.hessian(network())
     dense, top = cv.dense_spectrum(operator), cv.top_eigenpairs(operator, 6, 1e-9)
-    torch.testing.assert_close(top.eigenvalues, dense.eigenvalues[-6:], rtol=0, atol=1e-9)
+    assert_close(top.eigenvalues, dense.eigenvalues[-6:], rtol=0, atol=1e-9)
     overlap = cv.subspace_overlap(top.eigenvectors(), dense.eigenvectors()[:, -6:])
     assert overlap == pytest.approx(1, abs=1e-9)
 
@@ -468,11 +442,11 @@ def test_top_pairs_of_a_network_are_those_of_its_dense_spectrum():
 def test_dense_spectrum_is_complete():
     dense = matrix(OUTLIERS + BULK[:50])
     actual = cv.dense_spectrum(dense)
-    torch.testing.assert_close(
+    assert_close(
         actual.eigenvalues, torch.tensor(sorted(OUTLIERS + BULK[:50]), dtype=torch.float64)
     )
     vectors = actual.eigenvectors()
-    torch.testing.assert_close((vectors * actual.eigenvalues) @ vectors.T, dense)
+    assert_close((vectors * actual.eigenvalues) @ vectors.T, dense)
     assert bool(actual.converged.all())
     assert actual.labels == ["numeric"] * 55
     zero = cv.dense_spectrum(torch.zeros(3, 3))
@@ -486,18 +460,6 @@ def test_dense_matrices_are_symmetrised_but_not_made_symmetric():
     assert torch.equal(cv.dense_matrix(rounded), cv.dense_matrix(rounded).T)
     with pytest.raises(cv.OperatorError, match=r"‖A − Aᵀ‖ = .* ‖A‖"):
         cv.dense_matrix(dense + 1e-4 * normal(5, 5))
-
-
-@pytest.mark.parametrize("function", [cv.dense_matrix, cv.dense_spectrum])
-def test_large_matrices_are_not_made_dense(function):
-    class Large:
-        shape, dtype, device = (5001, 5001), torch.float64, torch.device("cpu")
-
-        def __matmul__(self, x):
-            raise AssertionError
-
-    with pytest.raises(ValueError, match="p = 5001 parameters is above the limit of 5000; use top"):
-        function(Large())
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from hessian_spectra.curvature.ensemble import (
     ensemble_block_bounds,
@@ -45,9 +46,7 @@ def test_curvature(sizes, activation):
     assert actual.values.device.type == "cuda"
     for here, moved_result in pairs:
         scale = float(here.nan_to_num().abs().max())
-        torch.testing.assert_close(
-            moved_result.cpu(), here, rtol=1e-8, atol=1e-10 * scale, equal_nan=True
-        )
+        assert_close(moved_result.cpu(), here, rtol=1e-8, atol=1e-10 * scale, equal_nan=True)
 
 
 @pytest.mark.parametrize("sizes", [(8, 40, 8), (3, 6, 6, 3)], ids=str)
@@ -59,4 +58,4 @@ def test_norms(sizes):
         (*ensemble_weight_statistics(on_device), *ensemble_block_bounds(on_device)),
         strict=True,
     ):
-        torch.testing.assert_close(moved_result.cpu(), here, rtol=1e-10, atol=1e-12, equal_nan=True)
+        assert_close(moved_result.cpu(), here, rtol=1e-10, atol=1e-12, equal_nan=True)

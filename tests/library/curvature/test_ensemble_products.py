@@ -105,29 +105,3 @@ def test_float32(activation):
     expected = exact @ vectors
     for actual in (present, converted):
         assert (actual - expected).norm() < 1e-6 * expected.norm()
-
-
-X, Y = data((3, 4, 2))
-
-
-@pytest.mark.parametrize(
-    ("activation", "given", "message"),
-    [
-        ("relu", SecondMoments.of(X, Y), "second moments describe linear networks only"),
-        ("linear", (X[:, :2], Y), "expected 3 inputs and 2 outputs as the networks have, got 2"),
-        ("relu", (X, Y[:, :1]), "3 inputs and 2 outputs as the networks have, got 3 and 1"),
-        ("relu", (X, Y[:5]), "expected x .n, D. and y .n, K. with at least one sample"),
-        ("linear", (X[:0], Y[:0]), "at least one sample"),
-        ("linear", (X, Y[:, 0]), "at least one sample, got .7, 3. and .7,."),
-        ("relu", (X.float(), Y.float()), "expected the networks' torch.float64 on cpu"),
-        ("linear", SecondMoments.of(X.float(), Y.float()), "expected the networks' torch.float64"),
-    ],
-)
-def test_data_that_do_not_fit_are_refused(activation, given, message):
-    with pytest.raises(ValueError, match=message):
-        hessians(ensemble((3, 4, 2), activation), given)
-
-
-def test_moments_that_do_not_fit_together_are_refused():
-    with pytest.raises(ValueError, match=r"expected sxx .D, D., syx .K, D.*got .3, 3., .3, 2."):
-        SecondMoments(torch.eye(3), torch.ones(3, 2), torch.tensor(1.0), 5)

@@ -1,11 +1,10 @@
 """The sharpness of ensembles against dense eigenvalues, and where Lanczos could go wrong."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from hypothesis import given, settings
 from scipy.sparse.linalg import LinearOperator, eigsh
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.ensemble import SecondMoments, ensemble_sharpness
@@ -20,7 +19,7 @@ def assert_right(actual, exact, tol=1e-5):
     """Largest eigenvalues as in ``exact`` ``(N, p, p)``, residuals small, all converged."""
     expected = torch.linalg.eigvalsh(exact)[:, -1]
     # A residual of tol / 100 leaves an error of about its square over the gap.
-    torch.testing.assert_close(actual.values, expected, rtol=tol / 100, atol=1e-300)
+    assert_close(actual.values, expected, rtol=tol / 100, atol=1e-300)
     assert bool((actual.residuals <= tol / 100).all())
     assert bool(actual.converged.all())
 
@@ -70,7 +69,7 @@ def test_zero_residual_and_equal_eigenvalues():
     moments = SecondMoments(eye, eye, torch.tensor(4.0).double(), 8)
     actual = ensemble_sharpness(networks, moments)
     # W_2 dW_1 + dW_2 W_1 of unit length: at most two, where the two layers add up.
-    torch.testing.assert_close(actual.values, torch.full((2,), 2.0).double())
+    assert_close(actual.values, torch.full((2,), 2.0).double())
 
 
 @pytest.mark.parametrize("gap", [3e-5, 1e-4, 1e-3])
@@ -99,7 +98,7 @@ def test_small_last_layers(activation, scale):
         ensemble_sharpness(networks, samples),
         torch.linalg.eigvalsh(dense(networks, *samples)),
     )
-    torch.testing.assert_close(actual.values, exact[:, -1], rtol=1e-7, atol=0)
+    assert_close(actual.values, exact[:, -1], rtol=1e-7, atol=0)
     assert bool(actual.converged.all())
 
 
@@ -123,7 +122,7 @@ def test_networks_that_diverged_are_marked_and_leave_the_others_alone(activation
     assert actual.values.isnan().tolist() == actual.residuals.isnan().tolist()
     assert actual.values.isnan().tolist() == [index not in whole for index in range(6)]
     alone = ensemble_sharpness(networks.select(whole), samples)
-    torch.testing.assert_close(actual.values[whole], alone.values, rtol=1e-12, atol=0)
+    assert_close(actual.values[whole], alone.values, rtol=1e-12, atol=0)
 
 
 def test_all_networks_diverged():
@@ -153,7 +152,7 @@ def test_batches_change_nothing(activation, monkeypatch):
     whole = ensemble_sharpness(networks, samples)
     monkeypatch.setattr(f"{MODULE}._VECTOR_BYTES", {True: 800})
     parts = ensemble_sharpness(networks, samples)
-    torch.testing.assert_close(parts.values, whole.values, rtol=1e-12, atol=0)
+    assert_close(parts.values, whole.values, rtol=1e-12, atol=0)
     assert parts.converged.all()
 
 
@@ -182,16 +181,3 @@ def test_networks_and_data_in_float32():
     assert actual.values.dtype == torch.float64
     exact = dense(networks.to(torch.float64), x.float().double(), y.float().double())
     assert_right(actual, exact)
-
-
-@pytest.mark.parametrize("tol", [0.0, 1.0, -1e-5, float("nan")])
-def test_tolerances_out_of_range_are_refused(tol):
-    with pytest.raises(ValueError, match=r"tol: expected a number in \(0, 1\), got"):
-        ensemble_sharpness(ensemble((3, 5, 3), "linear"), data((3, 5, 3)), tol=tol)
-
-
-def test_an_ensemble_without_networks_is_refused():
-    networks = ensemble((3, 5, 3), "linear")
-    none = replace(networks, weights=tuple(weight[:0] for weight in networks.weights))
-    with pytest.raises(ValueError, match="ensemble: expected at least one network, got none"):
-        ensemble_sharpness(none, data((3, 5, 3)))

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature import probes
@@ -51,14 +52,6 @@ def test_the_exact_trace():
     assert (actual.standard_error, actual.products, actual.method) == (0.0, 300, "exact")
 
 
-def test_the_exact_trace_in_small_chunks(monkeypatch):
-    monkeypatch.setattr(probes, "_TOGETHER", 7)
-    assert cv.trace(DENSE, "exact").value == pytest.approx(float(VALUES.sum()), abs=1e-12)
-    assert cv.trace(DENSE, "xtrace", probes=20) == cv.trace(DENSE, "xtrace", probes=20)
-    density = cv.spectral_density(DENSE, probes=9, steps=5)
-    assert density.nodes.shape == (9, 5)
-
-
 @pytest.mark.parametrize("method", [*METHODS, "exact"])
 def test_products_are_counted(method):
     counted = Counted(DENSE)
@@ -99,23 +92,10 @@ def test_the_trace_of_a_linear_layer():
     assert actual.value == pytest.approx(exact, rel=1e-9)  # rank 18 of 80: found by 20 vectors
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"method": "hutchinson", "probes": 1}, "probes: hutchinson needs at least 2, got 1"),
-        ({"method": "hutch++", "probes": 5}, "needs at least 6, got 5"),
-        ({"method": "xtrace", "probes": 3}, "needs at least 4, got 3"),
-    ],
-)
-def test_bad_trace_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        cv.trace(DENSE, **arguments)
-
-
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_weights_sum_to_one_and_moments_are_traces(dtype):
     actual = cv.spectral_density(DENSE.to(dtype), probes=200, steps=10)
-    torch.testing.assert_close(
+    assert_close(
         actual.weights.sum(dim=1), torch.ones(200, dtype=torch.float64), rtol=0, atol=1e-12
     )
     assert bool((actual.weights >= 0).all())
@@ -130,7 +110,7 @@ def test_each_quadrature_is_exact_for_its_probe():
     power = DENSE @ DENSE @ DENSE
     for order, image in ((3, power @ signs), (6, power @ power @ signs)):
         expected = (signs * image).sum(dim=0) / 300
-        torch.testing.assert_close((actual.weights * actual.nodes**order).sum(dim=1), expected)
+        assert_close((actual.weights * actual.nodes**order).sum(dim=1), expected)
 
 
 def test_the_density_is_the_smoothed_spectrum_within_its_errors():
@@ -161,20 +141,6 @@ def test_steps_stop_at_the_size_of_the_matrix():
     assert cv.spectral_density(DENSE[:7, :7], probes=2).nodes.shape == (2, 7)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"probes": 1}, "probes: expected at least 2, got 1"),
-        ({"steps": 0}, "steps: expected at least 1, got 0"),
-        ({"points": 1}, "points: expected at least 2, got 1"),
-        ({"width": 0.0}, r"width: expected a fraction of the range in \(0, 1\), got 0.0"),
-    ],
-)
-def test_bad_density_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        cv.spectral_density(DENSE, **arguments)
-
-
 def test_estimates_refuse_products_that_are_not_finite():
     broken = DENSE.clone()
     broken[0, 0] = torch.nan
@@ -188,7 +154,7 @@ def test_estimates_of_a_network_agree_with_its_dense_matrix():
     dense = cv.dense_matrix(operator)
     assert cv.trace(operator, "exact").value == pytest.approx(float(dense.trace()), rel=1e-12)
     ours, other = (cv.spectral_density(at, probes=2, steps=8) for at in (operator, dense))
-    torch.testing.assert_close(ours.nodes, other.nodes, rtol=0, atol=1e-9)
+    assert_close(ours.nodes, other.nodes, rtol=0, atol=1e-9)
 
 
 def test_overlaps():
@@ -218,16 +184,9 @@ def test_overlaps_are_those_of_each_number_of_vectors(seed, size, more):
         assert float(actual[count - 1]) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "message"),
-    [
-        (torch.eye(4)[:, :2], torch.eye(4)[:, :3], r"got \(4, 2\) and \(4, 3\)"),
-        (torch.eye(4)[0], torch.eye(4)[0], r"got \(4,\) and \(4,\)"),
-        (torch.eye(4)[:2], torch.eye(4)[:2], "k ≤ p"),
-        (torch.eye(4), 2 * torch.eye(4), "V: expected orthonormal columns"),
-        (torch.eye(4) * torch.nan, torch.eye(4), "U: expected orthonormal columns"),
-    ],
-)
-def test_bad_bases_are_refused(first, second, message):
-    with pytest.raises(ValueError, match=message):
-        cv.subspace_overlap(first, second)
+def test_the_exact_trace_in_small_chunks(monkeypatch):
+    monkeypatch.setattr(probes, "_TOGETHER", 7)
+    assert cv.trace(DENSE, "exact").value == pytest.approx(float(VALUES.sum()), abs=1e-12)
+    assert cv.trace(DENSE, "xtrace", probes=20) == cv.trace(DENSE, "xtrace", probes=20)
+    density = cv.spectral_density(DENSE, probes=9, steps=5)
+    assert density.nodes.shape == (9, 5)

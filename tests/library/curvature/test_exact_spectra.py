@@ -1,58 +1,36 @@
 """Eigenvalues from reduced matrices are those of the automatically differentiated Hessian."""
 
-import itertools
+from dataclasses import replace
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from hessian_spectra.curvature.ensemble import spectra
 from hessian_spectra.curvature.ensemble.dense import dense_hessians
 from hessian_spectra.curvature.ensemble.spectra import exact_spectra
 from hessian_spectra.models.ensemble import Ensemble
 
-
-def normal(*shape, seed=0):
-    draws = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=draws, dtype=torch.float64)
-
-
-def ensemble(sizes, activation, count=2):
-    """Multipliers of either sign, so that none of them can be forgotten."""
-    weights = [
-        normal(count, rows, columns, seed=layer) / columns**0.5
-        for layer, (columns, rows) in enumerate(itertools.pairwise(sizes))
-    ]
-    multipliers = (1.5, -0.6, 1.2, 0.8)[: len(weights)]
-    return Ensemble(weights=tuple(weights), multipliers=multipliers, activation=activation)
-
-
-def hessian(networks, index, x, y):
-    """By torch's double differentiation of the loss of one network."""
-    shapes = [weight[index].shape for weight in networks.weights]
-
-    def loss(parameters):
-        values = x
-        parts = parameters.split([shape.numel() for shape in shapes])
-        for layer, (part, shape) in enumerate(zip(parts, shapes, strict=True)):
-            values = networks.multipliers[layer] * values @ part.view(shape).T
-            if networks.activation == "relu" and layer < len(shapes) - 1:
-                values = torch.relu(values)
-        return (values[:, 0] - y).square().mean() / 2
-
-    flat = torch.cat([weight[index].flatten() for weight in networks.weights])
-    return torch.autograd.functional.hessian(loss, flat)
+from .ensembles import dense, ensemble, normal
 
 
 def check(networks, x, y):
     """Each network's whole spectrum, to round-off."""
     actual = exact_spectra(networks, x, y)
-    for index in range(networks.count):
-        expected = torch.linalg.eigvalsh(hessian(networks, index, x, y))
+    for index, expected in enumerate(torch.linalg.eigvalsh(dense(networks, x, y[:, None]))):
         whole = actual.eigenvalues[index].repeat_interleave(actual.multiplicities).sort().values
         assert len(whole) == len(expected)
         scale = float(expected.abs().max())
-        torch.testing.assert_close(whole, expected, rtol=0, atol=1e-13 * scale)
+        assert_close(whole, expected, rtol=0, atol=1e-13 * scale)
     return actual
+
+
+def networks_of(sizes, activation, count=2):
+    """Multipliers of either sign, so that none of them can be forgotten."""
+    multipliers = (1.5, -0.6, 1.2, 0.8)[: len(sizes) - 1]
+    networks = ensemble(sizes, activation, count)
+    weights = tuple(weight / weight.shape[-1] ** 0.5 for weight in networks.weights)
+    return replace(networks, weights=weights, multipliers=multipliers)
 
 
 CASES = [
@@ -74,21 +52,13 @@ CASES = [
 
 @pytest.mark.parametrize(("activation", "sizes", "values"), CASES)
 def test_all_eigenvalues_are_those_of_the_whole_matrix(activation, sizes, values):
+    networks = networks_of(sizes, activation)
     x, y = normal(11, sizes[0], seed=8), normal(11, seed=9)
-    actual = check(ensemble(sizes, activation), x, y)
+    actual = check(networks, x, y)
     assert actual.eigenvalues.shape == (2, values)
     assert int(actual.multiplicities.min()) >= 0
-
-
-@pytest.mark.parametrize(("activation", "sizes"), [(case[0], case[1]) for case in CASES])
-def test_dense_hessians_are_those_of_double_differentiation(activation, sizes):
-    networks = ensemble(sizes, activation)
-    x, y = normal(11, sizes[0], seed=8), normal(11, seed=9)
-    actual = dense_hessians(networks, x, y)
-    for index in range(networks.count):
-        torch.testing.assert_close(
-            actual[index], hessian(networks, index, x, y), rtol=0, atol=1e-13
-        )
+    expected = dense(networks, x, y[:, None])
+    assert_close(dense_hessians(networks, x, y), expected, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -96,30 +66,30 @@ def test_dense_hessians_are_those_of_double_differentiation(activation, sizes):
     [("linear", (3, 8, 6, 1)), ("relu", (5, 20, 1)), ("relu", (2, 3, 3, 1))],
 )
 def test_networks_are_treated_in_batches(activation, sizes, monkeypatch):
-    networks = ensemble(sizes, activation, count=7)
+    networks = networks_of(sizes, activation, count=7)
     x, y = normal(11, sizes[0], seed=8), normal(11, seed=9)
     together = exact_spectra(networks, x, y)
     monkeypatch.setattr(spectra, "_BATCH_BYTES", 8 * 2 * 1600)
     actual = exact_spectra(networks, x, y)
-    torch.testing.assert_close(actual.eigenvalues, together.eigenvalues, rtol=0, atol=1e-13)
+    assert_close(actual.eigenvalues, together.eigenvalues, rtol=0, atol=1e-13)
     assert torch.equal(actual.multiplicities, together.multiplicities)
 
 
 def test_without_residual_every_direction_does():
-    networks = ensemble((3, 12, 7, 1), "linear", count=1)
+    networks = networks_of((3, 12, 7, 1), "linear", count=1)
     x = normal(11, 3)
     check(networks, x, networks.outputs(x)[0, :, 0])
 
 
 @pytest.mark.parametrize("layer", [0, 1, 2])
 def test_a_layer_of_zeros_does_no_harm(layer):
-    networks = ensemble((3, 7, 7, 1), "linear")
+    networks = networks_of((3, 7, 7, 1), "linear")
     networks.weights[layer].zero_()
     check(networks, normal(11, 3, seed=8), normal(11, seed=9))
 
 
 def test_dead_units_and_units_that_are_always_on():
-    networks = ensemble((4, 20, 1), "relu")
+    networks = networks_of((4, 20, 1), "relu")
     x = normal(11, 4, seed=8).abs()
     networks.weights[0][:, :6] = -networks.weights[0][:, :6].abs()
     networks.weights[0][:, 6:9] = networks.weights[0][:, 6:9].abs()
@@ -127,7 +97,7 @@ def test_dead_units_and_units_that_are_always_on():
 
 
 def test_equal_columns_of_the_first_layer_are_no_basis_but_may_come():
-    networks = ensemble((3, 12, 1), "linear")
+    networks = networks_of((3, 12, 1), "linear")
     networks.weights[0][:, :, 1] = networks.weights[0][:, :, 0]
     check(networks, normal(11, 3, seed=8), normal(11, seed=9))
 
@@ -143,10 +113,10 @@ def test_several_outputs_are_refused():
 @pytest.mark.parametrize(("x", "y"), [((5, 3), 5), ((5, 2), 4), ((0, 2), 0)])
 def test_data_that_do_not_fit_are_refused(x, y):
     with pytest.raises(ValueError, match=r"x \(n, 2\) and y \(n,\), got 1 outputs, x \("):
-        exact_spectra(ensemble((2, 3, 1), "linear"), normal(*x), normal(y))
+        exact_spectra(networks_of((2, 3, 1), "linear"), normal(*x), normal(y))
 
 
 def test_deep_rectified_networks_must_be_small():
-    networks = ensemble((2, 60, 60, 1), "relu", count=1)
+    networks = networks_of((2, 60, 60, 1), "relu", count=1)
     with pytest.raises(ValueError, match=r"at most 3000 parameters .* got 3780"):
         exact_spectra(networks, normal(5, 2), normal(5))

@@ -1,6 +1,5 @@
 """The second derivative by all layers' outputs, and what it makes of the Hessian."""
 
-import inspect
 from typing import Any
 
 import pytest
@@ -70,15 +69,3 @@ def test_the_printed_form_is_the_paper_s():
     assert float(printed.values[0]) == pytest.approx(float(values[-1] * w.square().sum()))
     first = printed.eigenbasis()[:, 0]
     assert float((first @ w / w.norm()).abs()) == pytest.approx(1.0)
-
-
-def test_bad_arguments_are_named():
-    network = NETWORKS["linear"]
-    actual = cv.full_output_hessian(problem_of(network, network.model()))
-    with pytest.raises(ValueError, match="form: expected 'corrected' or 'printed', got 'old'"):
-        inspect.unwrap(type(actual).approximation)(actual, 2, "old")
-    with pytest.raises(ValueError, match="k: expected 1 to 12, got 13"):
-        actual.approximation(13)
-    other = NETWORKS["convolutions"]
-    with pytest.raises(ValueError, match="used at one position, '0' is used at 6"):
-        cv.full_output_hessian(problem_of(other, other.model()))

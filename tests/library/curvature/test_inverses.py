@@ -1,10 +1,9 @@
 """Inverses of operators, against dense ones in float64 and against curvlinops' own."""
 
-from inspect import unwrap
-
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
@@ -23,8 +22,8 @@ def test_inverse_times_operator_is_the_identity(method, damping):
     inverse = cv.inverse(matrix, method, damping=damping, tol=1e-11, max_iterations=5000)
     identity = torch.eye(12, dtype=torch.float64)
     expected = torch.linalg.inv(matrix + damping * identity)
-    torch.testing.assert_close(cv.dense_matrix(inverse), expected, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(inverse @ (matrix + damping * identity), identity, rtol=0, atol=1e-5)
+    assert_close(cv.dense_matrix(inverse), expected, rtol=1e-5, atol=1e-5)
+    assert_close(inverse @ (matrix + damping * identity), identity, rtol=0, atol=1e-5)
     assert (inverse @ identity[:, 0]).shape == (12,)
     assert (inverse @ identity[:, :0]).shape == (12, 0)
 
@@ -57,14 +56,14 @@ def test_it_is_as_near_as_conjugate_gradients_of_curvlinops():
         max_iter=1000, max_tridiag_iter=0,
     )  # fmt: skip
     ours = cv.inverse(matrix, damping=0.05, tol=1e-11) @ right
-    torch.testing.assert_close(ours, peer @ right, rtol=1e-9, atol=1e-9)
+    assert_close(ours, peer @ right, rtol=1e-9, atol=1e-9)
 
 
 def test_indefinite_matrices_need_lsmr():
     matrix = torch.diag(torch.tensor([-2.0, -1.0, 1.0, 3.0], dtype=torch.float64))
     x = normal(4)
     product = cv.inverse(matrix, "lsmr", tol=1e-10) @ x
-    torch.testing.assert_close(product, x / matrix.diagonal(), rtol=1e-8, atol=1e-9)
+    assert_close(product, x / matrix.diagonal(), rtol=1e-8, atol=1e-9)
 
 
 RESIDUAL = r"leaves a relative residual of .* \(tol .*likely causes: \(a\) a matrix that is singul"
@@ -106,7 +105,7 @@ def test_columns_of_zeros_and_of_tiny_numbers_are_solved_like_others():
     columns = torch.stack([torch.zeros(5), torch.full((5,), 1e-30), torch.ones(5)], dim=1)
     product = cv.inverse(torch.diag(torch.arange(1.0, 6.0))) @ columns
     expected = columns / torch.arange(1.0, 6.0)[:, None]
-    torch.testing.assert_close(product, expected, rtol=1e-5, atol=0)
+    assert_close(product, expected, rtol=1e-5, atol=0)
 
 
 def test_columns_that_are_solved_take_no_part_in_further_products():
@@ -121,21 +120,3 @@ def test_columns_that_are_solved_take_no_part_in_further_products():
     cv.inverse(Counted(5, torch.float64, torch.device("cpu")), tol=1e-10) @ columns
     # An eigenvector takes one product, five different eigenvalues take five; the last is the check.
     assert counts == [2, 1, 1, 1, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        ((), {"damping": -1.0}, "damping: expected a number of at least 0, got -1"),
-        ((), {"tol": 0.0}, r"expected a number in \(0, 1\) and at least 1, got 0.0 and 1000"),
-        (("lu",), {}, "method: expected 'cg' or 'lsmr', got 'lu'"),
-    ],
-)
-def test_arguments_out_of_range_are_refused(arguments, options, message):
-    with pytest.raises(ValueError, match=message):
-        unwrap(cv.inverse)(torch.eye(2), *arguments, **options)
-
-
-def test_columns_that_are_not_finite_are_refused():
-    with pytest.raises(ValueError, match="inverse @ x: expected finite numbers, got NaN or inf"):
-        cv.inverse(torch.eye(2)) @ torch.tensor([1.0, float("nan")])

@@ -1,72 +1,33 @@
 """Kronecker factors of all kinds against explicit loops over samples, positions and classes."""
 
-import inspect
-
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.autograd.functional import hessian, jacobian
+from torch.autograd.functional import jacobian
 from torch.func import functional_call
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
 from .cases import built, classes, normal
-from .layer_networks import NETWORKS, close, passing, problem_of
+from .layer_networks import NETWORKS, PerToken, blocks, close, nearest, problem_of
 
 IGNORED = -100
 CASES = [("linear", "2"), ("convolutions", "2"), ("tokens", "each"), ("smooth convolutions", "2")]
-
-
-class PerToken(nn.Module):
-    """Scores of each token, (n, 3, T)."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.each, self.head = nn.Linear(4, 5), nn.Linear(5, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.head(torch.relu(self.each(x))).mT
-
-
-def blocks(network, name) -> tuple[Tensor, Tensor]:
-    """``M_pq (n, P, P, m, m)``, and what the weight meets at each position, (n, P, d)."""
-    model = network.model()
-    module = model.get_submodule(name)
-    inputs, outputs = passing(network, model, name)
-    x, targets = network.data()
-
-    def loss(changed: Tensor) -> Tensor:
-        hook = module.register_forward_hook(lambda *_: changed)
-        value = network.loss(model(x), targets)
-        hook.remove()
-        return value
-
-    n = len(outputs)
-    second = hessian(loss, outputs)
-    if isinstance(module, nn.Linear):
-        m, at = outputs.shape[-1], inputs.reshape(n, -1, inputs.shape[-1])
-        second = second.reshape(n, -1, m, n, at.shape[1], m)
-    else:
-        m = outputs.shape[1]
-        at = nn.functional.unfold(inputs, module.kernel_size, stride=module.stride).mT
-        second = second.reshape(n, m, -1, n, m, at.shape[1]).permute(0, 2, 1, 3, 5, 4)
-    pairs = [second[i, :, :, i].transpose(1, 2) for i in range(n)]
-    return torch.stack(pairs), at
 
 
 @pytest.mark.parametrize(("key", "name"), CASES)
 def test_expand_and_reduce_are_sums_over_positions(key, name):
     network = NETWORKS[key]
     layer = cv.layerwise(problem_of(network, network.model()), name)
-    second, x = blocks(network, name)
+    second, x = blocks(network, network.model(), name)
     n, positions, _ = x.shape
     output = sum(second[i, p, p] for i in range(n) for p in range(positions))
     inputs = sum(torch.outer(x[i, p], x[i, p]) for i in range(n) for p in range(positions))
     close(layer.factors("expand")[0], output)
     close(layer.factors("expand")[1], inputs / (n * positions))
     means = x.mean(dim=1)
-    output = second.sum(dim=(0, 1, 2))
-    close(layer.factors("reduce")[0], output)
+    close(layer.factors("reduce")[0], second.sum(dim=(0, 1, 2)))
     close(layer.factors("reduce")[1], means.T @ means / n)
     product = torch.kron(*layer.factors("reduce"))
     close(layer.kronecker(5, factors="reduce").eigenvalues, torch.linalg.eigvalsh(product)[-5:])
@@ -99,14 +60,10 @@ def test_weighted_is_of_gradients_by_each_root_of_each_sample(key, name):
 def test_nearest_is_the_first_singular_product():
     network = NETWORKS["linear"]
     layer = cv.layerwise(problem_of(network, network.model()), "2")
-    m, d = layer.shape
-    matrix = cv.dense_matrix(layer.hessian)
-    rearranged = matrix.view(m, d, m, d).transpose(1, 2).reshape(m * m, d * d)
-    left, values, right = torch.linalg.svd(rearranged)
-    best = values[0] * torch.kron(left[:, 0].view(m, m), right[0].view(d, d))
-    torch.testing.assert_close(torch.kron(*layer.factors("nearest")), best, rtol=0, atol=1e-6)
+    best = nearest(cv.dense_matrix(layer.hessian), *layer.shape)
+    assert_close(torch.kron(*layer.factors("nearest")), best, rtol=0, atol=1e-6)
     actual = layer.kronecker(4, factors="nearest").eigenvalues
-    torch.testing.assert_close(actual, torch.linalg.eigvalsh(best)[-4:], rtol=1e-4, atol=0)
+    assert_close(actual, torch.linalg.eigvalsh(best)[-4:], rtol=1e-4, atol=0)
 
 
 @pytest.mark.parametrize("kind", ["expand", "reduce"])
@@ -190,13 +147,9 @@ def test_the_linear_layer_of_hugging_face_is_one_with_the_weight_transposed():
     assert list(cv.layerwise(problems[0])) == ["0", "2"]
 
 
-def test_factors_of_another_kind_and_of_groups_are_refused():
+def test_factors_of_groups_are_those_of_the_approximation():
     network = NETWORKS["convolutions"]
     layer = cv.layerwise(problem_of(network, network.model()), "0")
-    with pytest.raises(ValueError, match="expected a layer without groups, got '0'"):
-        layer.factors("weighted")
-    with pytest.raises(ValueError, match=r"factors: expected one of 'expand', 'reduce', .* 'both'"):
-        inspect.unwrap(type(layer).factors)(layer, "both")
     output, inputs = layer.factors("expand")
     close(cv.dense_matrix(cv.KroneckerOperator(output, inputs, 2)),
           cv.dense_matrix(layer.approximation))  # fmt: skip

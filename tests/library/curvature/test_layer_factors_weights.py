@@ -3,11 +3,12 @@
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
 from .cases import built, normal
-from .layer_networks import close, plain
+from .layer_networks import PerToken, close, plain
 
 KINDS = ("expand", "reduce", "weighted", "nearest")
 
@@ -36,29 +37,18 @@ def test_classes_with_weights_and_ignored_targets_count_as_often_as_in_the_loss(
         close(ours.input_mean, peer.input_mean)
         for kind in KINDS[:3]:
             close(torch.kron(*ours.factors(kind)), torch.kron(*peer.factors(kind)))
-        torch.testing.assert_close(products(ours)["nearest"], products(peer)["nearest"])
-
-
-class Tagger(nn.Module):
-    """Scores of three classes for each token."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.last = nn.Linear(4, 5), nn.Linear(5, 3)
-
-    def forward(self, tokens):
-        return self.last(torch.relu(self.first(tokens))).transpose(1, -1)
+        assert_close(products(ours)["nearest"], products(peer)["nearest"])
 
 
 def test_ignored_tokens_are_as_if_they_were_not_there():
-    model = built(Tagger).eval()
+    model = built(PerToken).eval()
     x, y = normal(3, 5, 4), torch.arange(15).reshape(3, 5) % 3
     y[0, 3:] = y[2, :2] = -100
     x[y == -100] = 20.0
     counted = y != -100
     padded = cv.Problem(model, nn.CrossEntropyLoss(), [(x[:1], y[:1]), (x[1:], y[1:])])
     tokens = cv.Problem(model, nn.CrossEntropyLoss(), [(x[counted][:, None], y[counted][:, None])])
-    for name in ("first", "last"):
+    for name in ("each", "head"):
         ours, peer = cv.layerwise(padded, name), cv.layerwise(tokens, name)
         close(torch.kron(*ours.factors()), torch.kron(*peer.factors()))
         close(products(ours)["weighted"], products(peer)["weighted"])

@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.testing import assert_close
 
 from hessian_spectra.curvature.layerwise.passes import SymmetricSum, square_roots
 
@@ -19,7 +20,7 @@ def test_square_roots_give_the_matrices(seed, size, rank, definite):
     roots = square_roots(matrices)
     again = torch.einsum("nir,nr,njr->nij", roots.vectors, roots.signs, roots.vectors)
     scale = float(vectors.square().sum()) + 1e-300
-    torch.testing.assert_close(again, matrices, rtol=0, atol=1e-11 * scale)
+    assert_close(again, matrices, rtol=0, atol=1e-11 * scale)
 
 
 def test_the_cross_entropy_of_c_classes_takes_one_pass_less():
@@ -39,7 +40,7 @@ def test_confident_samples_take_no_more_passes_in_float32(steepness):
     negative = roots.vectors.square().sum(dim=1)[roots.signs < 0]
     assert bool((negative < 1e-6).all())
     again = (roots.vectors * roots.signs[:, None]) @ roots.vectors.mT
-    torch.testing.assert_close(again.double(), matrices, rtol=0, atol=1e-6)
+    assert_close(again.double(), matrices, rtol=0, atol=1e-6)
 
 
 def test_samples_of_several_kinds_are_each_written_as_squares():
@@ -51,7 +52,7 @@ def test_samples_of_several_kinds_are_each_written_as_squares():
         roots = square_roots(matrices)
         assert roots.vectors.shape == (3, 4, count)
         again = (roots.vectors * roots.signs[:, None]) @ roots.vectors.mT
-        torch.testing.assert_close(again, matrices, rtol=0, atol=1e-12)
+        assert_close(again, matrices, rtol=0, atol=1e-12)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 300), st.integers(1, 5))
@@ -63,4 +64,4 @@ def test_half_of_a_symmetric_sum_is_all_of_it(seed, size, terms):
     for item, other in zip(left, right, strict=True):
         total.add(item, other)
     expected = torch.einsum("tni,tnj->ij", left, right)
-    torch.testing.assert_close(total.matrix, expected, rtol=0, atol=1e-12)
+    assert_close(total.matrix, expected, rtol=0, atol=1e-12)

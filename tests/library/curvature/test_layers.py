@@ -5,6 +5,7 @@ import torch
 from torch import nn
 from torch.autograd import gradcheck, gradgradcheck
 from torch.nn import functional
+from torch.testing import assert_close
 
 from hessian_spectra.curvature import layers, norms
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
@@ -21,8 +22,8 @@ def convolution(stride, padding, dilation, groups):
 
 
 def batch_norm(x, w, b):
-    statistics = normal(3, seed=3), normal(3, seed=4).square()
-    return norms.BatchNorm.apply(x, w, b, *statistics, 1e-2)
+    fixed = norms.Fixed(normal(3, seed=3), normal(3, seed=4).square(), 1e-2)
+    return norms.BatchNorm.apply(x, w, b, fixed)
 
 
 FUNCTIONS = {
@@ -133,9 +134,9 @@ def test_models_get_torchs_values(name):
     expected_value, expected = module(inputs), second_derivatives(module, inputs)
     with FastSecondDerivatives():
         value, fast = module(inputs), second_derivatives(module, inputs)
-    torch.testing.assert_close(value, expected_value, rtol=1e-13, atol=1e-14)
+    assert_close(value, expected_value, rtol=1e-13, atol=1e-14)
     for ours, torchs in zip(fast, expected, strict=True):
-        torch.testing.assert_close(ours, torchs, rtol=1e-11, atol=1e-12)
+        assert_close(ours, torchs, rtol=1e-11, atol=1e-12)
 
 
 def test_an_image_without_batch_axis_is_left_to_torch():

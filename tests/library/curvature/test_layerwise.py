@@ -1,7 +1,5 @@
 """Layer-wise Hessians and their factors against dense second derivatives of small networks."""
 
-import inspect
-
 import pytest
 import torch
 from torch import nn
@@ -72,8 +70,6 @@ def test_vectors_become_matrices_row_by_row():
     layer = cv.layerwise(problem_of(network, network.model()), "0")
     u, v = normal(5, seed=1), normal(4, seed=2)
     close(layer.matricise(torch.kron(u, v)[:, None])[0], torch.outer(u, v))
-    with pytest.raises(ValueError, match=r"expected vectors as columns, \(20, k\), got \(19, 1\)"):
-        layer.matricise(torch.ones(19, 1))
 
 
 @pytest.mark.parametrize("side", ["output", "input"])
@@ -94,8 +90,6 @@ def test_correspondences_are_shares_of_each_vector(side):
     actual = layer.correspondence(vectors, side)
     close(actual, expected)
     close(actual.sum(dim=1), torch.ones(4, dtype=torch.float64))
-    with pytest.raises(ValueError, match="side: expected 'output' or 'input', got 'both'"):
-        inspect.unwrap(type(layer).correspondence)(layer, vectors, "both")
 
 
 def test_it_belongs_to_the_moment_and_leaves_the_model_alone():

@@ -1,14 +1,12 @@
 """Hessian and Gauss-Newton operators of small problems against three independent sources."""
 
-import inspect
-
 import pytest
 import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
-from hessian_spectra.models import TwoLayerLinear
 
 from . import oracles
 from .cases import CASES, CURVED, LABELS, Attention, Case, X, Y, built, cases, cut, mlp, normal
@@ -29,13 +27,13 @@ def problem(case: Case) -> cv.Problem:
 def test_hessian_equals_differences_of_the_gradient(case):
     dense = cv.dense_matrix(cv.hessian(problem(case)))
     # Truncation and rounding of central differences balance at 1e-10.
-    torch.testing.assert_close(dense, oracles.hessian_by_differences(case), rtol=1e-7, atol=1e-8)
+    assert_close(dense, oracles.hessian_by_differences(case), rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.parametrize("case", CURVED, ids=[case.name for case in CURVED])
 def test_gauss_newton_matrix_equals_the_product_of_dense_jacobians(case):
     dense = cv.dense_matrix(cv.ggn(problem(case)))
-    torch.testing.assert_close(dense, oracles.gauss_newton(case), rtol=1e-10, atol=1e-12)
+    assert_close(dense, oracles.gauss_newton(case), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +45,7 @@ def test_curvlinops_agrees(case, operator):
     ours = operator(problem(case), check=False)
     reference = operator(problem(case), backend="curvlinops", check=False)
     vector = normal(ours.shape[0], seed=9)
-    torch.testing.assert_close(ours @ vector, reference @ vector, rtol=1e-10, atol=1e-12)
+    assert_close(ours @ vector, reference @ vector, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:Using backward.. with create_graph=True")
@@ -60,7 +58,7 @@ def test_pyhessian_agrees():
     operator = cv.hessian(problem(case))
     vector = normal(operator.shape[0])
     product = hessian_vector_product(other.gradsH, other.params, problem(case).split(vector))
-    torch.testing.assert_close(operator @ vector, oracles.flat(product), rtol=1e-12, atol=1e-14)
+    assert_close(operator @ vector, oracles.flat(product), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["relu, one batch", "layer norm", "eager attention"])
@@ -76,14 +74,14 @@ def test_hessian_eigenthings_agrees(name):
     case = cases[name]
     vector = normal(problem(case).size)
     other = HessianOperator(case.model(), case.data, supervised_loss(case.loss))
-    torch.testing.assert_close(cv.hessian(problem(case)) @ vector, other.matvec(vector))
+    assert_close(cv.hessian(problem(case)) @ vector, other.matvec(vector))
     other = GGNOperator(
         case.model(),
         case.data,
         supervised_forward,
         supervised_loss_of_output(case.loss),
     )
-    torch.testing.assert_close(cv.ggn(problem(case)) @ vector, other.matvec(vector))
+    assert_close(cv.ggn(problem(case)) @ vector, other.matvec(vector))
 
 
 def test_least_squares_hessian_is_the_second_moment_of_the_inputs():
@@ -92,7 +90,7 @@ def test_least_squares_hessian_is_the_second_moment_of_the_inputs():
     loss = nn.MSELoss(reduction="mean")
     for operator in (cv.hessian, cv.ggn):
         dense = cv.dense_matrix(operator(cv.Problem(model, loss, cut(x, normal(9, 1), 4, 5))))
-        torch.testing.assert_close(dense, 2 * x.T @ x / 9, rtol=1e-13, atol=1e-14)
+        assert_close(dense, 2 * x.T @ x / 9, rtol=1e-13, atol=1e-14)
 
 
 def test_logistic_hessian_is_the_weighted_second_moment():
@@ -103,7 +101,7 @@ def test_logistic_hessian_is_the_weighted_second_moment():
     fisher = torch.diag_embed(p) - p[:, :, None] * p[:, None, :]
     expected = torch.einsum("nab,ni,nj->aibj", fisher, x, x).reshape(12, 12) / 9
     dense = cv.dense_matrix(cv.hessian(cv.Problem(model, nn.CrossEntropyLoss(), [(x, labels)])))
-    torch.testing.assert_close(dense, expected, rtol=1e-12, atol=1e-14)
+    assert_close(dense, expected, rtol=1e-12, atol=1e-14)
 
 
 def test_matrix_products_are_column_by_column():
@@ -112,7 +110,7 @@ def test_matrix_products_are_column_by_column():
             matrix = normal(operator(problem(cases[name])).shape[0], 3)
             at = operator(problem(cases[name]))
             columns = torch.stack([at @ column for column in matrix.T], dim=1)
-            torch.testing.assert_close(at @ matrix, columns, rtol=1e-13, atol=1e-15)
+            assert_close(at @ matrix, columns, rtol=1e-13, atol=1e-15)
             assert (at @ matrix[:, :0]).shape == (len(matrix), 0)
 
 
@@ -133,9 +131,7 @@ def test_float32_agrees_with_float64():
         vector = normal(exact.shape[0])
         assert rounded.dtype == torch.float32
         # A few hundred rounded operations of 6e-8 each.
-        torch.testing.assert_close(
-            (rounded @ vector.float()).double(), exact @ vector, rtol=1e-4, atol=1e-5
-        )
+        assert_close((rounded @ vector.float()).double(), exact @ vector, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["tanh", "per sample"])
@@ -145,7 +141,7 @@ def test_chosen_parameters_give_a_block(name):
     block = cv.Problem(case.model(), case.loss, case.data, ["2.bias", "0.weight"])
     # The order is the one asked for: three biases, then the twelve weights of the first layer.
     order = torch.cat([torch.arange(28, 31), torch.arange(12)])
-    torch.testing.assert_close(cv.dense_matrix(cv.hessian(block)), whole[order][:, order])
+    assert_close(cv.dense_matrix(cv.hessian(block)), whole[order][:, order])
 
 
 @pytest.mark.parametrize("name", ["tanh", "relu, one batch"])
@@ -160,6 +156,8 @@ def test_training_goes_on_without_the_operator(name, backend):
         for parameter in model.parameters():
             parameter.mul_(3)
     assert torch.equal(operator @ vector, before)
+    at = cv.Problem(model, case.loss, case.data)
+    assert not torch.equal(cv.hessian(at, backend=backend) @ vector, before)
 
 
 @pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
@@ -173,30 +171,14 @@ def test_gradients_may_be_switched_off_outside(name, operator):
     assert product.norm() > 0
 
 
-def test_building_an_operator_leaves_the_model_alone():
-    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 3)).double()
-    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    cv.hessian(cv.Problem(model, nn.MSELoss(), [(normal(7, 3), normal(7, 3))]))
-    assert all(torch.equal(tensor, state[name]) for name, tensor in model.state_dict().items())
-    assert all(parameter.grad is None for parameter in model.parameters())
+class Mean(nn.Module):
+    reduction = "mean"
 
-
-def test_batch_norm_in_training_mode_is_differentiated_with_its_batch():
-    def make() -> nn.Module:
-        return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
-
-    case = Case("batch norm", make, nn.MSELoss(), [(normal(7, 3), normal(7, 3, seed=1))])
-    dense = cv.dense_matrix(cv.hessian(problem(case)))
-    torch.testing.assert_close(dense, oracles.hessian_by_differences(case), rtol=1e-6, atol=1e-7)
+    def forward(self, outputs, targets):
+        return (outputs * targets).mean()
 
 
 def test_a_loss_that_is_linear_in_the_outputs_has_no_gauss_newton_matrix():
-    class Mean(nn.Module):
-        reduction = "mean"
-
-        def forward(self, outputs, targets):
-            return (outputs * targets).mean()
-
     at = cv.Problem(mlp().double(), Mean(), [(normal(7, 3), normal(7, 3))])
     with pytest.raises(cv.OperatorError, match="loss is linear in the outputs") as caught:
         cv.ggn(at, check=False)
@@ -219,53 +201,8 @@ def test_so_it_is_with_log_probabilities_and_absolute_errors(model, loss, data, 
 
 
 def test_a_model_that_is_linear_with_a_linear_loss_has_no_hessian():
-    class Mean(nn.Module):
-        reduction = "mean"
-
-        def forward(self, outputs, targets):
-            return (outputs * targets).mean()
-
     at = cv.Problem(nn.Linear(3, 3).double(), Mean(), [(normal(7, 3), normal(7, 3))])
     assert torch.equal(cv.hessian(at) @ normal(12), torch.zeros(12, dtype=torch.float64))
-
-
-def test_unused_parameters_have_no_curvature():
-    class Partly(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.used, self.unused = nn.Linear(3, 3), nn.Linear(2, 2)
-
-        def forward(self, x):
-            return self.used(x)
-
-    at = cv.Problem(Partly().double(), nn.MSELoss(), [(normal(7, 3), normal(7, 3))])
-    for operator in (cv.hessian, cv.ggn):
-        product = operator(at) @ torch.ones(18, dtype=torch.float64)
-        assert product[:12].norm() > 0
-        assert not product[12:].any()
-
-
-@pytest.mark.parametrize(
-    ("vector", "message"),
-    [
-        (normal(5), r"expected x of shape \(31,\) or \(31, k\), got \(5,\)"),
-        (normal(31).float(), "expected x of torch.float64 on cpu, got torch.float32"),
-        (normal(31, 2, 2), r"got \(31, 2, 2\)"),
-    ],
-)
-@pytest.mark.parametrize("backend", ["autograd", "curvlinops"])
-def test_wrong_vectors_are_refused(vector, message, backend):
-    operator = cv.hessian(problem(cases["tanh"]), backend=backend, check=False)
-    with pytest.raises(ValueError, match=message):
-        operator @ vector
-
-
-def test_unknown_backends_are_refused():
-    for operator in map(inspect.unwrap, (cv.hessian, cv.ggn)):
-        with pytest.raises(ValueError, match="expected 'autograd' or 'curvlinops', got 'jax'"):
-            operator(problem(cases["tanh"]), backend="jax")
-        with pytest.raises(ValueError, match="expected 'once', 'always' or False, got True"):
-            operator(problem(cases["tanh"]), check=True)
 
 
 def test_operations_without_a_second_derivative_are_named():
@@ -277,28 +214,6 @@ def test_operations_without_a_second_derivative_are_named():
     case = cases["attention"]
     with pytest.raises(cv.OperatorError, match=r"cannot be differentiated twice.*eager"):
         cv.hessian(cv.Problem(built(Flash), case.loss, case.data))
-
-
-def test_operations_that_are_silently_not_differentiated_twice_are_found():
-    class Square(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient * 2 * ctx.saved_tensors[0].detach()
-
-    class Model(TwoLayerLinear):
-        def forward(self, x):
-            return Square.apply(super().forward(x))
-
-    at = cv.Problem(Model(normal(2), normal(2)), nn.MSELoss(), [(normal(4), normal(4))])
-    with pytest.raises(
-        cv.OperatorError, match=r"Square .* whose own derivative is wrong or missing"
-    ):
-        cv.hessian(at)
 
 
 @pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])

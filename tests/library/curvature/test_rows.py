@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from hessian_spectra.curvature import rows
 from hessian_spectra.curvature.rows import Rows
@@ -25,12 +26,12 @@ def filled(monkeypatch):
 def test_overlaps_and_sums(filled):
     held, matrix = filled
     vectors = normal(2, 5, seed=1)
-    torch.testing.assert_close(held.overlaps(vectors, 4), vectors @ matrix[:4].T)
+    assert_close(held.overlaps(vectors, 4), vectors @ matrix[:4].T)
     coefficients = normal(2, 4, seed=2)
-    torch.testing.assert_close(held.combine(coefficients), coefficients @ matrix[:4])
+    assert_close(held.combine(coefficients), coefficients @ matrix[:4])
     expected = vectors - coefficients @ matrix[2:6]
     held.subtract(vectors, coefficients, 2)
-    torch.testing.assert_close(vectors, expected)
+    assert_close(vectors, expected)
 
 
 def test_sums_replace_rows_and_others_move_up(filled):
@@ -38,7 +39,7 @@ def test_sums_replace_rows_and_others_move_up(filled):
     coefficients = normal(2, 5, seed=2)
     held.replace(coefficients, 2)
     expected = torch.cat([coefficients @ matrix[:5], matrix[5:7]])
-    torch.testing.assert_close(torch.stack([held[row] for row in range(4)]), expected)
+    assert_close(torch.stack([held[row] for row in range(4)]), expected)
 
 
 def test_no_more_is_allocated_than_asked_for_and_nothing_moves(filled):

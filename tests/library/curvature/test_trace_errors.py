@@ -1,7 +1,6 @@
 """Error bars of traces and densities: how often they hold the truth, and what holding it costs."""
 
 import gc
-import inspect
 import math
 from dataclasses import replace
 
@@ -9,6 +8,7 @@ import pytest
 import scipy.stats
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature import probes as probing
@@ -123,7 +123,7 @@ def test_leaving_vectors_out_is_not_having_drawn_them():
     forms = (signs * (dense @ signs)).sum(dim=1)
     fewer = Sketch(triangle, basis.mT @ dense @ basis, basis.mT @ signs, forms)
     actual = sketch.of([0, 4, 8]).estimates()
-    torch.testing.assert_close(actual, fewer.estimates(), rtol=1e-10, atol=1e-12)
+    assert_close(actual, fewer.estimates(), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [2, 3, 6])
@@ -147,8 +147,6 @@ def test_intervals_widen_with_their_level_and_with_fewer_degrees():
     assert widths[0] > 0
     fewer = replace(actual, degrees_of_freedom=actual.degrees_of_freedom / 2).interval()
     assert fewer[1] - fewer[0] > actual.interval()[1] - actual.interval()[0]
-    with pytest.raises(ValueError, match=r"level: expected a share in \(0, 1\), .*, got 95"):
-        actual.interval(95.0)
 
 
 class Watched:
@@ -198,8 +196,6 @@ def test_a_basis_above_the_memory_is_split_into_repetitions():
     assert few.products == 60
     # Five vectors and their images; the rest are samples.
     assert few.degrees_of_freedom == 60 - 2 * 5 - 1
-    with pytest.raises(ValueError, match="memory: expected a number of bytes above zero, got 0"):
-        cv.trace(operator, memory=0)
 
 
 def test_repetitions_have_an_honest_error():
@@ -224,8 +220,9 @@ def test_how_many_go_together_changes_nothing(monkeypatch, together):
         actual = cv.trace(dense, item.method, probes=24)
         assert actual.value == pytest.approx(item.value, rel=1e-11)
         assert actual.standard_error == pytest.approx(item.standard_error, rel=1e-8)
+    assert cv.trace(dense, "exact").value == pytest.approx(float(SPECTRA["spiked"].sum()))
     other = cv.spectral_density(dense, probes=7, steps=8)
-    torch.testing.assert_close(other.nodes, density.nodes, rtol=1e-9, atol=1e-12)
+    assert_close(other.nodes, density.nodes, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -325,9 +322,3 @@ def test_xtrace_of_a_network_holds_its_trace():
     actual = cv.trace(operator, probes=40)
     low, high = actual.interval(0.999)
     assert low < exact < high
-
-
-def test_an_unknown_method_is_refused():
-    # Past the type checker of the test run, which knows the five words.
-    with pytest.raises(ValueError, match=r"method: expected one of \['adaptive', .*'hutch'"):
-        inspect.unwrap(cv.trace)(torch.eye(3), "hutch")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.__main__ import main
@@ -17,80 +18,6 @@ from hessian_spectra.inspection import findings, table
 from hessian_spectra.inspection.findings import Clock, Finding, OutOfBudget, Report, computed
 from hessian_spectra.inspection.quantities import TITLES, Quantities
 from hessian_spectra.pictures.inspection import drawn
-
-FACTORIES = """
-import torch
-from torch import nn
-from hessian_spectra.curvature import Problem
-
-
-def network():
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(3, 12), nn.Tanh(), nn.Linear(12, 8), nn.Tanh(), nn.Linear(8, 2))
-    x = torch.randn(30, 3, dtype=torch.float64)
-    return model.double(), nn.CrossEntropyLoss(), [(x, LABELS)]
-
-
-LABELS = torch.arange(30) % 2
-
-
-def linear():
-    torch.manual_seed(0)
-    x = torch.randn(20, 1, dtype=torch.float64)
-    model = nn.Sequential(nn.Linear(1, 3, bias=False), nn.Linear(3, 1, bias=False)).double()
-    return model, nn.MSELoss(), [(x, 2 * x + 0.1 * torch.randn_like(x))]
-
-
-def kinked():
-    torch.manual_seed(0)
-    x = torch.randn(20, 3)
-    return nn.Sequential(nn.Linear(3, 2), nn.LogSoftmax(1)), nn.NLLLoss(), [(x, LABELS[:20])]
-
-
-def problem():
-    model, _, data = linear()
-    return Problem(model, loss_fn=lambda model, batch: model(batch[0]).square().mean(), data=data)
-
-
-def nothing():
-    return None
-
-
-def two():
-    return 1, 2
-
-
-def no_model():
-    return 1, nn.MSELoss(), []
-
-
-def no_data():
-    return nn.Linear(1, 1), nn.MSELoss(), []
-
-
-def broken():
-    return 1 / 0
-
-
-def needs(width):
-    return network()
-
-
-text = "no function"
-"""
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """A folder with the module ``factories``, which is the current one."""
-    (tmp_path / "factories.py").write_text(FACTORIES)
-    (tmp_path / "broken_module.py").write_text("import json\n\nraise RuntimeError('two\\nlines')\n")
-    (tmp_path / "missing_import.py").write_text("import no_such_package\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    for name in ("factories", "broken_module", "missing_import"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    return tmp_path
 
 
 def problem(name: str = "network") -> cv.Problem:
@@ -380,8 +307,8 @@ def test_a_watched_operator_multiplies_counts_and_stops(monkeypatch):
     clock = Clock(float("inf"))
     watched = clock.watched(cv.as_operator(matrix))
     columns = torch.randn(5, 7)
-    torch.testing.assert_close(watched @ columns, matrix @ columns)
-    torch.testing.assert_close(watched @ columns[:, 0], matrix @ columns[:, 0])
+    assert_close(watched @ columns, matrix @ columns)
+    assert_close(watched @ columns[:, 0], matrix @ columns[:, 0])
     assert clock.products == 8
     late = Clock(-1.0)
     with pytest.raises(OutOfBudget):

@@ -40,6 +40,16 @@ def network() -> nn.Sequential:
     return nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Dropout(0.2), nn.Linear(16, 3))
 
 
+def require_undisturbed(fit, steps):
+    """A training is as without the callback, which measured after these steps."""
+    (plain, state, _), (model, tracked_state, tracker) = fit(False), fit(True)
+    assert all(map(torch.equal, plain.parameters(), model.parameters()))
+    assert torch.equal(state, tracked_state)
+    assert [record.step for record in tracker.history] == steps
+    expected = cv.sharpness(model.network.eval(), LOSS, batch())
+    assert tracker.history[-1].sharpness == pytest.approx(expected.value, rel=1e-4)
+
+
 def test_lightning(tmp_path):
     lightning = pytest.importorskip("lightning.pytorch")
     from hessian_spectra.integrations.lightning import SharpnessCallback
@@ -65,15 +75,9 @@ def test_lightning(tmp_path):
         )  # fmt: skip
         torch.manual_seed(1)
         trainer.fit(module, torch.utils.data.DataLoader(samples(), batch_size=8, shuffle=True))
-        return list(module.parameters()), torch.random.get_rng_state(), tracker, module
+        return module, torch.random.get_rng_state(), tracker
 
-    parameters, state, _, _ = fit(False)
-    tracked, tracked_state, tracker, module = fit(True)
-    assert all(map(torch.equal, parameters, tracked))
-    assert torch.equal(state, tracked_state)
-    assert [record.step for record in tracker.history] == [2, 4, 6]
-    expected = cv.sharpness(module.network.eval(), LOSS, batch())
-    assert tracker.history[-1].sharpness == pytest.approx(expected.value, rel=1e-4)
+    require_undisturbed(fit, [2, 4, 6])
 
 
 def test_huggingface(tmp_path):
@@ -112,15 +116,9 @@ def test_huggingface(tmp_path):
             callbacks=[SharpnessCallback(tracker)] if tracked else [],
         )
         trainer.train()
-        return list(model.parameters()), torch.random.get_rng_state(), tracker, model
+        return model, torch.random.get_rng_state(), tracker
 
-    parameters, state, _, _ = fit(False)
-    tracked, tracked_state, tracker, model = fit(True)
-    assert all(map(torch.equal, parameters, tracked))
-    assert torch.equal(state, tracked_state)
-    assert [record.step for record in tracker.history] == [3, 6]
-    expected = cv.sharpness(model.network.eval(), LOSS, batch())
-    assert tracker.history[-1].sharpness == pytest.approx(expected.value, rel=1e-4)
+    require_undisturbed(fit, [3, 6])
 
 
 @pytest.mark.parametrize(

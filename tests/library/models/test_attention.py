@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from torch.func import functional_call, grad, jvp
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, SelfAttention, VectorSelfAttention
@@ -36,14 +37,14 @@ def scalar_layer_by_hand(x, sink_bias=0.0):
 def test_scalar_tokens_follow_the_formula(sink_bias):
     layer = SelfAttention(W_VALUE, W_QUERY, W_KEY, sink_bias)
     expected = torch.stack([scalar_layer_by_hand(x, sink_bias) for x in X])
-    torch.testing.assert_close(layer(X), expected)
+    assert_close(layer(X), expected)
 
 
 @pytest.mark.parametrize("sink_bias", [0.0, -0.7])
 def test_vector_tokens_of_one_entry_are_scalar_tokens(sink_bias):
     scalar = SelfAttention(W_VALUE, W_QUERY, W_KEY, sink_bias)
     vector = VectorSelfAttention(W_VALUE[None, None], W_QUERY[None], W_KEY[None], sink_bias)
-    torch.testing.assert_close(vector(X[..., None])[..., 0], scalar(X))
+    assert_close(vector(X[..., None])[..., 0], scalar(X))
 
 
 def test_vector_tokens_follow_the_formula():
@@ -51,7 +52,7 @@ def test_vector_tokens_follow_the_formula():
     for x, output in zip(VECTORS, VectorSelfAttention(*MATRICES)(VECTORS), strict=True):
         scores = torch.exp(x @ W_query @ W_key.T @ x.T / 2.0)
         attention = scores / scores.sum(dim=1, keepdim=True)
-        torch.testing.assert_close(output, attention @ x @ W_value)
+        assert_close(output, attention @ x @ W_value)
 
 
 @pytest.mark.parametrize(
@@ -65,10 +66,10 @@ def test_vector_tokens_follow_the_formula():
 def test_the_sink_draws_attention_to_the_first_token(layer, inputs):
     shares = [layer(bias).attention(inputs)[..., 0] for bias in (0.0, 1.0, 50.0)]
     assert torch.all(shares[0] < shares[1])
-    torch.testing.assert_close(shares[2], torch.ones_like(shares[2]))
+    assert_close(shares[2], torch.ones_like(shares[2]))
     for bias in (0.0, 1.0):
         rows = layer(bias).attention(inputs).sum(dim=-1)
-        torch.testing.assert_close(rows, torch.ones_like(rows))
+        assert_close(rows, torch.ones_like(rows))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,7 @@ def test_nearly_one_hot_attention_keeps_the_digits_of_its_derivatives():
     actual = cv.dense_spectrum(cv.hessian(problem, check=False)).eigenvalues
     # By differences of the loss with 60 digits.
     true = [-0.1273030850810253, -0.0001385227967551164, 11.022399999987321]
-    torch.testing.assert_close(actual, torch.tensor(true, dtype=torch.float64), rtol=0, atol=1e-12)
+    assert_close(actual, torch.tensor(true, dtype=torch.float64), rtol=0, atol=1e-12)
 
 
 # Forward mode loads torch's own scripted derivatives, which warn of their age.
@@ -113,7 +114,7 @@ def test_both_ways_to_differentiate_twice_agree():
     product = sum((g * d).sum() for g, d in zip(gradient, direction.values(), strict=True))
     reverse = torch.autograd.grad(product, leaves.values())
     for name, piece in zip(weights, reverse, strict=True):
-        torch.testing.assert_close(forward[name], piece)
+        assert_close(forward[name], piece)
 
 
 @pytest.mark.parametrize(

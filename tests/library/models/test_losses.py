@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from hessian_spectra.models import HalfSquaredError
 
@@ -26,7 +27,7 @@ def test_the_two_agree_for_scalar_outputs():
 def test_its_gradient_is_the_residual_over_n():
     outputs = OUTPUTS.clone().requires_grad_()
     HalfSquaredError("sample")(outputs, TARGETS).backward()
-    torch.testing.assert_close(outputs.grad, OUTPUTS / 3)
+    assert_close(outputs.grad, OUTPUTS / 3)
 
 
 def test_it_says_what_it_is():

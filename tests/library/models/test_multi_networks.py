@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from hessian_spectra.models import (
     LinearNetwork,
@@ -21,19 +22,19 @@ V, W = draw(3, 4, seed=1), draw(3, 4, seed=2)
 def test_several_inputs_add_up_scalar_networks():
     x = draw(5, 3, seed=3)
     expected = sum(TwoLayerLinear(V[d], W[d])(x[:, d]) for d in range(3))
-    torch.testing.assert_close(MultiInputLinear(v=V, w=W)(x), expected)
+    assert_close(MultiInputLinear(v=V, w=W)(x), expected)
 
 
 def test_several_outputs_stack_scalar_networks():
     x = draw(5, seed=3)
     expected = torch.stack([TwoLayerLinear(V[k], W[k])(x) for k in range(3)], dim=1)
-    torch.testing.assert_close(MultiOutputLinear(v=V, w=W)(x), expected)
+    assert_close(MultiOutputLinear(v=V, w=W)(x), expected)
 
 
 def test_a_matrix_as_first_layer():
     x, w = draw(5, 4, seed=3), draw(3, seed=4)
     expected = torch.stack([w @ (V @ point) for point in x])
-    torch.testing.assert_close(LinearNetwork(V=V, w=w)(x), expected)
+    assert_close(LinearNetwork(V=V, w=w)(x), expected)
 
 
 @pytest.mark.parametrize("kind", [MultiInputLinear, MultiOutputLinear])

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from hessian_spectra.curvature import ensemble as curvature
 from hessian_spectra.curvature.ensemble.spectra import exact_spectra
@@ -46,16 +47,14 @@ def test_outputs_and_gradients_are_those_of_torch_modules(activation, samples):
         own = ensemble.network(number)
         weights = [weight[number] for weight in ensemble.weights]
         plain = sequential(weights, ensemble.multipliers, activation)
-        torch.testing.assert_close(own(x), plain(x), rtol=1e-12, atol=1e-14)
-        torch.testing.assert_close(ensemble.outputs(x)[number], plain(x), rtol=1e-12, atol=1e-14)
+        assert_close(own(x), plain(x), rtol=1e-12, atol=1e-14)
+        assert_close(ensemble.outputs(x)[number], plain(x), rtol=1e-12, atol=1e-14)
         for network in (own, plain):
             HalfSquaredError("sample")(network(x), y).backward()
         for parameter, expected, multiplier in zip(
             own.parameters(), plain.parameters(), ensemble.multipliers, strict=True
         ):
-            torch.testing.assert_close(
-                parameter.grad, multiplier * expected.grad, rtol=1e-12, atol=1e-14
-            )
+            assert_close(parameter.grad, multiplier * expected.grad, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`:FutureWarning")  # torch's forward mode
@@ -72,12 +71,12 @@ def test_functional_transforms_go_through(activation):
     _, forward = torch.func.jvp(outputs, (parameters,), (direction,))
     jacobian = torch.func.jacrev(outputs)(parameters)
     backward = sum((jacobian[name] * direction[name]).sum(dim=(2, 3)) for name in parameters)
-    torch.testing.assert_close(forward, backward, rtol=1e-12, atol=1e-12)
+    assert_close(forward, backward, rtol=1e-12, atol=1e-12)
 
 
 def test_a_single_layer_and_a_single_sample_are_no_exceptions():
     weight, x = gaussian(3, 5), gaussian(1, 5, seed=1)
-    torch.testing.assert_close(Perceptron([weight], [2.0], "linear")(x), 2 * x @ weight.T)
+    assert_close(Perceptron([weight], [2.0], "linear")(x), 2 * x @ weight.T)
 
 
 REFUSED = "^activation: expected linear or relu, got 'tanh'$"

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.testing import assert_close
 
 from hessian_spectra.models import LinearWithBias, TwoLayerLinear, TwoLayerReLU
 
@@ -18,16 +19,16 @@ def by_hand(activation):
 
 
 def test_linear_output():
-    torch.testing.assert_close(TwoLayerLinear(V, W)(X), by_hand(lambda z: z))
+    assert_close(TwoLayerLinear(V, W)(X), by_hand(lambda z: z))
 
 
 def test_relu_output():
-    torch.testing.assert_close(TwoLayerReLU(V, W)(X), by_hand(lambda z: max(z, 0 * z)))
+    assert_close(TwoLayerReLU(V, W)(X), by_hand(lambda z: max(z, 0 * z)))
 
 
 def test_bias_output():
     expected = torch.stack([sum(W[j] * (V[j] * x + B[j]) for j in range(4)) for x in X])
-    torch.testing.assert_close(LinearWithBias(W, V, B)(X), expected)
+    assert_close(LinearWithBias(W, V, B)(X), expected)
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,9 @@ def network(seed, width=6):
     return nn.Sequential(nn.Linear(FEATURES, width), nn.Tanh(), nn.Linear(width, 2))
 
 
-def trained(model, x, y, steps=30):
+def trained(model, x, y, steps=30, rate=0.05):
     model = copy.deepcopy(model)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     for _ in range(steps):
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
@@ -135,8 +135,6 @@ def refused(case, message, **changed):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"prior_saw": None}, '^prior_saw: expected "nothing", "other data", or which samples'),
-        ({"prior_saw": torch.arange(400)}, "^prior_saw: expected fewer than all 400 samples"),
         ({"prior_saw": torch.arange(395)}, "^data: expected at least 8 samples that .*, got 5$"),
         ({"delta": 0.0}, "^delta, delta_monte_carlo: expected positive numbers whose sum is bel"),
         ({"delta": 0.6, "delta_monte_carlo": 0.4}, r"whose sum is below 1, got \(0.6, 0.4\)$"),

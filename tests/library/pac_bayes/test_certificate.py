@@ -46,13 +46,16 @@ def sums(certificate):
     return tuple(vars(certificate.moments).values())
 
 
+def complexities(certificate):
+    """What the bound adds to the error, for each prior of the grid."""
+    kls = [cf.gaussian_kl(*sums(certificate), 0.1 * math.exp(-j / 100)) for j in range(1, 500)]
+    return [float(cf.complexity(kl, 2000, j)) for j, kl in enumerate(kls, start=1)]
+
+
 def test_the_bound_is_made_of_its_terms(certificate):
     assert certificate.confidence == pytest.approx(0.965)
     prior = certificate.prior
-    terms = [
-        float(cf.complexity(cf.gaussian_kl(*sums(certificate), 0.1 * math.exp(-j / 100)), 2000, j))
-        for j in range(1, 500)
-    ]
+    terms = complexities(certificate)
     assert certificate.complexity == min(terms) == terms[prior.index - 1]
     assert prior.kl == pytest.approx(float(cf.gaussian_kl(*sums(certificate), prior.variance)))
     error = cf.monte_carlo_error(0.1, 10_000, 0.01)
@@ -74,10 +77,7 @@ def test_the_prior_is_the_best_of_all_at_either_side_of_the_variance_that_fits(
         parameters=number,
     )
     wide = replace(certificate, moments=moments)
-    terms = [
-        float(cf.complexity(cf.gaussian_kl(*sums(wide), 0.1 * math.exp(-j / 100)), 2000, j))
-        for j in range(1, 500)
-    ]
+    terms = complexities(wide)
     assert terms.index(min(terms)) + 1 == best
     assert wide.prior.index == best
     assert wide.complexity == min(terms)

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.func import functional_call
 from torch.nn import functional
+from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.pac_bayes import minimisation
@@ -95,12 +96,12 @@ def test_gradients_are_those_of_plain_autograd(kind, bias, leads, samples):
     expected = functional.cross_entropy(functional_call(model, state, (x,)), y)
     expected.backward()
 
-    torch.testing.assert_close(loss, expected, rtol=1e-12, atol=0)
+    assert_close(loss, expected, rtol=1e-12, atol=0)
     of_mean = torch.cat([value.grad.flatten() for value in means.values()])
-    torch.testing.assert_close(posterior.mean.grad, of_mean, rtol=1e-9, atol=1e-12)
-    torch.testing.assert_close(posterior.log_deviation.grad, scale.grad, rtol=1e-9, atol=1e-12)
+    assert_close(posterior.mean.grad, of_mean, rtol=1e-9, atol=1e-12)
+    assert_close(posterior.log_deviation.grad, scale.grad, rtol=1e-9, atol=1e-12)
     for name, value in posterior.model_state(noise).items():
-        torch.testing.assert_close(value, state[name].detach(), rtol=1e-12, atol=1e-12)
+        assert_close(value, state[name].detach(), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -154,9 +155,9 @@ def test_the_regulariser_and_its_gradients_are_those_of_the_formula():
     union = 2 * index.log() + math.log(math.pi**2 * 700 / (6 * 0.025))
     expected = torch.sqrt((divergence + union) / (2 * 699))
     (0.7 * expected).backward()
-    torch.testing.assert_close(value, expected)
+    assert_close(value, expected)
     for own, other in zip(posterior.parameters(), (mean, scale, half), strict=True):
-        torch.testing.assert_close(own.grad, other.grad, rtol=1e-6, atol=1e-9)
+        assert_close(own.grad, other.grad, rtol=1e-6, atol=1e-9)
     terms = plan.terms(posterior)
     assert terms["divergence"] == pytest.approx(divergence.item(), rel=1e-6)
     assert terms["complexity"] == pytest.approx(2 * expected.item() ** 2, rel=1e-6)
@@ -190,7 +191,7 @@ def test_bases_are_eigenbases_of_what_they_are_called_after():
                 del turned["outputs"]
             for part, columns in basis.arrays().items():
                 identity = torch.eye(len(columns)).double()
-                torch.testing.assert_close(columns.T @ columns, identity, atol=1e-10, rtol=0)
+                assert_close(columns.T @ columns, identity, atol=1e-10, rtol=0)
                 if part in turned:
                     inner = columns.T @ turned[part] @ columns
                     loose = 5e-3 if kind == "nearest" else 1e-9
@@ -222,7 +223,7 @@ def test_silent_units_have_any_basis():
     basis = layer_bases(model, x, y, "nearest")["0"]
     for columns in basis.arrays().values():
         identity = torch.eye(len(columns)).double()
-        torch.testing.assert_close(columns.T @ columns, identity, atol=1e-10, rtol=0)
+        assert_close(columns.T @ columns, identity, atol=1e-10, rtol=0)
 
 
 def test_the_printed_output_hessian_is_that_of_halved_weights():
@@ -342,9 +343,7 @@ def test_other_networks_are_refused(model, prior, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"basis": "fisher"}, "basis: expected one of standard, kronecker, .*, got 'fisher'"),
         ({"delta": 1.0}, r"delta: expected a probability in \(0, 1\), got 1.0"),
-        ({"epochs": 0}, "epochs: expected at least 1, got 0"),
         ({"refresh": -1}, "refresh: expected at least 0, got -1"),
         ({"largest_variance": 0.0}, "largest_variance: expected a positive number, got 0.0"),
     ],

@@ -9,6 +9,8 @@ from torch import nn
 from hessian_spectra.pac_bayes.priors import refuse_if_seen, unseen
 from hessian_spectra.seeding import generator
 
+from .test_bounding import trained
+
 
 def network(seed, width=30, classes=2):
     torch.manual_seed(seed)
@@ -19,15 +21,6 @@ def network(seed, width=30, classes=2):
 def digits():
     actual = load_digits()
     return torch.tensor(actual.data / 16).float(), torch.tensor(actual.target > 4).long()
-
-
-def trained(model, inputs, labels, steps=60):
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for _ in range(steps):
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(model(inputs), labels).backward()
-        optimizer.step()
-    return model
 
 
 @pytest.mark.parametrize(
@@ -73,7 +66,7 @@ def test_the_trained_network_is_no_prior_of_its_own(digits):
 
 @pytest.mark.parametrize("steps", [15, 60])
 def test_a_prior_from_the_samples_is_refused(digits, steps):
-    prior = trained(network(0), *digits, steps=steps).state_dict()
+    prior = trained(network(0), *digits, steps=steps, rate=0.01).state_dict()
     with pytest.raises(ValueError, match=r"^prior: expected weights that have seen nothing, got "):
         refuse_if_seen(network(1), prior, *digits, seed=0)
 

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from hessian_papers.drawing.record import Origin
+from hessian_papers.drawing.record import Origin, read_figures
 from hessian_papers.drawing.save import save
-from hessian_spectra.files import digest
+from hessian_spectra.files import MissingResultError, digest
 from hessian_spectra.pictures import style
 
 CONFIG = {
@@ -53,6 +53,23 @@ def test_equal_figures_give_equal_bytes(tmp_path, recorded):
     assert {str(path.relative_to(first)) for path in written} == set(FILES[recorded])
     for name in FILES[recorded]:
         assert (first / name).read_bytes() == (second / name).read_bytes()
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_second_picture_stands_apart(tmp_path, recorded):
+    origin = replace(ORIGIN, recorded=recorded)
+    save(line(), "A caption.", origin, tmp_path / "figures", (line(), "Its errors."))
+    if recorded:
+        save(line(), "A caption.", ORIGIN, tmp_path / "figures")
+    (figure,) = read_figures(tmp_path)
+    shown = figure.recorded if recorded else figure
+    name = "controls-recorded.png" if recorded else "controls.png"
+    assert (shown.controls.image.name, shown.controls.caption) == (name, "Its errors.")
+    assert shown.controls.png == shown.controls.image.read_bytes()
+    assert figure.controls is None or not recorded
+    shown.controls.image.unlink()
+    with pytest.raises(MissingResultError, match=f"{name} is missing: run dvc repro"):
+        read_figures(tmp_path)
 
 
 def test_the_record_says_where_the_figure_comes_from(tmp_path):

@@ -41,13 +41,13 @@ class DriverProcess:
         return self.process.wait(30)
 
     def arrays(self) -> bytes:
-        """What it computed, when it has ended well."""
+        """The result that it computed, when it has ended well."""
         assert self.process.wait(60) == 0, self.said
         return self.out.read_bytes()
 
 
 def begun(folder: Path) -> Counter[int]:
-    """How often each item was begun."""
+    """The number of times that each item was begun."""
     return Counter(int(file.name.split("-")[1]) for file in folder.glob("begun-*"))
 
 

@@ -52,7 +52,7 @@ def _trained(config: Training, data: Arrays, run: TrainingRun) -> Arrays:
     return {"sum": config.value + data["values"]}
 
 
-trained = alone(_trained, {"sum": Variable("value", "a sum")})
+trained = alone(_trained, lambda config: {"sum": Variable("value", "a sum")})
 
 
 def weighed(value: int, run: TrainingRun) -> Arrays:

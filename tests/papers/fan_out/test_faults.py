@@ -1,4 +1,4 @@
-"""What is killed, interrupted or raised costs no more than the items that it hit."""
+"""A kill, an interrupt or an error costs no more than the items that it hit."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""How the work is cut into jobs, and what a launcher refuses."""
+"""The work is cut into jobs, and a launcher refuses what it cannot do."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What SLURM says no to, and what is made of its silence."""
+"""The refusals of SLURM, and what is made of its silence."""
 
 import numpy as np
 import pytest

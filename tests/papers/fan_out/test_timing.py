@@ -15,7 +15,7 @@ NOW = [0.0]
 
 
 def seconds(value: int) -> float:
-    """How long an item takes: twice as long per unit of cost for the dear as for the cheap."""
+    """The time of an item: twice as long per unit of cost for the dear as for the cheap."""
     return value * (2.0 if value >= 50 else 1.0)
 
 

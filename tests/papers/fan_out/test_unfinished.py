@@ -39,7 +39,7 @@ def driver(folder, settings):
 
 
 def steps(folder):
-    """How often each step of each item was made."""
+    """The number of times that each step of each item was made."""
     return Counter(tuple(map(int, file.name.split("-")[1:3])) for file in folder.glob("step-*"))
 
 

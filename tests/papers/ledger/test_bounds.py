@@ -1,4 +1,4 @@
-"""What replicates say: the interval of a share, by definition and in print, and of a mean."""
+"""The estimates of replicates: the interval of a share, as defined and in print, and of a mean."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What a case says, which run decides, and what becomes of numbers that JSON does not know."""
+"""The outcome of a case, the run that decides, and numbers that JSON does not know."""
 
 import json
 import math

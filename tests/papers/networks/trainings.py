@@ -105,7 +105,7 @@ def train(folder: Path, config: Config) -> xr.Dataset:
     x = np.random.default_rng(0).normal(size=(8, 3))
     return fan_out.train(
         "descent",
-        alone(descent, {"losses": Variable("epoch", "loss")}),
+        alone(descent, lambda config: {"losses": Variable("epoch", "loss")}),
         config,
         xr.Dataset({"x": (("sample", "feature"), x), "y": (("sample", "feature"), np.tanh(x))}),
         result=folder / "networks" / "descent",

@@ -1,3 +1,4 @@
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,7 +57,7 @@ class Visit:
         page.on("request", lambda request: self.requests.append(request.url))
 
     def claims(self) -> int:
-        """How many claims the filter leaves."""
+        """The number of claims that the filter leaves."""
         return self.page.locator(".claims > li:not([hidden])").count()
 
     def figures(self) -> list[str]:
@@ -223,8 +224,8 @@ def test_the_filter_tells_the_runs_apart(visit: Visit) -> None:
 def test_text_that_looks_like_markup_stays_text(visit: Visit) -> None:
     shown = str(visit.page.locator(f"#{row(0)}").text_content())
     # Of a formula the exponent is a letter like others, and the spaces are its own.
-    said, letters = sample_reports.AWKWARD.replace("²", "2"), shown.replace(" ", "")
-    assert said.replace(" ", "") in letters
+    said, letters = re.sub("[$^ ]", "", sample_reports.AWKWARD), shown.replace(" ", "")
+    assert said in letters
 
 
 def test_it_can_be_worked_by_keyboard(visit: Visit) -> None:

@@ -69,6 +69,13 @@ def test_elements_are_closed_and_ids_unique(page: Reader) -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_anchors_are_valid_and_keep_names_apart() -> None:
+    names = ["thm-linear/eq. 1", "thm-linear/eq.1", "thm-linear eq.1", "λ", "μ", "a--b", "a/b c"]
+    anchors = [anchor("claim", name) for name in names]
+    assert len(set(anchors)) == len(names)
+    assert all(re.fullmatch(r"claim-[A-Za-z0-9_-]+", actual) for actual in anchors)
+
+
 def test_links_lead_to_something(page: Reader, sample_root: Path) -> None:
     links = [a["href"] or "" for a in page.all("a")]
     inside = {link[1:] for link in links if link.startswith("#")}
@@ -80,7 +87,7 @@ def test_links_lead_to_something(page: Reader, sample_root: Path) -> None:
     assert all(link.is_file() for link in made)
     runs = len(sample_reports.STUDIES) + 1
     names = Counter(link.suffix for link in made)
-    assert names[".png"] == names[".pdf"] == runs, "one figure has a recorded run"
+    assert names[".png"] - 2 == names[".pdf"] == runs, "one figure has a recorded run, and controls"
     assert names[".nc"] == runs
     assert names[".json"] == 1, "the facts of that run"
     assert len(outside) - len(made) == 5 * len(sample_reports.STUDIES)
@@ -109,7 +116,7 @@ def test_every_figure_is_a_file_beside_the_page_loaded_when_seen(
     shown = [a for a in page.all("img") if "src" in a]
     files = {path.relative_to(reports).as_posix() for path in reports.rglob("*.png")}
     assert {a["src"] for a in shown} == files
-    assert len(files) == len(shown) == len(sample_reports.STUDIES) + 1
+    assert len(files) == len(shown) == len(sample_reports.STUDIES) + 3
     for attributes in shown:
         assert attributes["alt"]
         assert attributes["loading"] == "lazy"
@@ -124,6 +131,22 @@ def test_a_command_says_how_long_it_takes_where_that_is_known(sample_root: Path)
     assert text.count("with all that it is made from") == len(sample_reports.STUDIES)
     assert text.count(said) == 1
     assert said in figure(text, "poster-pair")
+
+
+def test_a_lead_sentence_is_said_where_its_statement_holds(sample_root: Path) -> None:
+    text = build(sample_root / "reports", leads=sample_reports.LEADS)
+    shown = figure(text, sample_reports.RECORDED)
+    assert shown.count('<strong class="lead">Made-up lead') == 2
+    assert "This is not so" not in text
+
+
+def test_errors_and_controls_are_a_second_picture(sample_root: Path) -> None:
+    text = build(sample_root / "reports")
+    shown = figure(text, sample_reports.RECORDED)
+    assert text.count("<summary>Errors and controls</summary>") == 2
+    for name in ("controls.png", "controls-recorded.png"):
+        assert shown.count(f'/{sample_reports.RECORDED}/{name}"') == 2  # the picture, and its link
+    assert "Made-up errors of cracking-fig7." in shown
 
 
 def test_a_single_file_holds_every_picture_and_links_no_file(sample_root: Path) -> None:
@@ -142,7 +165,7 @@ def name_of(entry: dict[str, object]) -> str:
 
 
 def filtered(page: Reader) -> dict[str, dict[str, str | None]]:
-    """What the filter knows of each statement."""
+    """The fields of each statement that the filter knows."""
     rows = {a.get("id") or "": a for a in page.all("li")}
     return {name: row for name, row in rows.items() if name.startswith("claim-")}
 
@@ -392,7 +415,7 @@ def test_a_cell_of_the_overview_is_coloured_by_the_fractions_of_verdicts(text: s
 
 def test_findings_open_the_page_and_lead_to_their_statements(sample_root: Path) -> None:
     reports = sample_root / "reports"
-    stated = Finding("one", "λ_1 < 2 holds", True, read_ledger(reports)[:2])
+    stated = Finding("one", "$λ_1 < 2$ holds", True, read_ledger(reports)[:2])
     text = build(reports, [stated, Finding("two", "x is not run", False, [])])
     actual = section(text, "findings", "section")
     assert text.index('id="findings"') < text.index('id="verdicts"')

@@ -1,4 +1,4 @@
-"""What is in print, on networks whose errors one can work out by hand."""
+"""The prints, on networks whose errors one can work out by hand."""
 
 import pytest
 import torch

@@ -70,13 +70,12 @@ def with_mistakes(stated, net, mistake):
 @named([stated for stated in every if stated.name not in OF_THEORY])
 def test_a_mistake_in_what_is_measured_is_seen(stated):
     mistake = WITH_ROOM.get(stated.name, mistaken)
-    wrong = [
-        wrong
+    errors = (
+        stated.error(wrong)
         for net in stated.instances(networks())
         for wrong in with_mistakes(stated, net, mistake)
-    ]
-    errors = [error for net in wrong if (error := stated.error(net)) is not None]
-    assert max(errors) > stated.tolerance
+    )
+    assert any(error is not None and error > stated.tolerance for error in errors)
 
 
 @pytest.mark.parametrize("name", OF_THEORY)

@@ -1,4 +1,4 @@
-"""What is known about the eigenvalues of a symmetric 2 x 2 matrix."""
+"""A statement about the eigenvalues of a symmetric 2 x 2 matrix."""
 
 import xarray as xr
 

@@ -18,6 +18,6 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen."""
+    """The caption of the figure."""
     error = float(abs(data["exact"] - data["numerical"]).max())
     return f"Both eigenvalues; closed form and numbers differ by {error:.1e}."

@@ -63,7 +63,7 @@ def gpt2(shape: Shape, seed: int) -> nn.Module:
 
 
 def parameter_count(shape: Shape) -> int:
-    """How many weights a model of this shape has; none is allocated.
+    """The number of weights of a model of this shape; none is allocated.
 
     Example:
         >>> small = Shape(

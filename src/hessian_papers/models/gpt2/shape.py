@@ -1,4 +1,4 @@
-"""How large a GPT-2 is, and of which variant."""
+"""The size of a GPT-2, and its variant."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ VARIANTS = ("attention", "no attention", "no norm weights")
 
 @dataclass(frozen=True, kw_only=True)
 class Shape(Checked):
-    """How large a GPT-2 is, and of which variant.
+    """The size of a GPT-2, and its variant.
 
     Args:
         layers: transformer blocks.
@@ -48,12 +48,12 @@ class Shape(Checked):
 
     @property
     def blocks(self) -> int:
-        """How many blocks the model has, of attention and MLP or of an MLP alone."""
+        """The number of blocks of the model, of attention and MLP or of an MLP alone."""
         return self.layers + ((self.layers + 1) // 2 if self.variant == "no attention" else 0)
 
     @property
     def residual_branches(self) -> int:
-        """How many terms add up to the last hidden state, beside the embeddings."""
+        """The number of terms that add up to the last hidden state, beside the embeddings."""
         return self.blocks * (1 if self.variant == "no attention" else 2)
 
 

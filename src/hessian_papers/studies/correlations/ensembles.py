@@ -1,4 +1,4 @@
-"""What figures and claims of all studies of ensembles share: words, how training ended."""
+"""The words of figures and claims about ensembles, and how training ended."""
 
 from collections.abc import Iterable
 
@@ -23,11 +23,14 @@ def unfinished(data: xr.Dataset) -> np.ndarray:
     """The positions where the epoch limit stopped more than half of the networks.
 
     Args:
-        data: of one parametrisation, or of more: of the first that has such positions.
+        data: of one parametrisation, or of more: of the first that has such positions. Of two sizes
+            that are compared the worse one counts.
     """
-    x = positions(data).values
-    stopped = (data["epoch_limit"] > data["networks"] / 2).values.reshape(-1, len(x))
-    return next((x[row] for row in stopped if row.any()), x[:0])
+    x = positions(data)
+    stopped = data["epoch_limit"] > data["networks"] / 2
+    stopped = stopped.any([dim for dim in stopped.dims if dim not in ("parametrisation", x.name)])
+    rows = stopped.values.reshape(-1, len(x))
+    return next((x.values[row] for row in rows if row.any()), x.values[:0])
 
 
 def require_finished(data: xr.Dataset) -> None:
@@ -71,7 +74,7 @@ def estimates(values: xr.DataArray) -> list[Estimate]:
 
 
 def distance_from(centre: float, estimate: Estimate) -> Estimate:
-    """How far an estimate is from a value, with the interval of that distance.
+    """The distance of an estimate from a value, with the interval of that distance.
 
     Example:
         >>> tuple(distance_from(1.0, Estimate(1.5, 0.75, 2.0)))

@@ -1,4 +1,4 @@
-"""Which points of an ensemble a study takes, and what became of their networks."""
+"""The points of an ensemble that a study takes, and what became of their networks."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 import xarray as xr
 
-from hessian_papers.constraints import Once
+from hessian_papers.constraints import Once, OneOf
 from hessian_papers.labelled import Variable, Variables, data_set, left_out
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_spectra.files import Arrays
@@ -34,15 +34,17 @@ POINTS: Variables = {
 
 @dataclass(frozen=True, kw_only=True)
 class PointsConfig(EnsembleStudyConfig):
-    """A study of some points of an ensemble.
+    """A study of some points of an ensemble, along one of its axes.
 
     Args:
         parametrisations: some of those that the ensemble has.
-        depths: the depths to take; empty for all of the ensemble.
-        sizes: the input and output sizes D to take; empty for all of the ensemble.
+        along: what varies, ``size`` (input and output size D) or ``depth``.
+        depths: the depths to take; empty for all of the ensemble; a single one along ``size``.
+        sizes: the input and output sizes D to take, likewise; along ``depth`` two are compared.
     """
 
     parametrisations: Annotated[list[str], Once()]
+    along: Annotated[str, OneOf(AXES)]
     depths: Annotated[list[int], Once()]
     sizes: Annotated[list[int], Once()]
 
@@ -50,6 +52,11 @@ class PointsConfig(EnsembleStudyConfig):
         super().__post_init__()
         names = self.parametrisations
         require(len(names) > 0, "parametrisations", "at least one", names)
+        if self.along == "size":
+            require(len(self.depths) == 1, "depths", "a single one along size", self.depths)
+        else:
+            expected = "a single one along depth, or two to compare"
+            require(len(self.sizes) in (1, 2), "sizes", expected, self.sizes)
 
     def require_networks(self, networks: Any) -> None:
         """Refuse an ensemble that lacks one of the points."""
@@ -59,41 +66,23 @@ class PointsConfig(EnsembleStudyConfig):
             require(set(asked) <= set(known), field, expected, asked)
 
 
-@dataclass(frozen=True, kw_only=True)
-class AlongConfig(PointsConfig):
-    """A study of an ensemble along one of its axes, at a single place on the other.
-
-    Args:
-        along: what varies, ``size`` (input and output size D) or ``depth``.
-    """
-
-    along: str
-
-    def __post_init__(self) -> None:
-        require(self.along in AXES, "along", " or ".join(AXES), self.along)
-        super().__post_init__()
-        field = "depths" if self.along == "size" else "sizes"
-        fixed = getattr(self, field)
-        require(len(fixed) == 1, field, f"a single one along {self.along}", fixed)
-
-
 def select(config: PointsConfig, ensembles: xr.Dataset) -> xr.Dataset:
     """The part of an ensemble that a study takes, with rising depths and sizes.
 
     Raises:
         ValueError: the ensemble lacks some of them.
     """
-    asked = {axis: getattr(config, f"{axis}s") for axis in GRID}
-    for axis, labels in asked.items():
-        known = np.unique(ensembles[axis].values).tolist()
-        expected = f"some of the ensemble's, {', '.join(map(str, known))}"
+    asked = {}
+    for axis in GRID:
+        labels, known = list(getattr(config, f"{axis}s")), ensembles[axis].values.tolist()
+        expected = f"some of {config.ensemble}'s, {', '.join(map(str, known))}"
         require(set(labels) <= set(known), f"{axis}s", expected, labels)
-        asked[axis] = (labels if axis == GRID[0] else sorted(labels)) or known
+        asked[axis] = labels if axis == GRID[0] else sorted(labels or known)
     return ensembles.sel(asked)
 
 
 def described(points: xr.Dataset, along: str) -> Arrays:
-    """What :data:`POINTS` declares of the part of an ensemble that :func:`select` gives."""
+    """The arrays that :data:`POINTS` declares, of the part of an ensemble from :func:`select`."""
     status = points["status"].values
     diverged = (status == DIVERGED).sum(axis=-1)
     return {

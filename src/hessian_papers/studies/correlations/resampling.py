@@ -37,7 +37,7 @@ class BootstrapConfig(EnsembleStudyConfig):
 
 
 def settings(config: BootstrapConfig) -> Arrays:
-    """What :data:`RESAMPLED` declares."""
+    """The arrays that :data:`RESAMPLED` declares."""
     numbers = {name: np.array(getattr(config, name)) for name in ("resamples", "confidence")}
     return {"estimate": np.array(["value", "low", "high"]), **numbers}
 

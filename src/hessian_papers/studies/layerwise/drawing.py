@@ -1,14 +1,22 @@
-"""What figures of layer-wise studies share: numbers of layers, one point a network."""
+"""Parts of figures of layer-wise studies: numbers of layers, one point a network."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
+from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.layers import own_layers, with_hidden_layers
 from hessian_spectra.pictures import style
+
+
+def mark_outliers(axes: Axes, count: Callable[[], int]) -> None:
+    """A line behind the outliers, where the study has so many eigenvalues."""
+    with contextlib.suppress(NothingToMeasure):
+        axes.axvline(count() + 0.5, color=style.GREY, linewidth=0.6)
 
 
 def draw_layers(

@@ -1,16 +1,17 @@
-"""What studies of trained classifiers share: their networks, each an item, and top eigenpairs."""
+"""Networks of trained classifiers, each an item of a study, and top eigenpairs."""
 
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
 
+from hessian_papers.constraints import AtLeast, Between
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.studies.base import EnsembleStudyConfig
@@ -22,6 +23,25 @@ from hessian_spectra.validation import require
 BATCH = 500
 # What tells the networks of an ensemble apart.
 LABELS = ("network", "seed", "epoch")
+
+
+# No search in float32 reaches a smaller one, and a larger one tells nothing.
+Residual = Annotated[float, Between(1e-7, 0.1, "a relative residual from 1e-7 to 0.1")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EigenpairMeasurement:
+    """The settings that every measurement of top eigenpairs depends on.
+
+    Args:
+        seed: of the random vectors, such as those that eigenpairs are searched from.
+        tolerance: the eigenpairs' relative residual.
+        images: the Hessian is that of the loss on the first so many; 0 for all.
+    """
+
+    seed: int
+    tolerance: Residual
+    images: Annotated[int, AtLeast(0)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,28 +76,22 @@ def layers_of(layers: Sequence[str], networks: Collection[str]) -> list[str]:
     return [name for name in layers if network_of(name) in networks]
 
 
-def require_residual(config: Any) -> None:
-    """Refuse a ``tolerance`` that no search in float32 reaches, or that tells nothing."""
-    fits = 1e-7 <= config.tolerance <= 0.1
-    require(fits, "tolerance", "a relative residual from 1e-7 to 0.1", config.tolerance)
-
-
 def each_network(
-    networks: xr.Dataset, settings: Any, epochs: np.ndarray, names: Sequence[str] = ()
+    networks: xr.Dataset, epochs: np.ndarray, names: Sequence[str] = (), **common: Any
 ) -> list[Item]:
     """An item for each architecture, or some, with each seed at some of the kept epochs.
 
     Networks that diverged are left out, see :func:`surviving`.
 
     Returns:
-        Of each its ``kept`` network, its ``labels``, and the ``settings``.
+        Of each its ``kept`` network, its ``labels`` as arrays, and what is ``common`` to all.
     """
     values = *surviving(networks, "network", names), epochs.tolist()
     return [
         {
             "kept": kept_classifier(networks, network, seed, epoch),
-            "labels": dict(zip(LABELS, (network, seed, epoch), strict=True)),
-            "settings": settings,
+            "labels": dict(zip(LABELS, map(np.array, (network, seed, epoch)), strict=True)),
+            **common,
         }
         for network, seed, epoch in product(*values)
     ]
@@ -86,7 +100,7 @@ def each_network(
 def batches_of(
     kept: KeptClassifier, images: int, dtype: torch.dtype = torch.float64
 ) -> list[tuple[Tensor, Tensor]]:
-    """What a network was trained on in batches, the first so many images; 0 for all.
+    """The images that a network was trained on in batches, the first so many; 0 for all.
 
     Where a network is sure of its classes, ``p (1 − p)`` is what is left of the rounding of p:
     float32 leaves products with the Hessian two digits.

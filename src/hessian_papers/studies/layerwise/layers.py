@@ -9,6 +9,8 @@ import xarray as xr
 from hessian_papers.labelled import Variable, Variables
 from hessian_papers.ledger.bounds import NothingToMeasure
 
+# How a network with batch normalisation is called, beside the one without.
+NORMALISED = "-BN"
 # What tells the networks of an ensemble and their layers apart.
 ENSEMBLE: Variables = {
     "network": Variable("network", "architecture"),
@@ -48,6 +50,27 @@ def with_hidden_layers(data: xr.Dataset) -> list[str]:
     return [network for network in networks if len(layer_names(data, network)) > 1]
 
 
+def normalised(data: xr.Dataset) -> list[str]:
+    """The networks with batch normalisation."""
+    return [name for name in data["network"].values.tolist() if NORMALISED in name]
+
+
+def plain(data: xr.Dataset) -> list[str]:
+    """The networks without batch normalisation, of more than one layer."""
+    return [name for name in with_hidden_layers(data) if NORMALISED not in name]
+
+
+def outliers_of(classes: int, known: int) -> int:
+    """The number ``c − 1`` of outliers that the paper expects of a Hessian for c classes.
+
+    Raises:
+        NothingToMeasure: fewer eigenvalues are known.
+    """
+    if not 1 <= classes - 1 <= known:
+        raise NothingToMeasure(f"this configuration has {known} of {classes - 1} eigenvalues")
+    return classes - 1
+
+
 def before_training(data: xr.Dataset) -> xr.Dataset:
     """The data at the epoch before training.
 
@@ -60,7 +83,7 @@ def before_training(data: xr.Dataset) -> xr.Dataset:
 
 
 def when(data: xr.Dataset) -> str:
-    """How texts say the epoch of data at one.
+    """The words in which texts say the epoch of data at one.
 
     Example:
         >>> when(xr.Dataset(coords={"epoch": 3}))

@@ -1,4 +1,4 @@
-"""Both outliers of many two-layer linear networks at once."""
+"""Both outliers of many two-layer linear networks at once, at a point and under descent."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Outliers(NamedTuple):
-    """What Theorem 1 says of the networks' outliers, ``(N, ...)`` each.
+    """The quantities of Theorem 1 on the networks' outliers, ``(N, ...)`` each.
 
     Attributes:
         residual: δx = ⟨w, v⟩ E[x²] − E[yx].
@@ -42,3 +42,34 @@ def outliers(weights: np.ndarray, second_moment: float, moment: np.ndarray | flo
         residual + second_moment * (p - q) / 2, second_moment * np.sqrt(p) * np.sqrt(q)
     )
     return Outliers(residual, large, -residual * (3 * fit - moment) / large)
+
+
+def course(
+    weights: np.ndarray,
+    second_moment: float,
+    moment: np.ndarray | float,
+    *,
+    rate: float,
+    momentum: float = 0.0,
+    steps: int,
+) -> Outliers:
+    """The outliers along heavy-ball descent from rest, ``(steps + 1, N, ...)`` each.
+
+    Where a training diverges they are infinite or no numbers from some step on.
+
+    Args:
+        weights: v and w at the start, ``(N, ..., 2, m)``.
+        second_moment: E[x²].
+        moment: E[yx], any shape that goes with ``(N, ...)``.
+        rate: the learning rate.
+        momentum: of the heavy ball.
+        steps: number of updates.
+    """
+    recorded, velocity = [], np.zeros_like(weights)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(steps + 1):
+            recorded.append(outliers(weights, second_moment, moment))
+            gradient = recorded[-1].residual[..., None, None] * weights[..., ::-1, :]
+            velocity = momentum * velocity + gradient
+            weights = weights - rate * velocity
+    return Outliers(*map(np.array, zip(*recorded, strict=True)))

@@ -1,4 +1,4 @@
-"""What a network is to a theorem: weights, their places among the parameters, and the data.
+"""The forms that theorems take of a network: weights, their places among the parameters, data.
 
 The *places* of a weight say where its entries stand in the vector ``(p,)`` of the model's own
 parameters. Outputs of the model are ``output_scale`` times those of the form, and the targets of
@@ -52,7 +52,7 @@ class LayeredNetwork:
 
     @property
     def samples(self) -> int:
-        """What the loss ``1/(2n) Σ`` of the closed forms divides by."""
+        """The divisor ``n`` in the loss ``1/(2n) Σ`` of the closed forms."""
         return len(self.x)
 
     def with_constant_input(self) -> "LayeredNetwork":
@@ -93,7 +93,7 @@ class SeparateNetworks:
 
     @property
     def samples(self) -> int:
-        """What the loss ``1/(2n) Σ`` of the closed forms divides by."""
+        """The divisor ``n`` in the loss ``1/(2n) Σ`` of the closed forms."""
         return len(self.x)
 
 
@@ -122,7 +122,7 @@ class AttentionLayer:
 
     @property
     def samples(self) -> int:
-        """What the closed form's loss, half the mean over all tokens, divides by, halved."""
+        """Half the divisor of the closed form's loss, half the mean over all tokens."""
         return self.x.numel()
 
 

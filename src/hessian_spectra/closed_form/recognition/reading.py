@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -87,8 +88,7 @@ def form_of(model: nn.Module, x: Tensor, y: Tensor) -> Form:
     if len(parts) > 1:
         other = parts[1] if parts[0] is own else parts[0]
         raise UnknownStructureError(f"{other[0]} stands beside {own[0]}, which is all of a network")
-    label, core = own
-    return _OWN[type(core)](label, core, x, y, places)
+    return _OWN[type(own[1])](_Own(*own, x, y, places))
 
 
 def _leaves(name: str, module: nn.Module) -> list[Part]:
@@ -110,16 +110,7 @@ def _chain(parts: Sequence[Part], x: Tensor, y: Tensor, places: Places) -> Layer
     shape = x.shape
     for label, module in parts:
         if isinstance(module, nn.Linear):
-            biased = module.bias is not None
-            layers.append(
-                Layer(
-                    label,
-                    module.weight.detach(),
-                    places[module.weight],
-                    module.bias.detach() if biased else None,
-                    places[module.bias] if biased else None,
-                )
-            )
+            layers.append(_layer(label, places, module.weight, module.bias))
             activations.append(None)
             shape = torch.Size([*shape[:-1], module.out_features])
         elif isinstance(module, nn.ReLU):
@@ -135,38 +126,45 @@ def _chain(parts: Sequence[Part], x: Tensor, y: Tensor, places: Places) -> Layer
     )
 
 
-def _two_layer(
+def _layer(
     label: str,
-    core: models.TwoLayerLinear | models.TwoLayerReLU | models.LinearWithBias,
-    x: Tensor,
-    y: Tensor,
     places: Places,
-) -> LayeredNetwork:
-    bias = getattr(core, "b", None)
-    first = Layer(
-        label,
-        core.v.detach()[:, None],
-        places[core.v][:, None],
-        None if bias is None else bias.detach(),
-        None if bias is None else places[bias],
-    )
-    second = Layer(label, core.w.detach()[None], places[core.w][None])
-    relu = label if isinstance(core, models.TwoLayerReLU) else None
-    return LayeredNetwork([first, second], [relu, None], x[:, None], y[:, None])
+    weight: Tensor,
+    bias: Tensor | None = None,
+    inputs: int | None = None,
+) -> Layer:
+    """A layer by its parameters; a vector is the only row of its weight, or of ``inputs`` each."""
+    shape = (-1, inputs or weight.shape[-1])
+    biases = () if bias is None else (bias.detach(), places[bias])
+    return Layer(label, weight.detach().view(shape), places[weight].view(shape), *biases)
 
 
-def _linear_network(
-    label: str, core: models.LinearNetwork, x: Tensor, y: Tensor, places: Places
-) -> LayeredNetwork:
-    first = Layer(label, core.V.detach(), places[core.V])
-    second = Layer(label, core.w.detach()[None], places[core.w][None])
-    return LayeredNetwork([first, second], [None, None], x, y[:, None])
+class _Own(NamedTuple):
+    """A network of this library, what messages call it, its data and the parameters' places."""
+
+    label: str
+    core: Any
+    x: Tensor
+    y: Tensor
+    places: Places
 
 
-def _perceptron(
-    label: str, core: models.Perceptron, x: Tensor, y: Tensor, places: Places
-) -> LayeredNetwork:
+def _two_layer(own: _Own) -> LayeredNetwork:
+    core, bias = own.core, getattr(own.core, "b", None)
+    first = _layer(own.label, own.places, core.v, bias, inputs=1)
+    second = _layer(own.label, own.places, core.w)
+    relu = own.label if isinstance(core, models.TwoLayerReLU) else None
+    return LayeredNetwork([first, second], [relu, None], own.x[:, None], own.y[:, None])
+
+
+def _linear_network(own: _Own) -> LayeredNetwork:
+    layers = [_layer(own.label, own.places, weight) for weight in (own.core.V, own.core.w)]
+    return LayeredNetwork(layers, [None, None], own.x, own.y[:, None])
+
+
+def _perceptron(own: _Own) -> LayeredNetwork:
     """The first multiplier goes to the inputs, the others to the outputs."""
+    label, core = own.label, own.core
     if core.activation == "tanh":
         raise UnknownStructureError(f"{label} has the activation 'tanh', which has no closed form")
     scale = float(math.prod(core.multipliers[1:]))
@@ -174,60 +172,47 @@ def _perceptron(
         raise UnknownStructureError(f"{label} has a multiplier of 0, which makes all outputs 0")
     names = [f"{label}, weights.{number}" for number in range(len(core.weights))]
     layers = [
-        Layer(name, weight.detach(), places[weight])
-        for name, weight in zip(names, core.weights, strict=True)
+        _layer(name, own.places, weight) for name, weight in zip(names, core.weights, strict=True)
     ]
     relu = [f"the ReLU of {name}" if core.activation == "relu" else None for name in names[:-1]]
-    return LayeredNetwork(layers, [*relu, None], core.multipliers[0] * x, y / scale, scale)
+    return LayeredNetwork(layers, [*relu, None], core.multipliers[0] * own.x, own.y / scale, scale)
 
 
-def _separate(
-    label: str,
-    core: models.MultiInputLinear | models.MultiOutputLinear,
-    x: Tensor,
-    y: Tensor,
-    places: Places,
-) -> SeparateNetworks:
-    rows = [row.detach() for row in core.rows]
+def _separate(own: _Own) -> SeparateNetworks:
+    rows = [row.detach() for row in own.core.rows]
     return SeparateNetworks(
-        of="input" if isinstance(core, models.MultiInputLinear) else "output",
+        of="input" if isinstance(own.core, models.MultiInputLinear) else "output",
         w=torch.stack(rows[1::2]),
         v=torch.stack(rows[0::2]),
-        places=torch.cat([places[row] for row in core.rows]),
-        x=x,
-        y=y,
+        places=torch.cat([own.places[row] for row in own.core.rows]),
+        x=own.x,
+        y=own.y,
     )
 
 
-def _attention(
-    label: str,
-    core: models.SelfAttention | models.VectorSelfAttention,
-    x: Tensor,
-    y: Tensor,
-    places: Places,
-) -> AttentionLayer:
-    value, query, key = core.parameters()
+def _attention(own: _Own) -> AttentionLayer:
+    value, query, key = own.core.parameters()
     if query.ndim == 2 and len(query) > 1:
         raise UnknownStructureError(
-            f"{label} has tokens of {len(query)} entries, and the theorem is about numbers; "
+            f"{own.label} has tokens of {len(query)} entries, and the theorem is about numbers; "
             "vector_attention_bulk gives the eigenvalues that repeat"
         )
-    shape = x.shape[:2]
-    score_bias = x.new_zeros(shape[1])
-    score_bias[0] = core.sink_bias
+    shape = own.x.shape[:2]
+    score_bias = own.x.new_zeros(shape[1])
+    score_bias[0] = own.core.sink_bias
     return AttentionLayer(
         w_value=value.detach().reshape(()),
         w_query=query.detach().flatten(),
         w_key=key.detach().flatten(),
         score_bias=score_bias,
-        places=torch.cat([places[weight].flatten() for weight in (value, query, key)]),
-        x=x.reshape(shape),
-        y=y.reshape(shape),
+        places=torch.cat([own.places[weight].flatten() for weight in (value, query, key)]),
+        x=own.x.reshape(shape),
+        y=own.y.reshape(shape),
     )
 
 
 _CHAIN = (nn.Linear, nn.ReLU, nn.Flatten)
-_OWN: dict[type[nn.Module], Callable[..., Form]] = {
+_OWN: dict[type[nn.Module], Callable[[_Own], Form]] = {
     models.TwoLayerLinear: _two_layer,
     models.TwoLayerReLU: _two_layer,
     models.LinearWithBias: _two_layer,

@@ -59,7 +59,7 @@ class LayeredShape:
         return isinstance(form, LayeredNetwork) and any(form.activations) == self.relu
 
     def misfit(self, form: Form) -> str | None:
-        """What of the network the theorem has not; ``None`` if it fits."""
+        """The part of the network that the theorem has not; ``None`` if it fits."""
         if not isinstance(form, LayeredNetwork):
             return f"it is about layers one after the other, not {_kind(form)}"
         relus = [name for name in form.activations if name]
@@ -98,7 +98,7 @@ class KindOfForm:
         return _kind(form) == self.kind
 
     def misfit(self, form: Form) -> str | None:
-        """What of the network the theorem has not; ``None`` if it fits."""
+        """The part of the network that the theorem has not; ``None`` if it fits."""
         return None if self.concerns(form) else f"it is about {self.kind}, not {_kind(form)}"
 
 

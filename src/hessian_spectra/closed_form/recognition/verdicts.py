@@ -1,4 +1,4 @@
-"""What was found of each theorem about a network, and the error where none applies."""
+"""The verdict on each theorem about a network, and the error where none applies."""
 
 import math
 from collections.abc import Sequence

@@ -1,6 +1,7 @@
 """Products of the consecutive matrices of an ensemble."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -16,17 +17,14 @@ def effective_weights(ensemble: Ensemble) -> list[Tensor]:
     ]
 
 
-def before(weights: Sequence[Tensor]) -> list[Tensor]:
-    """A_{l−1} ⋯ A_1 ``(N, d_{l−1}, d_0)`` for each layer; ``(1, d_0, d_0)`` for the first."""
-    parts = [torch.eye(weights[0].shape[2]).to(weights[0])[None]]
-    for weight in weights[:-1]:
-        parts.append(weight @ parts[-1] if len(parts) > 1 else weight)
-    return parts
+def around(weights: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
+    """``A_L ⋯ A_{l+1} (N, d_L, d_l)`` and ``A_{l−1} ⋯ A_1 (N, d_{l−1}, d_0)`` for each layer.
 
-
-def after(weights: Sequence[Tensor]) -> list[Tensor]:
-    """A_L ⋯ A_{l+1} ``(N, d_L, d_l)`` for each layer; ``(1, d_L, d_L)`` for the last."""
-    parts = [torch.eye(weights[-1].shape[1]).to(weights[-1])[None]]
-    for weight in weights[:0:-1]:
-        parts.append(parts[-1] @ weight if len(parts) > 1 else weight)
-    return parts[::-1]
+    After the last and before the first stands the identity, of one network.
+    """
+    first, last = weights[0], weights[-1]
+    before = [torch.eye(first.shape[2]).to(first)[None]]
+    before += accumulate(weights[:-1], lambda product, weight: weight @ product)
+    after = [torch.eye(last.shape[1]).to(last)[None]]
+    after += accumulate(weights[:0:-1], torch.matmul)
+    return list(zip(after[::-1], before, strict=True))

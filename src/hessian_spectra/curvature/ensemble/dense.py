@@ -76,7 +76,7 @@ def _next_layer(
 def _forward(
     ensemble: Ensemble, weights: list[Tensor], x: Tensor
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """What each layer gets ``(N, n, d)``, and the slopes of the hidden units ``(N, n, d)``."""
+    """The input of each layer ``(N, n, d)``, and the slopes of the hidden units ``(N, n, d)``."""
     inputs = [x.expand(ensemble.count, *x.shape)]
     slopes = []
     for weight in weights[:-1]:

@@ -12,6 +12,7 @@ from hessian_spectra.curvature.ensemble.products import Hessians, hessians
 from hessian_spectra.matrix_products import fastest_products
 from hessian_spectra.models.ensemble import Ensemble
 from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require
 
 # On a CPU the vectors of a batch stay in its shared cache; on a GPU many networks keep it busy, and
 # some hundred basis vectors of each have to fit.
@@ -74,8 +75,7 @@ def ensemble_sharpness(
         >>> round(sharpness.values.item(), 9), bool(sharpness.converged)
         (5.0, True)
     """
-    if not 0 < tol < 1:
-        raise ValueError(f"tol: expected a number in (0, 1), got {tol}")
+    require(0 < tol < 1, "tol", "a number in (0, 1)", tol)
     if not ensemble.count:
         raise ValueError("ensemble: expected at least one network, got none")
     data = in_float64(fitted(ensemble, data))
@@ -95,7 +95,7 @@ def ensemble_sharpness(
 
 
 def _rows(ensemble: Ensemble, data: Data) -> int:
-    """How many rows the products have for each network."""
+    """The number of rows that the products have for each network."""
     if isinstance(data, SecondMoments):
         return min(ensemble.sizes[0], ensemble.sizes[-1])
     return len(data[0])
@@ -107,7 +107,7 @@ def _has_large_products(ensemble: Ensemble, data: Data) -> bool:
 
 
 def _batch_size(ensemble: Ensemble, data: Data) -> int:
-    """How many networks are worked on together."""
+    """The number of networks that are worked on together."""
     on_cpu = ensemble.weights[0].device.type == "cpu"
     vector = 8 * sum(weight[0].numel() for weight in ensemble.weights)
     state = 8 * _rows(ensemble, data) * sum(ensemble.sizes[1:])

@@ -1,4 +1,4 @@
-"""What the sharpness of an ensemble is compared with: norms of its matrices and their products."""
+"""Norms of the matrices of an ensemble and of their products, to compare its sharpness with."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hessian_spectra.curvature.ensemble.chains import after, before, effective_weights
+from hessian_spectra.curvature.ensemble.chains import around, effective_weights
 from hessian_spectra.models.ensemble import Ensemble
 
 
@@ -30,7 +30,7 @@ class EnsembleWeightStatistics(NamedTuple):
 
 
 class EnsembleBlockBounds(NamedTuple):
-    """What the diagonal blocks of the Hessians of ``N`` networks say of the largest eigenvalue.
+    """Bounds on the largest eigenvalues of ``N`` Hessians by their diagonal blocks.
 
     Attributes:
         blocks: ``(N, L)`` the largest eigenvalue of each layer's block; NaN for a network with
@@ -87,8 +87,7 @@ def ensemble_weight_statistics(ensemble: Ensemble) -> EnsembleWeightStatistics:
 def _without_one(weights: list[Tensor]) -> list[Tensor]:
     """Norms of the product without W_l for each layer."""
     norms, last = [], len(weights) - 1
-    lefts, rights = after(weights), before(weights)
-    for layer, (weight, left, right) in enumerate(zip(weights, lefts, rights, strict=True)):
+    for layer, (weight, (left, right)) in enumerate(zip(weights, around(weights), strict=True)):
         if layer in (0, last) and last > 0:
             norms.append(_norms(right if layer else left))
         elif weight.shape[1] == weight.shape[2]:
@@ -129,9 +128,7 @@ def ensemble_block_bounds(ensemble: Ensemble, sxx: Tensor | None = None) -> Ense
     root = torch.eye(inputs).to(weights[0]) if sxx is None else _root(sxx.to(weights[0]))
     blocks = [
         (multiplier * _spectral(left) * _spectral(right @ root)).square()
-        for multiplier, left, right in zip(
-            ensemble.multipliers, after(weights), before(weights), strict=True
-        )
+        for multiplier, (left, right) in zip(ensemble.multipliers, around(weights), strict=True)
     ]
     return EnsembleBlockBounds(_blank(torch.stack(blocks, dim=1), finite))
 

@@ -143,7 +143,7 @@ class Hessians:
         return [*moved, self._mean(step.mT)]
 
     def _mean(self, outputs: Tensor) -> Tensor:
-        """What the mean over samples makes of changes of the outputs."""
+        """Changes of the outputs, times the second derivative of the mean over samples."""
         if not isinstance(self.metric, Tensor):
             return outputs.mul_(self.metric)
         return outputs @ self.metric if self.transposed else self.metric @ outputs

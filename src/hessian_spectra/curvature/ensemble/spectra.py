@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from hessian_spectra.curvature.ensemble.chains import after, before, effective_weights
+from hessian_spectra.curvature.ensemble.chains import around, effective_weights
 from hessian_spectra.curvature.ensemble.dense import dense_hessians
 from hessian_spectra.curvature.ensemble.moments import SecondMoments
 from hessian_spectra.models.ensemble import Ensemble, require_piecewise_linear
@@ -130,7 +130,7 @@ def _linear(ensemble: Ensemble, data: SecondMoments) -> Spectra:
 def _residual(ensemble: Ensemble, data: SecondMoments) -> Float[Tensor, "N d_0"]:
     """``r = mean(x (f(x) − y))``."""
     weights = effective_weights(ensemble)
-    function = weights[-1] @ before(weights)[-1]
+    function = weights[-1] @ around(weights)[-1][1]
     return (function @ data.sxx - data.syx)[:, 0]
 
 
@@ -147,9 +147,7 @@ def _restricted(ensemble: Ensemble, data: SecondMoments) -> Float[Tensor, "N r r
     weights, count = effective_weights(ensemble), ensemble.count
     residual = _residual(ensemble, data)[..., None]
     gradients, changes, strengths, ends = [], [], [], [0]
-    for multiplier, left, right in zip(
-        ensemble.multipliers, after(weights), before(weights), strict=True
-    ):
+    for multiplier, (left, right) in zip(ensemble.multipliers, around(weights), strict=True):
         a, b = left[:, 0].expand(count, -1), (right @ residual)[..., 0]
         frame, (unit, length) = _frame(a), _direction(b)
         strengths.append(multiplier * a.norm(dim=1)[:, None, None])

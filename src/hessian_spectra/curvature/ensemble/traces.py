@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from hessian_spectra.curvature.ensemble.chains import after, before, effective_weights
+from hessian_spectra.curvature.ensemble.chains import around, effective_weights
 from hessian_spectra.curvature.ensemble.moments import Data, SecondMoments, fitted, in_float64
 from hessian_spectra.models.ensemble import Ensemble
 
@@ -47,9 +47,7 @@ def ensemble_trace(ensemble: Ensemble, data: Data) -> Tensor:
 def _linear(ensemble: Ensemble, data: SecondMoments) -> Tensor:
     total = torch.zeros(ensemble.count, dtype=torch.float64, device=data.sxx.device)
     weights = effective_weights(ensemble)
-    for multiplier, left, right in zip(
-        ensemble.multipliers, after(weights), before(weights), strict=True
-    ):
+    for multiplier, (left, right) in zip(ensemble.multipliers, around(weights), strict=True):
         spread = torch.linalg.vecdot(right @ data.sxx, right).sum(dim=1)
         total += multiplier**2 * left.square().sum(dim=(1, 2)) * spread
     return total

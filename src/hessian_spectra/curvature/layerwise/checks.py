@@ -18,7 +18,7 @@ _ROUNDING = 10.0
 
 
 def faults(problem: Problem, layers: Sequence[Layer]) -> dict[str, str]:
-    """What is wrong with layers, by name: each is to be used once, as ``Z = X Wᵀ + b``.
+    """The faults of layers, by name: each is to be used once, as ``Z = X Wᵀ + b``.
 
     One forward pass of some samples, with other weights, of a copy.
     """

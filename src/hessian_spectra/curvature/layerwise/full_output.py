@@ -7,12 +7,13 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from hessian_spectra.curvature.dense import numeric_spectrum
 from hessian_spectra.curvature.layerwise.checks import require_products
 from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
 from hessian_spectra.curvature.layerwise.passes import SymmetricSum, layer_batches
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.spectrum import KnownVectors, Spectrum
-from hessian_spectra.validation import is_count
+from hessian_spectra.validation import is_count, require, require_word
 
 Form = Literal["corrected", "printed"]
 
@@ -55,10 +56,8 @@ class FullOutputHessian:
 
         Source: wu2022dissecting, equations (259) to (263).
         """
-        if form not in get_args(Form):
-            raise ValueError(f"form: expected 'corrected' or 'printed', got {form!r}")
-        if not is_count(k, 1, len(self.matrix)):
-            raise ValueError(f"k: expected 1 to {len(self.matrix)}, got {k}")
+        require_word("form", form, get_args(Form))
+        require(is_count(k, 1, len(self.matrix)), "k", f"1 to {len(self.matrix)}", k)
         lengths = torch.cat(
             [
                 mean.norm().expand(layer.outputs)
@@ -74,13 +73,7 @@ class FullOutputHessian:
             values = values * mapped.square().sum(dim=0)
             basis, triangle = torch.linalg.qr(mapped)
             basis = basis * triangle.diagonal().sign()
-        return Spectrum(
-            values=values,
-            multiplicities=(1,) * k,
-            kinds=("numeric",) * k,
-            method=f"full output Hessian, {form} form",
-            eigenbasis=KnownVectors(basis),
-        )
+        return numeric_spectrum(values, KnownVectors(basis), f"full output Hessian, {form} form")
 
     def _mapped(self, vectors: Tensor) -> Tensor:
         """``U`` times the columns."""

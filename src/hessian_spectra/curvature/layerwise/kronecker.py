@@ -8,12 +8,11 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator
+from hessian_spectra.curvature.dense import numeric_spectrum
 from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.layerwise.passes import LayersBatch, Pair
 from hessian_spectra.spectrum import Spectrum
-from hessian_spectra.validation import is_count
-
-METHOD = "eigenpairs of Kronecker factors"
+from hessian_spectra.validation import is_count, require
 
 
 class KroneckerOperator(Operator):
@@ -65,21 +64,14 @@ def kronecker_spectrum(output: Tensor, inputs: Tensor, k: int) -> Spectrum:
 
 def _largest(values: Tensor, r: Tensor, t: Tensor, k: int) -> Spectrum:
     """The ``k`` largest of eigenvalues ``(m, d)`` that belong to ``r_i ⊗ t_j``."""
-    if not is_count(k, 1, values.numel()):
-        raise ValueError(f"k: expected 1 to {values.numel()}, got {k}")
+    require(is_count(k, 1, values.numel()), "k", f"1 to {values.numel()}", k)
     largest, places = values.flatten().topk(k)
     left, right = places // len(t), places % len(t)
 
     def vectors() -> Tensor:
         return torch.einsum("ok,ik->oik", r[:, left], t[:, right]).reshape(values.numel(), k)
 
-    return Spectrum(
-        values=largest,
-        multiplicities=(1,) * k,
-        kinds=("numeric",) * k,
-        method=METHOD,
-        eigenbasis=vectors,
-    )
+    return numeric_spectrum(largest, vectors, "eigenpairs of Kronecker factors")
 
 
 def corrected_spectrum(

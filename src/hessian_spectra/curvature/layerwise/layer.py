@@ -28,6 +28,7 @@ from hessian_spectra.curvature.layerwise.shared import RowByRow, Shared, without
 from hessian_spectra.curvature.operators import Check
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.validation import require, require_word
 
 FactorKind = Literal["expand", "reduce", "weighted", "nearest"]
 
@@ -76,8 +77,8 @@ def layerwise(
     """
     names = [name] if isinstance(name, str) else name
     listed = isinstance(names, Sequence) and all(isinstance(entry, str) for entry in names)
-    if not listed and names is not None:
-        raise ValueError(f"name: expected a layer's name, several, or none for all, got {name!r}")
+    expected = "a layer's name, several, or none for all"
+    require(listed or names is None, "name", expected, name)
     layers = layers_of(problem.model, names)
     if name is None:
         layers = without_fault(problem, layers)
@@ -180,9 +181,8 @@ class Layerwise:
             (tensor([[2.]], dtype=torch.float64), tensor([[1., 1.],
                     [1., 1.]], dtype=torch.float64))
         """
-        if kind not in get_args(FactorKind):
-            expected = ", ".join(map(repr, get_args(FactorKind)))
-            raise ValueError(f"factors: expected one of {expected}, got {kind!r}")
+        known = get_args(FactorKind)
+        require(kind in known, "factors", f"one of {', '.join(map(repr, known))}", kind)
         if kind == "expand":
             positions = self._shared.factors[self.name].positions
             return self.output_hessian * positions, self.input_autocorrelation / positions
@@ -295,14 +295,12 @@ class Layerwise:
         Source: wu2022dissecting, Definition 2.2, with the index (i − 1) n + j that it means.
         """
         m, d = self.shape
-        if vectors.ndim != 2 or len(vectors) != m * d:
-            raise ValueError(
-                f"matricise: expected vectors as columns, ({m * d}, k), got {tuple(vectors.shape)}"
-            )
+        fits = vectors.ndim == 2 and len(vectors) == m * d
+        require(fits, "matricise", f"vectors as columns, ({m * d}, k)", tuple(vectors.shape))
         return vectors.T.reshape(-1, m, d)
 
     def correspondence(self, vectors: Tensor, side: Literal["output", "input"]) -> Tensor:
-        """How much of each vector lies along each eigenvector of a factor.
+        """The share of each vector that lies along each eigenvector of a factor.
 
         ``‖Mat(h_i)ᵀ r_j‖²`` for the eigenvectors r of ``E[M]``, or ``‖Mat(h_i) t_j‖²`` for those of
         ``E[x xᵀ]``, by descending eigenvalue. For unit vectors h each row adds up to 1.
@@ -319,8 +317,7 @@ class Layerwise:
 
         Source: wu2022dissecting, equations (265) and (266).
         """
-        if side not in ("output", "input"):
-            raise ValueError(f"side: expected 'output' or 'input', got {side!r}")
+        require_word("side", side, ("output", "input"))
         self._require_no_groups("correspondence")
         matrices = self.matricise(vectors)
         factor = self.output_hessian if side == "output" else self.input_autocorrelation

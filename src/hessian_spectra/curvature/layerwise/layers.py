@@ -214,7 +214,7 @@ def _in_shape(module: nn.Module, flat: Tensor, shape: torch.Size) -> Tensor:
 
 
 def patches(module: Any, inputs: Tensor) -> Tensor:
-    """What the weight of each group is multiplied by at each position, ``(n, g, P, d)``.
+    """The patch that the weight of each group multiplies at each position, ``(n, g, P, d)``.
 
     Example:
         >>> conv = nn.Conv1d(1, 1, 2)

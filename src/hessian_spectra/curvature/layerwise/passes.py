@@ -110,7 +110,7 @@ def _without_one(matrices: Tensor) -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True, kw_only=True)
 class LayersBatch:
-    """What a batch of n samples says of some layers, in their order.
+    """The tensors that a batch of n samples gives of some layers, in their order.
 
     Args:
         inputs: of each layer, with g groups, ``(n, g, P, d)`` what a group's weights are multiplied
@@ -159,7 +159,7 @@ class LayersBatch:
 
 
 def layer_batches(problem: Problem, layers: Sequence[Layer]) -> Iterator[LayersBatch]:
-    """What each batch says of some layers; one forward pass.
+    """The tensors that each batch gives of some layers; one forward pass.
 
     Raises:
         OperatorError: the loss couples samples, is linear in the outputs, or these are not known.

@@ -1,4 +1,4 @@
-"""What some layers share: an operator, and the sums that passes over the data give."""
+"""The common part of some layers: an operator, and the sums that passes over the data give."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ def without_fault(problem: Problem, layers: Sequence[Layer]) -> list[Layer]:
 
 
 class Shared:
-    """What some layers share: an operator over all their weights, and passes over the data.
+    """The common part of some layers: an operator over all their weights, and passes over the data.
 
     Each is made when the first layer asks for it.
     """

@@ -164,11 +164,12 @@ def slopes(value: Tensor, parts: list[Tensor], *, graph: bool = False) -> Tensor
     )
 
 
-def hessian(trial: Trial) -> Tensor:
-    """Row by row in reverse over reverse, by torch alone."""
+def hessian(trial: Trial, vectors: Tensor) -> Tensor:
+    """``H v`` of columns ``(p, k)`` in reverse over reverse, by torch alone."""
     model = written_out(trial.specimen.model())
     gradient = slopes(trial.value(model), trainable(model), graph=True)
-    return torch.stack([slopes(entry, trainable(model)) for entry in gradient]).detach()
+    products = [slopes(gradient @ vector, trainable(model)) for vector in vectors.T]
+    return torch.stack(products, dim=1)
 
 
 def gauss_newton(trial: Trial, vectors: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from hessian_papers.studies.attention.attention_edge_of_stability import figure 
 from hessian_papers.studies.attention.attention_edge_of_stability.study import VARIABLES
 from hessian_papers.studies.trainings import compared
 
-EDGE = "reaches at step"
+EDGE = "has reached $2/η$"
 CALM = "stays below"
 
 
@@ -27,7 +27,8 @@ def test_figure_draws_every_step(token, steps, course):
     assert (low <= data["sharpness"].values).all()
     assert (data["sharpness"].values <= high).all()
     np.testing.assert_array_equal(drawn["numerical"].get_xdata(), compared(data)["step"])
-    assert all(axes.get_ylabel() for axes in figure.axes)
+    second, _ = figures.controls(data)
+    assert all(axes.get_ylabel() for axes in (*figure.axes, *second.axes))
     assert course in figures.caption(data)
 
 

@@ -17,7 +17,7 @@ def data():
 
 def test_figure_shows_every_point(data):
     figure = figures.draw(data)
-    assert len(figure.axes) == 12
+    assert len(figure.axes) == 3
     sweep = at_numerical_points(data.sel(sweep="query_key"))
     # The numerical points of one network are lines of their own, all at one abscissa.
     points = [line.get_xydata() for line in figure.axes[0].lines if len(line.get_xdata()) < 9]
@@ -26,20 +26,15 @@ def test_figure_shows_every_point(data):
         np.testing.assert_array_equal(np.sort(shown[np.isfinite(shown)]), values)
 
 
-def test_the_papers_panels_stand_apart_from_ours(data):
-    upper, lower = figures.draw(data).subfigs
-    assert upper.get_suptitle() == "Figure 2 of the paper"
-    assert lower.get_suptitle().startswith("ours")
-
-
-def test_caption_counts_all_eigenvalues(data):
-    caption = figures.caption(data)
-    assert "d_K = 12" in caption
+def test_captions_count_all_eigenvalues(data):
+    assert "d_K = 12" in figures.caption(data)
+    figure, caption = figures.controls(data)
+    assert len(figure.axes) == 9
     assert "all 25" in caption
     assert "dashed: 1e-10" in caption
 
 
 def test_figure_does_without_dense_points():
     data = planted_data(scale_sides(points=3, numeric_points=2, dense_points=0), VARIABLES)
-    assert len(figures.draw(data).axes) == 12
-    assert "(e, f) Condition numbers" in figures.caption(data)
+    assert len(figures.draw(data).axes) == 3
+    assert "(f, g) Condition numbers" in figures.controls(data)[1]

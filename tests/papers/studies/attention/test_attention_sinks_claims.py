@@ -61,8 +61,8 @@ def test_sinks_that_take_all_the_attention_are_left_out():
     assert is_resolved(data).values.tolist() == [True, False]
     assert module.bulk(data) < 1e-10
     assert module.bulk_multiplicity(data) == 0
-    assert len(figures.draw(data).axes) == 4
-    assert "unknown" not in figures.caption(data)
+    assert len(figures.draw(data).axes) == 2
+    assert "unknown" not in figures.controls(data)[1]
 
 
 def test_where_no_sink_can_be_told_nothing_is_measured():
@@ -70,8 +70,8 @@ def test_where_no_sink_can_be_told_nothing_is_measured():
     for claim in (module.bulk, module.bulk_multiplicity):
         with pytest.raises(NothingToMeasure, match="no sink at which float64 tells the bulk's"):
             claim(data)
-    assert len(figures.draw(data).axes) == 4
-    assert "It is unknown, as rounding hides it" in figures.caption(data)
+    assert len(figures.draw(data).axes) == 2
+    assert "It is unknown, as rounding hides it" in figures.controls(data)[1]
 
 
 def measured(sides, name):
@@ -88,7 +88,8 @@ def test_a_bulk_of_zeros_does_not_shrink(planted):
     for name in ("bulk-shrinks-1", "bulk-towards-zero-1"):
         with pytest.raises(NothingToMeasure, match="the draws have no bulk but zeros"):
             measured(nothing, name)
-    assert len(figures.draw(planted_data(nothing, VARIABLES)).axes) == 4
+    data = planted_data(nothing, VARIABLES)
+    assert len(figures.draw(data).axes) == len(figures.controls(data)[0].axes) == 2
 
 
 def test_the_shares_are_those_of_the_draws_at_each_norm(planted):

@@ -8,6 +8,7 @@ from uniform_attention_arrays import config, sides
 
 from hessian_papers.studies.attention.uniform_attention import study
 from hessian_spectra import closed_form as cf
+from hessian_spectra.models import SelfAttention
 
 
 def test_the_moments_are_those_of_definition_b1():
@@ -31,6 +32,15 @@ def test_no_scores_are_uniform_attention():
 def test_the_distance_of_attention_to_one_token():
     # Half of |1 − 1/4| + 3 · 1/4.
     assert study.distance(np.eye(4)) == pytest.approx(0.75)
+
+
+def test_the_scores_are_those_of_the_module():
+    first = next(study.draws(config()))
+    query, key = (torch.from_numpy(vector[:8]) / 3**0.5 for vector in (first.query, first.key))
+    layer = SelfAttention(torch.tensor(first.w_value), query, key)
+    expected = layer.attention(torch.from_numpy(first.x)[None])[0].detach()
+    actual = study.attention_of(np.array(first.score("sp", 8)), first.x)
+    np.testing.assert_allclose(actual, expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("initialisation", study.INITIALISATIONS)

@@ -1,4 +1,4 @@
-"""The claims about uniform attention and their figure, on planted arrays."""
+"""The claims about uniform attention, on planted arrays."""
 
 import pytest
 from claims_contract import Planted, changed, contract, planted_data
@@ -6,7 +6,6 @@ from uniform_attention_arrays import powers, sides
 
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.attention.uniform_attention.claims import statements
-from hessian_papers.studies.attention.uniform_attention.figure import caption, draw
 from hessian_papers.studies.attention.uniform_attention.study import VARIABLES
 
 
@@ -18,9 +17,6 @@ def of_one(initialisation):
 @pytest.fixture(scope="module")
 def planted():
     holds = powers(-1.0)
-    off = {
-        name: (lambda values: values + 1e-6) for name in ("numerical_bulk", "numerical_distance")
-    }
     return [
         Planted(
             paper="singh2026cracking",
@@ -29,7 +25,7 @@ def planted():
             fails=[
                 powers(0.0, of_bulk=0.0, largest_range=0.5),
                 powers(0.5, of_bulk=-1.0),
-                changed(holds, "numerics", **off),
+                changed(holds, "numerics", numerical_bulk=lambda values: values + 1e-6),
             ],
             reduced=[of_one("sp"), of_one("xavier")],
         )
@@ -58,12 +54,3 @@ def test_key_dimensions_may_stand_in_any_order():
     expected = measured(sides())
     for name, actual in measured(turned).items():
         assert actual == pytest.approx(expected[name], nan_ok=True)
-
-
-@pytest.mark.parametrize("arrays", [sides(), of_one("sp")])
-def test_the_figure_says_what_is_seen(arrays):
-    data = planted_data(arrays, VARIABLES)
-    figure = draw(data)
-    labels = {text.get_text() for axes in figure.axes for text in axes.get_legend().get_texts()}
-    assert len(labels) == data.sizes["initialisation"] + 3
-    assert "40 draws" in caption(data)

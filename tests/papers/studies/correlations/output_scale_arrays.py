@@ -8,8 +8,6 @@ from study_configs import both_sides, configured
 from hessian_papers.studies.correlations.output_scale import study
 
 SMALL = {
-    "parametrisations": list(study.SCALES),
-    "activations": ["linear", "relu"],
     "depths": [2, 3],
     "widths": [8, 32],
     "size": 4,

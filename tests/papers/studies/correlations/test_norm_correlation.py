@@ -11,6 +11,7 @@ from ensemble_arrays import configurations, ensemble
 from point_studies import norms_config as config
 
 from hessian_papers import labelled
+from hessian_papers.studies.correlations.ensembles import unfinished
 from hessian_papers.studies.correlations.norm_correlation import study as norm_correlation
 
 
@@ -140,9 +141,44 @@ def test_two_layers_are_the_same_as_products_and_do_not_lead(deep_networks):
     np.testing.assert_allclose(first, last, atol=1e-9)
 
 
+@pytest.fixture(scope="module")
+def compared_networks():
+    return ensemble(("sp", "mup"), (2, 3), sizes=(1, 3), networks=36, teachers=3, noise=0.2)
+
+
+def at_two_sizes(networks):
+    chosen = {"parametrisations": ["sp", "mup"], "sizes": [1, 3], "quantities": ["products"]}
+    return norm_correlation.correlation(deep(**chosen), networks)
+
+
+def test_the_lead_at_two_sizes_is_that_at_each(compared_networks):
+    actual = at_two_sizes(compared_networks)
+    for size in (1, 3):
+        own = deep(parametrisations=["sp", "mup"], sizes=[size], quantities=["products"])
+        alone = norm_correlation.correlation(own, compared_networks)["last_lead"]
+        expected = alone.sel(size=size, norm="spectral")
+        np.testing.assert_allclose(actual["lead"].sel(size=size), expected, atol=2e-12)
+
+
+def test_the_difference_is_the_mean_lead_at_the_smaller_size_less_that_at_the_larger(
+    compared_networks,
+):
+    actual = at_two_sizes(compared_networks)
+    mean = values_of(actual, "lead").mean("depth")
+    value, low, high = actual["mean_difference"].transpose("estimate", ...)
+    np.testing.assert_allclose(value, mean.sel(size=1) - mean.sel(size=3), atol=2e-12)
+    assert ((low <= value) & (value <= high)).all()
+
+
+def test_the_worse_of_two_sizes_counts_as_unfinished(compared_networks):
+    status = compared_networks["status"].copy()
+    status.loc[{"size": 3, "depth": 2}] = 1
+    actual = at_two_sizes(compared_networks.assign(status=status))
+    assert unfinished(actual.sel(parametrisation="sp")).tolist() == [2]
+
+
 def test_networks_are_counted(wide):
     assert wide["networks"] == 12
-    assert (wide["used"] == xr.DataArray([12, 11], dims="time")).all()
     assert (wide["diverged"] == 1).all()
     assert (wide["epoch_limit"] == 1).all()
     assert wide[labelled.LEFT_OUT] == 6
@@ -165,7 +201,6 @@ def test_a_point_where_all_diverged_is_undefined(wide_networks):
     sharpness.loc[{"parametrisation": "sp", "size": 5, "time": "trained"}] = np.nan
     actual = norm_correlation.correlation(config(), wide_networks.assign(sharpness=sharpness))
     of_sp = actual.sel(parametrisation="sp")
-    assert of_sp["used"].sel(size=5).values.tolist() == [[12, 0]]
     r = values_of(of_sp, "correlation", time="trained")
     assert np.isnan(r.sel(size=5)).all()
     # D = 1 and 3 stand for 1 to 4, half and half where the middle is.
@@ -216,13 +251,14 @@ def test_equal_configurations_give_equal_bytes(wide, wide_networks):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"parametrisations": ["mup"]}, r"parametrisations: expected .* ntp, sp, got \['mup'\]"),
-        ({"sizes": [1, 7]}, r"sizes: expected some of the ensemble's, 1, 3, 5, got \[1, 7\]"),
-        ({"depths": [3]}, r"depths: expected some of the ensemble's, 2, got \[3\]"),
+        ({"parametrisations": ["mup"]}, r"sp, ntp, got \['mup'\]"),
+        ({"sizes": [1, 7]}, r"1, 3, 5, got \[1, 7\]"),
+        ({"depths": [3]}, r"2, got \[3\]"),
     ],
 )
 def test_what_the_ensemble_lacks_is_named(wide_networks, change, message):
-    with pytest.raises(ValueError, match=f"^{message}$"):
+    (field,) = change
+    with pytest.raises(ValueError, match=f"^{field}: expected some of test's, {message}$"):
         norm_correlation.correlation(config(**change), wide_networks)
 
 
@@ -242,6 +278,9 @@ def test_what_the_ensemble_lacks_is_named(wide_networks, change, message):
         {"depths": [2, 3]},
         {"sizes": [], "along": "depth"},
         {"quantities": ["alignments"], "depths": [3]},
+        {"sizes": [1, 3, 5], "along": "depth"},
+        {"sizes": [1, 3], "along": "depth"},
+        {"sizes": [1, 3], "along": "depth", "quantities": ["products"], "target": "trace"},
         {"resamples": 10},
         {"seed": -1},
         {"confidence": 1.0},
@@ -254,7 +293,7 @@ def test_bad_settings_are_refused_in_one_line(change):
 
 def test_every_configuration_of_this_kind_is_valid():
     actual = [norm_correlation.Config(**f) for f in configurations("norm_correlation").values()]
-    assert len(actual) == 11
+    assert len(actual) == 12
     assert {config.paper for config in actual} == {"singh2026cracking"}
 
 

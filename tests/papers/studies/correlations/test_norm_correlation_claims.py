@@ -233,9 +233,31 @@ def deep_figures():
         yield about(number, holds, [fails], smaller_deep(**fields))
 
 
+def low_dimension():
+    """Section 4.2: the product without the last matrix drives at one size, without the first at
+    the other."""
+    last, first = (driven(deep(), "products", layer, "spectral", 0.0) for layer in (-1, 0))
+    fields = {"norms": ["spectral"], "quantities": ["products"], "sizes": [1, 3]}
+    holds, fails = (
+        along_depth(
+            with_target(
+                deep(),
+                last["sharpness"].where(deep()["size"] == size, first["sharpness"]).values,
+            ),
+            parametrisations=["sp", "mup"],
+            **fields,
+        )
+        for size in (1, 3)
+    )
+    alone = along_depth(deep(), parametrisations=["sp"], **fields)
+    stopped = changed(alone, "correlation", epoch_limit=lambda counts: np.full_like(counts, 40))
+    smaller = [alone, stopped, along_depth(deep(), depths=[3], **fields)]
+    yield Planted(paper=PAPER, artifact="Section 4.2", holds=holds, fails=[fails], reduced=smaller)
+
+
 @pytest.fixture(scope="module")
 def planted():
-    return [*wide_figures(), *deep_figures()]
+    return [*wide_figures(), *deep_figures(), *low_dimension()]
 
 
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(

@@ -6,7 +6,8 @@ import xarray as xr
 from ensemble_arrays import ensemble, replaced
 from point_studies import norms_config as config
 
-from hessian_papers.studies.correlations import drawing
+from hessian_papers.formulas import plain
+from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.correlations.ensembles import unfinished
 from hessian_papers.studies.correlations.norm_correlation import figure, study
 
@@ -17,15 +18,9 @@ def read(networks, **changes):
     return study.correlation(config(**changes), networks)
 
 
-def along_depth(networks, *quantities):
-    return read(
-        networks,
-        quantities=list(quantities),
-        norms=["spectral"],
-        along="depth",
-        depths=[],
-        sizes=[3],
-    )
+def along_depth(networks, *quantities, sizes=(3,)):
+    deep = {"norms": ["spectral"], "along": "depth", "depths": [], "sizes": list(sizes)}
+    return read(networks, quantities=list(quantities), **deep)
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +46,28 @@ def drawn(axes):
     return np.sort(np.concatenate([h[np.isfinite(h)] for h in heights]))
 
 
-def test_every_correlation_is_a_point(wide):
+def test_every_correlation_is_a_point_and_every_lead_one_of_the_controls(wide):
     data = read(wide)
-    panels = figure.draw(data).axes
-    assert len(panels) == 2 * 3
+    panels, leads = figure.draw(data).axes, figure.controls(data)[0].axes
+    assert (len(panels), len(leads)) == (2 * 2, 2)
     for row, name in enumerate(data["parametrisation"].values):
         of = {"parametrisation": name}
         for column, time in enumerate(data["time"].values):
             expected = values_of(data, "correlation", time=time, **of)
-            np.testing.assert_array_equal(drawn(panels[3 * row + column]), expected)
+            np.testing.assert_array_equal(drawn(panels[2 * row + column]), expected)
         lead = values_of(data, "best_norm_lead", norm="spectral", **of)
-        np.testing.assert_array_equal(drawn(panels[3 * row + 2]), lead)
+        np.testing.assert_array_equal(drawn(leads[row]), lead)
+
+
+def test_the_leads_at_two_sizes_are_drawn():
+    networks = ensemble(depths=(2, 3, 4), sizes=(1, 3), noise=0.2)
+    data = along_depth(networks, "products", sizes=[1, 3])
+    panels = figure.draw(data).axes
+    for axes, name in zip(panels, data["parametrisation"].values, strict=True):
+        np.testing.assert_array_equal(drawn(axes), values_of(data, "lead", parametrisation=name))
+    assert "Ŵ_B − best other Ŵ_b" in plain(figure.caption(data))
+    with pytest.raises(NothingToMeasure, match="no lead beside what is drawn"):
+        figure.controls(data)
 
 
 def test_many_layers_are_lines_along_size_and_along_depth():
@@ -81,7 +87,8 @@ def test_every_layer_is_a_line(deep, quantities):
     first = values_of(data, "correlation", group=quantities[0], **FIRST)
     np.testing.assert_array_equal(drawn(panels[0]), first)
     lead = "group_lead" if len(quantities) == 2 else "last_lead"
-    np.testing.assert_array_equal(drawn(panels[2]), values_of(data, lead, parametrisation="sp"))
+    (of_sp, _) = figure.controls(data)[0].axes
+    np.testing.assert_array_equal(drawn(of_sp), values_of(data, lead, parametrisation="sp"))
 
 
 def test_alignments_are_drawn_and_compared_with_the_matrices(wide):
@@ -89,7 +96,9 @@ def test_alignments_are_drawn_and_compared_with_the_matrices(wide):
     panels = figure.draw(data).axes
     expected = values_of(data, "correlation", group="alignments", **FIRST)
     np.testing.assert_array_equal(drawn(panels[0]), expected)
-    assert "best alignment" in panels[2].get_ylabel()
+    controls, text = figure.controls(data)
+    assert "best alignment − best matrix" in controls.axes[0].get_ylabel()
+    assert "best alignment − best matrix" in text
     assert "absolute alignments" in figure.caption(data)
 
 
@@ -106,42 +115,21 @@ def test_nothing_lies_outside_the_axes(wide, deep):
 
 def test_panels_are_labelled(wide):
     panels = figure.draw(read(wide)).axes
-    assert [axes.get_title("left")[:3] for axes in panels] == [f"({c})" for c in "abcdef"]
-    assert all(axes.get_xlabel() for axes in panels[3:])
-    assert all(axes.get_ylabel() for axes in panels[::3] + panels[2::3])
+    assert [axes.get_title("left")[:3] for axes in panels] == [f"({c})" for c in "abcd"]
+    assert all(axes.get_xlabel() for axes in panels[2:])
+    assert all(axes.get_ylabel() for axes in panels[::2])
     (legend,) = panels[0].figure.legends
-    texts = [text.get_text() for text in legend.get_texts()]
-    assert "$W_{2}$, Frobenius" in texts
-    assert "share diverged, left out" in texts
+    assert "$W_{2}$, Frobenius" in [text.get_text() for text in legend.get_texts()]
 
 
-def test_the_strip_shows_how_training_ended(wide):
-    data = read(wide)
-    axes = figure.draw(data).axes[1]
-    heights = [bar.get_height() for bar in axes.patches]
-    # Of 12 networks one was stopped and one diverged, at each of four sizes.
-    np.testing.assert_allclose(heights, [drawing.STRIP / 12] * 8)
-    np.testing.assert_allclose([bar.get_y() for bar in axes.patches[4:]], heights[:4])
-
-
-def test_the_caption_tells_the_setting(wide):
-    data = read(wide)
-    text = figure.caption(data)
-    assert (
-        "12 linear networks of width 6 a point, of one teacher; depth 2, D = K = 1, 2, 3, 10"
-        in text
-    )
-    assert "in the right column best spectral − best other norm" in text
-    relu = read(replaced(wide, activation="relu"))
-    assert "12 ReLU networks" in figure.caption(relu)
-    assert "Of 96 networks 8 were stopped by the epoch limit and 8 diverged" in text
-
-
-def test_a_run_in_which_all_converged_says_so(wide):
-    data = read(wide.assign(status=xr.zeros_like(wide["status"])))
-    assert "All 96 networks trained until" in figure.caption(data)
-    (legend,) = figure.draw(data).legends
-    assert not [text for text in legend.get_texts() if "share" in text.get_text()]
+def test_the_caption_tells_the_setting_and_how_training_ended(wide):
+    text = plain(figure.caption(read(wide)))
+    assert "12 linear networks of width 6 a point, of 1 teacher; D = K = 1, 2, 3, 10, d" in text
+    assert text.endswith("learning rate, 8 stopped by the epoch limit, 8 diverged and left out.")
+    ended = replaced(wide, activation="relu").assign(status=xr.zeros_like(wide["status"]))
+    text = figure.caption(read(ended))
+    assert "12 ReLU networks" in text
+    assert text.endswith("Trained to the plateau at the smallest learning rate.")
 
 
 def test_points_are_hollow_where_most_networks_were_stopped(wide):
@@ -156,11 +144,11 @@ def test_points_are_hollow_where_most_networks_were_stopped(wide):
         assert sorted({x for line in hollow for x in line.get_xdata()}) == expected
 
 
-def test_each_teacher_is_a_thin_line():
+def test_each_teacher_is_a_thin_line_of_the_controls():
     networks = ensemble(sizes=(2, 3, 10), noise=0.2, teachers=3)
     data = read(networks)
-    thin = [line for line in figure.draw(data).axes[2].lines if line.get_alpha() == 0.5]
-    assert len(thin) == 2 * 3
+    (first, _) = figure.controls(data)[0].axes
+    assert len([line for line in first.lines if line.get_alpha() == 0.5]) == 2 * 3
     assert "of 3 teachers" in figure.caption(data)
     each = networks.isel(network=slice(4))
     np.testing.assert_allclose(
@@ -170,9 +158,11 @@ def test_each_teacher_is_a_thin_line():
     )
 
 
-def test_a_single_size_can_be_drawn(wide):
+def test_a_single_size_can_be_drawn_and_has_no_controls(wide):
     data = read(wide, sizes=[1])
-    assert len(figure.draw(data).axes) == 6
+    assert len(figure.draw(data).axes) == 4
+    with pytest.raises(NothingToMeasure, match="no lead"):
+        figure.controls(data)
 
 
 def test_a_point_where_all_diverged_can_be_drawn(wide):

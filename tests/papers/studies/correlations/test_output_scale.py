@@ -50,8 +50,6 @@ def test_deeper_networks_share_their_draws_with_others():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"parametrisations": ["other"]},
-        {"parametrisations": ["sp", "sp"]},
         {"depths": [1]},
         {"depths": [2, 2]},
         {"widths": [1, 8]},

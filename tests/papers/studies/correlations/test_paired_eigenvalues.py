@@ -50,27 +50,32 @@ class TestData:
         assert np.corrcoef(x[:, 0], data["x"][:, 0])[0, 1] > 0.9
 
 
+def point(parametrisation, activation, depth=2, width=6, size=3, seed=0):
+    case, data = f"{parametrisation}-normalised", {"x": np.ones((1, size)), "y": np.ones(1)}
+    common = {"activation": activation, "depth": depth, "width": width, "seed": seed}
+    return study.Point(case=case, **common, **data)
+
+
 class TestNetworks:
     @pytest.mark.parametrize("depth", [2, 4])
     def test_orthogonal_ones_have_orthonormal_columns_in_all_layers_but_the_last(self, depth):
-        ensemble = study.drawn("orthogonal", "relu", depth, 6, 3, 0, [0, 1, 2])
+        ensemble = point("orthogonal", "relu", depth).networks([0, 1, 2])
         for weight in ensemble.weights[:-1]:
             columns = weight.shape[2]
             identity = torch.eye(columns, dtype=torch.float64).expand(3, columns, columns)
             torch.testing.assert_close(weight.mT @ weight, identity, rtol=0, atol=1e-14)
-        standard = study.drawn("sp", "relu", depth, 6, 3, 0, [0, 1, 2])
+        standard = point("sp", "relu", depth).networks([0, 1, 2])
         assert torch.equal(ensemble.weights[-1], standard.weights[-1])
         assert standard.sizes == ensemble.sizes == (3, *[6] * (depth - 1), 1)
 
     def test_a_network_is_the_same_in_any_company(self):
-        together = study.drawn("orthogonal", "linear", 2, 6, 3, 0, range(5))
-        alone = study.drawn("orthogonal", "linear", 2, 6, 3, 0, [4])
-        for weights, weight in zip(together.weights, alone.weights, strict=True):
+        networks = point("orthogonal", "linear").networks
+        for weights, weight in zip(networks(range(5)).weights, networks([4]).weights, strict=True):
             torch.testing.assert_close(weights[4:], weight, rtol=0, atol=1e-15)
 
     def test_widths_and_sizes_have_draws_of_their_own(self):
         first, second = (
-            study.drawn("sp", "linear", 2, 4, size, 0, [0]).weights[0] for size in (1, 2)
+            point("sp", "linear", 2, 4, size).networks([0]).weights[0] for size in (1, 2)
         )
         assert not torch.isclose(first.flatten()[:2], second.flatten()[:2] * 2**0.5).any()
 
@@ -95,7 +100,7 @@ class TestNumbers:
             data = arrays_of(features())
             x, y = study.prepared(kind, data["x"][:20, :3], data["y"][:20])
             x, y = torch.from_numpy(x), torch.from_numpy(y)[:, None]
-            ensemble = study.drawn(parametrisation, activation, 2, 5, 3, 3, range(3))
+            ensemble = point(parametrisation, activation, 2, 5, 3, seed=3).networks(range(3))
             for network in range(3):
                 own = numeric.sel(case=case, width=5, size=3, network=network)
                 problem = cv.Problem(ensemble.network(network), HalfSquaredError(), [(x, y)])

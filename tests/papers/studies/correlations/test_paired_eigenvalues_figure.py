@@ -23,8 +23,8 @@ def test_every_point_is_drawn(two_layers):
     assert len(panels) == 8
     assert panels[0].get_ylabel()
     assert all(panel.get_xlabel() for panel in panels[4:])
-    # (a): all sizes at width 5 for the pair, the second distance and chance; rings, twice.
-    assert [line.get_xdata().tolist() for line in panels[0].lines] == [[1, 2, 5]] * 6
+    # (a): all sizes at width 5 for the pair, the second distance and the mean eigenvalue.
+    assert [line.get_xdata().tolist() for line in panels[0].lines] == [[1, 2, 5]] * 3
     smallest = panels[0].lines[0].get_ydata()
     drawn = distances(two_layers).sel(case=CASES[0], width=5, size=[1, 2, 5], pair="best")
     np.testing.assert_allclose(smallest, drawn.median("network"))
@@ -37,17 +37,20 @@ def test_a_distance_of_zero_is_at_the_foot_beside_others_that_are_not(two_layers
     assert marks[0].get_ydata()[0] == panel.get_ylim()[0]
 
 
-def test_the_caption_says_what_chance_is(two_layers):
-    text = figure.caption(two_layers)
-    assert "linear networks of 2 layers with one output, width 5 and 12, 8 networks" in text
-    assert "19 spectra per network" in text
-    assert "Rings: the exact spectrum" in text
+def test_chance_and_what_is_known_are_controls(two_layers, four_layers):
+    assert "linear networks of 2 layers with one output, width 5 and 12, 8 networks" in (
+        figure.caption(two_layers)
+    )
+    for data, lines in ((two_layers, 5), (four_layers, 3)):
+        drawn, text = figure.controls(data)
+        # Both distances and chance; rings, twice.
+        assert len(drawn.axes[0].lines) == lines
+        assert "19 spectra per network" in text
+        assert ("Rings: the exact spectrum" in text) == (lines == 5)
 
 
 def test_what_is_not_run_is_said(four_layers):
-    text = figure.caption(four_layers)
-    assert "The paper's width 150 is not run" in text
-    assert "Rings" not in text
+    assert "The paper's width 150 is not run" in figure.caption(four_layers)
     assert len(figure.draw(four_layers).axes) == 4
 
 

@@ -28,14 +28,6 @@ def test_quantiles_are_those_of_the_ratio(actual, networks):
     np.testing.assert_allclose(maximum.squeeze(), expected, atol=1e-11)
 
 
-def test_pooled_quantiles_are_over_all_positions(actual, networks):
-    ratio = networks["sharpness"] / networks["ggn_sum"]
-    ratio = ratio.sel(parametrisation="ntp", time="trained").isel(network=slice(-1))
-    expected = np.quantile(ratio, sharpness_bounds.LEVELS)
-    pooled = actual["pooled"].sel(parametrisation="ntp", time="trained", formula="sum")
-    np.testing.assert_allclose(pooled, expected, atol=1e-11)
-
-
 def test_networks_are_counted(actual, networks):
     ratios = [networks["sharpness"] / networks[name] for name in ("largest_block", "ggn_sum")]
     assert (actual["used"].sel(time="initialisation") == 12).all()
@@ -44,7 +36,6 @@ def test_networks_are_counted(actual, networks):
     assert actual[LEFT_OUT] == 4
     first = actual.sel(parametrisation="sp", size=1, time="initialisation").squeeze()
     at_first = [ratio.isel(parametrisation=0, depth=0, size=0, time=0) for ratio in ratios]
-    assert first["below"] == (at_first[0] < 1).sum()
     maximum, total = (np.abs(np.log(ratio)) for ratio in at_first)
     assert float(first["closer"]) == pytest.approx((total < maximum).mean())
 
@@ -55,7 +46,6 @@ def test_the_sum_is_exact_where_the_sharpness_is_the_sum():
     maximum = exact["ratio"].sel(formula="maximum")
     assert ((maximum >= 1) & (maximum <= 2)).all()
     assert (exact["closer"] == 1).all()
-    assert (exact["below"] == 0).all()
 
 
 def test_a_point_where_all_diverged_is_undefined(networks):
@@ -67,7 +57,6 @@ def test_a_point_where_all_diverged_is_undefined(networks):
     trained = point.sel(time="trained")
     assert np.isnan(trained["ratio"]).all()
     assert np.isnan(trained["closer"]).all()
-    assert np.isfinite(actual["pooled"]).all()
 
 
 def test_along_depth_there_are_more_terms():

@@ -44,7 +44,7 @@ def diverged():
 def planted():
     holds = correlation()
     fails = [
-        changed(holds, "correlation", pooled=lambda ratio: 0.5 * ratio),
+        changed(holds, "correlation", ratio=lambda ratio: 0.5 * ratio),
         changed(holds, "correlation", ratio=lambda ratio: 2 * ratio),
         changed(holds, "correlation", closer=lambda share: np.full_like(share, 0.1)),
     ]

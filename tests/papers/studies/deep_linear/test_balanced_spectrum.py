@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from balanced_spectrum_sides import RECTANGULAR, SQUARE, both, config, data_of, sample
+from small_studies import RECTANGULAR, SPECTRUM, SQUARE
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.deep_linear.balanced_spectrum import study
@@ -15,12 +15,13 @@ from hessian_papers.studies.deep_linear.balanced_spectrum.claims import (
     equal_widths,
 )
 from hessian_papers.studies.deep_linear.balanced_spectrum.derived import networks, widths
-from hessian_papers.studies.deep_linear.balanced_spectrum.figure import caption, draw
+from hessian_papers.studies.deep_linear.balanced_spectrum.figure import caption, controls, draw
+from tests.pipelines.marks import undrawn
 
 
 @pytest.fixture(scope="module")
 def data():
-    return data_of(both())
+    return SPECTRUM.data(SPECTRUM.both())
 
 
 def brute_force(network, labels):
@@ -40,7 +41,7 @@ def brute_force(network, labels):
 
 
 def test_numerics_are_the_hessian_of_the_printed_loss(data):
-    drawn = study._networks(config(), sample())
+    drawn = study._networks(SPECTRUM.config(), SPECTRUM.sample())
     for network, actual in zip(drawn, networks(data), strict=True):
         for labels in ("exact", "least_squares"):
             truth = torch.linalg.eigvalsh(brute_force(network, labels)).numpy()
@@ -51,7 +52,7 @@ def test_numerics_are_the_hessian_of_the_printed_loss(data):
 
 
 def test_inputs_are_whitened_and_labels_have_the_residual_asked_for(data):
-    for network in study._networks(config(), sample()):
+    for network in study._networks(SPECTRUM.config(), SPECTRUM.sample()):
         x = network.inputs
         moments = x.T @ x / len(x)
         torch.testing.assert_close(moments, 9.0 * torch.eye(x.shape[1], dtype=torch.float64))
@@ -76,7 +77,7 @@ def test_networks_are_read_one_by_one(data):
 
 def test_more_than_ten_networks_keep_their_order():
     sizes = [[2, width] for width in range(1, 13)]
-    actual = data_of(both(architectures=sizes, top=1))
+    actual = SPECTRUM.data(SPECTRUM.both(architectures=sizes, top=1))
     assert [widths(network) for network in networks(actual)] == sizes
 
 
@@ -94,7 +95,7 @@ def test_a_residual_adds_to_what_the_labels_make_expect(data):
 
 
 def test_networks_do_not_depend_on_those_beside_them(data):
-    (alone,) = networks(data_of(both(architectures=[SQUARE])))
+    (alone,) = networks(SPECTRUM.data(SPECTRUM.both(architectures=[SQUARE])))
     beside, _ = (network["hessian"].sel(labels="exact") for network in networks(data))
     spectrum = alone["hessian"].sel(labels="exact")
     np.testing.assert_allclose(spectrum, beside, atol=1e-13 * float(beside.max()))
@@ -102,21 +103,24 @@ def test_networks_do_not_depend_on_those_beside_them(data):
 
 def test_a_study_without_a_network_of_equal_widths_says_so():
     with pytest.raises(NothingToMeasure, match="this configuration has no network whose first"):
-        equal_widths(data_of(both(architectures=[RECTANGULAR])))
+        equal_widths(SPECTRUM.data(SPECTRUM.both(architectures=[RECTANGULAR])))
 
 
-def test_figure_shows_every_positive_eigenvalue(data):
-    figure = draw(data)
-    assert len(figure.axes) == 6
-    assert [axes.get_title(loc="left")[:3] for axes in figure.axes[:3]] == ["(a)", "(b)", "(c)"]
-    assert all(axes.get_xlabel() for axes in figure.axes[3:])
-    points, line, printed, *_ = figure.axes[1].lines
+def test_the_figure_shows_the_first_network_and_the_controls_every_positive_eigenvalue(data):
+    figure, (second, text) = draw(data), controls(data)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["3 layers, all widths 3"]
+    assert "9 of 27 eigenvalues are not zero (in print: at most 9)" in caption(data)
+    assert len(second.axes) == 6
+    assert [axes.get_title(loc="left")[:3] for axes in second.axes[:3]] == ["(a)", "(b)", "(c)"]
+    assert all(axes.get_xlabel() for axes in second.axes[3:])
+    points, line, printed, *_ = second.axes[1].lines
     hessian = data["hessian"].sel(network=2, labels="exact")
     descending = hessian.sortby(-hessian).values
     np.testing.assert_array_equal(points.get_ydata()[:10], descending[:10])
     assert int(np.isfinite(line.get_ydata()).sum()) == 10
     assert int(np.isfinite(printed.get_ydata()).sum()) == 4
-    assert "10 of 33 eigenvalues are not zero (in print: at most 4)" in caption(data)
+    assert "(b) 10 of 33 eigenvalues are not zero (in print: at most 4)" in text
+    assert undrawn(figure, caption(data)) == undrawn(second, text) == []
 
 
 @pytest.mark.parametrize(
@@ -137,24 +141,25 @@ def test_figure_shows_every_positive_eigenvalue(data):
 )
 def test_bad_settings_are_refused_in_one_line(change):
     with pytest.raises(ValueError, match=f"^{list(change)[-1]}: expected .*, got .*$"):
-        config(**change)
+        SPECTRUM.config(**change)
 
 
 def test_figure_shows_three_networks_and_leaves_the_rest_to_the_claims():
-    many = data_of(both(architectures=[[3, 2], [2, 2], [3, 3, 3], [3, 2, 3]], top=2))
+    many = SPECTRUM.data(SPECTRUM.both(architectures=[[3, 2], [2, 2], [3, 3, 3], [3, 2, 3]], top=2))
     assert many.sizes["network"] == 4
-    assert len(draw(many).axes) == 2 * 4
-    assert "(d) " not in caption(many)
+    second, text = controls(many)
+    assert len(second.axes) == 2 * 4
+    assert "(d) " not in text
 
 
 def test_labels_that_are_lost_in_rounding_are_left_out():
     """At depth 24 the smallest singular values have 24th powers below the rounding of the rest."""
     deep, shallow = [5] * 25, [4, 4, 4]
-    first = data_of(both(architectures=[deep], top=2))
+    first = SPECTRUM.data(SPECTRUM.both(architectures=[deep], top=2))
     assert _magnified(*networks(first)) > 1e-8
     with pytest.raises(NothingToMeasure, match="no network whose labels tell its smallest"):
         _with_clear_labels(first)
-    clear = _with_clear_labels(data_of(both(architectures=[deep, shallow], top=2)))
+    clear = _with_clear_labels(SPECTRUM.data(SPECTRUM.both(architectures=[deep, shallow], top=2)))
     (left,) = networks(clear)
     assert widths(left) == shallow
     assert _magnified(left) < 1e-15
@@ -162,10 +167,10 @@ def test_labels_that_are_lost_in_rounding_are_left_out():
 
 def test_data_that_do_not_fit_are_refused_in_one_line():
     with pytest.raises(ValueError, match="architectures: expected at most 2 inputs"):
-        study.closed_form(config(), sample(features=2))
+        study.closed_form(SPECTRUM.config(), SPECTRUM.sample(features=2))
     with pytest.raises(ValueError, match="fewer than the 4 samples of test, got 4"):
-        study.numerics(config(architectures=[[4, 4]]), sample(size=4))
-    constant = sample()
+        study.numerics(SPECTRUM.config(architectures=[[4, 4]]), SPECTRUM.sample(size=4))
+    constant = SPECTRUM.sample()
     constant["x"][:, 1] = 0.0
     with pytest.raises(ValueError, match="data: expected 3 linearly independent inputs, got rank"):
-        study.closed_form(config(), constant)
+        study.closed_form(SPECTRUM.config(), constant)

@@ -2,20 +2,17 @@
 
 import numpy as np
 import pytest
-from balanced_spectrum_sides import RECTANGULAR, SQUARE, both, data_of
 from claims_contract import Planted, changed, contract
+from small_studies import RECTANGULAR, SPECTRUM, SQUARE
 
 from hessian_papers.ledger.evaluation import measure
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.deep_linear.balanced_spectrum.claims import _spectrum_error, statements
 from hessian_papers.studies.deep_linear.balanced_spectrum.study import VARIABLES
-
-ABOUT = {"paper": "anon2026data", "artifact": "Figure 1a"}
 
 
 @pytest.fixture(scope="module")
 def sides():
-    return both()
+    return SPECTRUM.both()
 
 
 def at(factor, **labels):
@@ -53,10 +50,13 @@ def wrong_numerics(sides):
 def planted(sides):
     return [
         Planted(
-            **ABOUT,
+            **SPECTRUM.about,
             holds=sides,
             fails=list(wrong_numerics(sides)),
-            reduced=[both(architectures=[RECTANGULAR]), both(architectures=[SQUARE], top=1)],
+            reduced=[
+                SPECTRUM.both(architectures=[RECTANGULAR]),
+                SPECTRUM.both(architectures=[SQUARE], top=1),
+            ],
         )
     ]
 
@@ -64,25 +64,15 @@ def planted(sides):
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
-def entries(sides, artifact="Figure 1a"):
-    actual = statements.entries(Study("study", ABOUT | {"artifact": artifact}), data_of(sides))
-    return {entry.id.removeprefix("study/"): entry for entry in actual}
-
-
 def test_what_is_in_print_is_corrected(sides):
-    measurements = {name: measure(entry, None) for name, entry in entries(sides).items()}
+    measurements = {name: measure(entry, None) for name, entry in SPECTRUM.entries(sides).items()}
     corrected = {name for name, actual in measurements.items() if actual.in_print_fails}
-    assert corrected == {
-        "labels",
-        "count",
-        "least-squares-spectrum",
-        "least-squares-sharpness",
-    }
+    assert corrected == {"labels", "count", "least-squares-spectrum", "least-squares-sharpness"}
     assert {actual.record.outcome for actual in measurements.values()} == {"holds"}
 
 
 def test_identities_hold_to_round_off_and_the_print_is_off_by_per_cents(sides):
-    actual = entries(sides)
+    actual = SPECTRUM.entries(sides)
     for name in ("labels", "equal-widths", "weights", "trace", "bound", "lanczos", "sharpness"):
         assert actual[name].measure() < 1e-12
     assert actual["vectors"].measure() < 1e-9
@@ -97,22 +87,22 @@ def test_identities_hold_to_round_off_and_the_print_is_off_by_per_cents(sides):
 
 def test_errors_are_as_large_as_what_was_planted(sides):
     wrong = at(1.001, network=2)(sides, "gauss_newton")
-    assert entries(wrong)["weights"].measure() == pytest.approx(1e-3, rel=0.01)
-    assert entries(wrong)["bound"].measure() == pytest.approx(1e-3, rel=0.01)
+    assert SPECTRUM.entries(wrong)["weights"].measure() == pytest.approx(1e-3, rel=0.01)
+    assert SPECTRUM.entries(wrong)["bound"].measure() == pytest.approx(1e-3, rel=0.01)
 
 
 @pytest.mark.parametrize("sizes", [[4, 3], [5, 1, 5], [1, 3, 2], [2, 2, 2]])
 def test_one_layer_a_narrow_one_and_single_inputs(sizes):
     # A network of [5, 1, 5] has fewer parameters than there are pairs.
-    sides = both(architectures=[sizes], top=2)
-    actual = entries(sides)
+    sides = SPECTRUM.both(architectures=[sizes], top=2)
+    actual = SPECTRUM.entries(sides)
     assert actual["labels"].measure() < 1e-12
-    data = data_of(sides)
+    data = SPECTRUM.data(sides)
     assert _spectrum_error(data, "from_solution", "gauss_newton", "least_squares") < 1e-12
     assert actual["count"].measure() == 0
 
 
 def test_only_what_is_true_in_general_is_claimed_of_a_study_of_ones_own(sides):
-    own = entries(sides, "my networks")
-    assert set(entries(sides)) - set(own) == {"equal-widths", "correlated-residual"}
+    own = SPECTRUM.entries(sides, artifact="my networks")
+    assert set(SPECTRUM.entries(sides)) - set(own) == {"equal-widths", "correlated-residual"}
     assert own["labels"].heading.places["anon2026data"] == "Equation 13, Equation 9; my networks"

@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
-from depth_and_norm_sides import both, closed_only, config, data_of, sample
+from small_studies import DEPTHS
 
 from hessian_papers.studies.deep_linear.depth_and_norm import study
 from hessian_papers.studies.deep_linear.depth_and_norm.derived import error
-from hessian_papers.studies.deep_linear.depth_and_norm.figure import draw
+from hessian_papers.studies.deep_linear.depth_and_norm.figure import caption, controls, draw
+from tests.pipelines.marks import undrawn
 
 
 @pytest.fixture(scope="module")
 def data():
-    return data_of(both())
+    return DEPTHS.data(DEPTHS.both())
 
 
 def test_networks_are_balanced_and_have_the_norms_asked_for(data):
@@ -24,7 +25,7 @@ def test_networks_are_balanced_and_have_the_norms_asked_for(data):
 
 @pytest.mark.parametrize("scale", [1.0, 0.3, 2.5])
 def test_equation_is_the_largest_eigenvalue(scale):
-    actual = data_of(both(input_scale=scale, largest_depth=3, norms=[0.3, 2.0]))
+    actual = DEPTHS.data(DEPTHS.both(input_scale=scale, largest_depth=3, norms=[0.3, 2.0]))
     sharpness = actual["sharpness"]
     assert error(actual).max() < 1e-11
     # One layer: every eigenvalue is the second moment of the inputs.
@@ -47,7 +48,7 @@ def test_depth_makes_it_flatter_below_a_norm(data):
 
 
 def test_thresholds_are_where_the_sharpness_of_neighbouring_depths_is_equal():
-    thresholds = data_of(closed_only())["growth_from"]
+    thresholds = DEPTHS.data(DEPTHS.closed_only())["growth_from"]
     for depth, norm in zip([1, 2, 3], thresholds.values, strict=False):
         below, above = (
             layers * norm ** (2 - 2 / layers) for layers in (float(depth), float(depth + 1))
@@ -56,22 +57,26 @@ def test_thresholds_are_where_the_sharpness_of_neighbouring_depths_is_equal():
 
 
 def test_flattest_depth_is_the_smallest_of_the_curve():
-    actual = data_of(closed_only(largest_depth=8, contour_points=7001))
+    actual = DEPTHS.data(DEPTHS.closed_only(largest_depth=8, contour_points=7001))
     curve = actual["curve"]
     np.testing.assert_allclose(actual["flattest_depth"], curve.idxmin("real_depth"), atol=1e-3)
     np.testing.assert_allclose(actual["flattest"], curve.min("real_depth"), rtol=1e-6)
 
 
-def test_figure_shows_every_number(data):
-    panels = [axes for axes in draw(data).axes if axes.get_title(loc="left")]
-    assert len(panels) == 4
-    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in panels)
-    (discs,) = (c for c in panels[0].collections if len(c.get_offsets()) == 15)
-    np.testing.assert_array_equal(
-        np.sort(discs.get_array()), np.sort(data["sharpness"].values.ravel())
-    )
-    drawn = [line.get_ydata() for line in panels[3].lines if line.get_linestyle() == "None"]
-    assert sum(map(len, drawn)) == 15
+def test_figure_and_controls_show_every_number(data):
+    figure, (second, text) = draw(data), controls(data)
+    (discs,) = (c for c in figure.axes[0].collections if len(c.get_offsets()) == 15)
+    numbers = np.sort(data["sharpness"].values.ravel())
+    np.testing.assert_array_equal(np.sort(discs.get_array()), numbers)
+    drawn = [
+        [line.get_ydata() for line in axes.lines if line.get_alpha() == 0.8] for axes in second.axes
+    ]
+    np.testing.assert_array_equal(np.sort(np.ravel(drawn[0])), numbers)
+    assert [sum(map(len, panel)) for panel in drawn] == [15, 12, 15]
+    for axes in (figure.axes[0], *second.axes):
+        assert axes.get_xlabel()
+        assert axes.get_ylabel()
+    assert undrawn(figure, caption(data)) == undrawn(second, text) == []
 
 
 @pytest.mark.parametrize(
@@ -94,9 +99,9 @@ def test_figure_shows_every_number(data):
 )
 def test_bad_settings_are_refused_in_one_line(change):
     with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
-        config(**change)
+        DEPTHS.config(**change)
 
 
 def test_data_with_too_few_inputs_are_refused_in_one_line():
     with pytest.raises(ValueError, match="largest_width: expected at most the 3 independent"):
-        study.closed_form(config(), sample(features=3))
+        study.closed_form(DEPTHS.config(), DEPTHS.sample(features=3))

@@ -3,37 +3,34 @@
 import numpy as np
 import pytest
 from claims_contract import Planted, changed, contract
-from depth_and_norm_sides import both, closed_only, data_of
+from small_studies import DEPTHS
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.evaluation import measure
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.deep_linear.depth_and_norm.claims import statements
 from hessian_papers.studies.deep_linear.depth_and_norm.study import VARIABLES
-
-ABOUT = {"paper": "anon2026data", "artifact": "Figure 1b"}
 
 
 @pytest.fixture(scope="module")
 def sides():
-    return both()
+    return DEPTHS.both()
 
 
 @pytest.fixture(scope="module")
 def planted(sides):
     return [
         Planted(
-            **ABOUT,
+            **DEPTHS.about,
             holds=sides,
             fails=[
                 changed(sides, "numerics", sharpness=lambda values: values * (1 + 1e-6)),
                 # Not the first row: of one layer the norm changes nothing but rounding errors.
                 changed(sides, "numerics", sharpness=lambda v: np.vstack([v[:1], v[:0:-1]])),
                 changed(sides, "numerics", sharpness=lambda values: values**2),
-                closed_only(norms=[0.001, 0.002, 1.0]),  # the first two far below e^-2
-                closed_only(norms=[0.5, 1000.0]),
+                DEPTHS.closed_only(norms=[0.001, 0.002, 1.0]),  # the first two far below e^-2
+                DEPTHS.closed_only(norms=[0.5, 1000.0]),
             ],
-            reduced=[closed_only(largest_depth=2), closed_only(norms=[0.1, 0.2])],
+            reduced=[DEPTHS.closed_only(largest_depth=2), DEPTHS.closed_only(norms=[0.1, 0.2])],
         )
     ]
 
@@ -41,65 +38,60 @@ def planted(sides):
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
-def entries(sides, artifact="Figure 1b"):
-    actual = statements.entries(Study("study", ABOUT | {"artifact": artifact}), data_of(sides))
-    return {entry.id.removeprefix("study/"): entry for entry in actual}
-
-
 def test_only_the_effect_of_depth_is_corrected(sides):
-    measurements = {name: measure(entry, None) for name, entry in entries(sides).items()}
+    measurements = {name: measure(entry, None) for name, entry in DEPTHS.entries(sides).items()}
     assert [name for name, actual in measurements.items() if actual.in_print_fails] == ["depth"]
     assert {actual.record.outcome for actual in measurements.values()} == {"holds"}
 
 
 def test_errors_are_as_large_as_what_was_planted(sides):
     wrong = changed(sides, "numerics", sharpness=lambda values: values * (1 + 1e-6))
-    assert entries(wrong)["sharpness"].measure() == pytest.approx(1e-6, rel=1e-3)
+    assert DEPTHS.entries(wrong)["sharpness"].measure() == pytest.approx(1e-6, rel=1e-3)
     squared = changed(sides, "numerics", sharpness=lambda values: values**2)
-    assert entries(squared)["exponent"].measure() == pytest.approx(1 - 1 / 5)
+    assert DEPTHS.entries(squared)["exponent"].measure() == pytest.approx(1 - 1 / 5)
     turned = changed(sides, "numerics", sharpness=lambda values: values[::-1])
-    assert entries(turned)["depth"].measure() > 5
+    assert DEPTHS.entries(turned)["depth"].measure() > 5
 
 
 @pytest.mark.parametrize("scale", [0.3, 2.5])
 def test_inputs_of_another_scale_change_nothing(scale):
-    actual = entries(both(input_scale=scale, largest_depth=3, norms=[0.3, 2.0]))
+    actual = DEPTHS.entries(DEPTHS.both(input_scale=scale, largest_depth=3, norms=[0.3, 2.0]))
     assert actual["sharpness"].measure() < 1e-11
     assert actual["depth"].measure() == 0
     assert actual["exponent"].measure() < 1e-10
 
 
 def test_the_print_counts_the_steps_at_which_it_gets_flatter(sides):
-    assert entries(sides)["depth"].measure_printed() == 3 + 1
+    assert DEPTHS.entries(sides)["depth"].measure_printed() == 3 + 1
 
 
 def test_few_classes_are_sharper_the_deeper(sides):
     # The largest share of 11 balanced classes is just enough, that of 12 is not.
-    assert entries(closed_only(norms=[1 / 11**0.5, 1.0]))["few-classes"].measure() > 1
-    twelve = closed_only(norms=[1 / 12**0.5, 1.0])
+    assert DEPTHS.entries(DEPTHS.closed_only(norms=[1 / 11**0.5, 1.0]))["few-classes"].measure() > 1
+    twelve = DEPTHS.closed_only(norms=[1 / 12**0.5, 1.0])
     sharpness = twelve["numerics"]["sharpness"].sel(norm=1 / 12**0.5)
     assert sharpness.sel(depth=3) < sharpness.sel(depth=2)
-    assert entries(twelve)["few-classes"].measure() > 1  # those are left out
+    assert DEPTHS.entries(twelve)["few-classes"].measure() > 1  # those are left out
     with pytest.raises(NothingToMeasure, match=r"no norm with .* ≥ 0\.0909"):
-        entries(closed_only(norms=[0.1, 0.2]))["few-classes"].measure()
+        DEPTHS.entries(DEPTHS.closed_only(norms=[0.1, 0.2]))["few-classes"].measure()
 
 
 def test_two_layers_say_nothing_about_a_third():
-    actual = entries(closed_only(largest_depth=2))
+    actual = DEPTHS.entries(DEPTHS.closed_only(largest_depth=2))
     for name in ("few-classes", "leading-factor"):
         with pytest.raises(NothingToMeasure, match="no network of three layers"):
             actual[name].measure()
 
 
 def test_leading_factor_is_all_of_the_growth_at_a_norm_of_one():
-    actual = entries(closed_only(norms=[0.01, 1.0]))["leading-factor"]
+    actual = DEPTHS.entries(DEPTHS.closed_only(norms=[0.01, 1.0]))["leading-factor"]
     assert actual.measure() == pytest.approx(1)
-    assert entries(closed_only(norms=[0.5, 1000.0]))["leading-factor"].measure() < 0.3
+    assert DEPTHS.entries(DEPTHS.closed_only(norms=[0.5, 1000.0]))["leading-factor"].measure() < 0.3
     with pytest.raises(NothingToMeasure, match="no norm at which the sharpness grows"):
-        entries(closed_only(norms=[0.01, 0.02]))["leading-factor"].measure()
+        DEPTHS.entries(DEPTHS.closed_only(norms=[0.01, 0.02]))["leading-factor"].measure()
 
 
 def test_only_what_is_true_in_general_is_claimed_of_a_study_of_ones_own(sides):
-    own = entries(sides, "my depths")
-    assert set(entries(sides)) - set(own) == {"label-effect", "leading-factor"}
+    own = DEPTHS.entries(sides, artifact="my depths")
+    assert set(DEPTHS.entries(sides)) - set(own) == {"label-effect", "leading-factor"}
     assert own["sharpness"].heading.places["anon2026data"] == "Equation 14; my depths"

@@ -19,7 +19,9 @@ def lines(axes):
 @pytest.mark.parametrize("along", ["residual", "step", "sharpness"])
 def test_every_run_is_drawn_as_measured(along, shown):
     data = read(pretrained(), along=[along], shown=shown)
-    *_, errors, _, ratio = figure.draw(data).axes
+    second, _ = figure.controls(data)
+    *_, errors = second.axes[:1] if along == "sharpness" else figure.draw(data).axes
+    ratio = second.axes[-1]
     drawn = lines(errors)
     for place in np.ndindex(3, 3):
         run = data[["quantity", "measured"]].isel(along=0, variant=place[0], seed=place[1])
@@ -30,7 +32,7 @@ def test_every_run_is_drawn_as_measured(along, shown):
 
 def test_means_and_their_difference_are_drawn_at_the_levels():
     data = read(pretrained(), along=["loss"])
-    errors, *contrasts = figure.draw(data).axes
+    (errors,), contrasts = figure.draw(data).axes, figure.controls(data)[0].axes
     means = [y for x, y in lines(errors) if len(x) == data.sizes["point"]]
     np.testing.assert_array_equal(means, data["error"][0].mean("seed", skipna=False))
     for axes, compared in zip(contrasts, ("difference", "ratio"), strict=True):
@@ -44,7 +46,7 @@ def test_means_and_their_difference_are_drawn_at_the_levels():
 @pytest.mark.parametrize("compared", ["difference", "ratio"])
 def test_each_pair_is_drawn_where_runs_are_shown(compared):
     data = read(pretrained(), along=["loss"], shown="runs")
-    axes = figure.draw(data).axes[1 + ("difference", "ratio").index(compared)]
+    axes = figure.controls(data)[0].axes[("difference", "ratio").index(compared)]
     pairs = [np.array(y) for x, y in lines(axes) if len(x) == 101]
     first, other = (data["error"][0].sel(variant=name).values for name in (ATTENTION, TWIN))
     expected = first - other if compared == "difference" else np.log(first / other)
@@ -54,7 +56,7 @@ def test_each_pair_is_drawn_where_runs_are_shown(compared):
 def test_the_loss_stands_above_the_steps_alone():
     data = read(pretrained(), along=["residual", "step"])
     panels = figure.draw(data).axes
-    assert [axes.get_visible() for axes in panels] == [False, *[True] * 7]
+    assert [axes.get_visible() for axes in panels] == [False, *[True] * 3]
     drawn, steps = lines(panels[1]), tuple(data["step"].values)
     assert all((steps, tuple(run)) in drawn for run in data["loss"][0].values)
 
@@ -67,10 +69,11 @@ def test_what_is_missing_is_said(shown):
         pretrained().assign(hessian=pretrained()["hessian"] * np.nan),
     ):
         data = read(networks, shown=shown, along=["sharpness", "step"])
-        drawn = figure.draw(data)
-        drawn.set_layout_engine("none")
-        drawn.draw_without_rendering()
-        texts = [text.get_text() for text in drawn.findobj(Text)] + [figure.caption(data)]
+        texts = [figure.caption(data)]
+        for drawn in (figure.draw(data), figure.controls(data)[0]):
+            drawn.set_layout_engine("none")
+            drawn.draw_without_rendering()
+            texts += [text.get_text() for text in drawn.findobj(Text)]
         assert not [text for text in texts if re.search(r"\b(nan|inf)\b", text)]
 
 

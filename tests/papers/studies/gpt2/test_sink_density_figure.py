@@ -15,13 +15,13 @@ def data():
 
 @pytest.fixture(scope="module")
 def panels(data):
-    """The panels by their letters."""
-    axes = figure.draw(data).axes
-    return {panel.get_title(loc="left")[1]: panel for panel in axes}
+    """The density, and the panels of the second picture by their letters."""
+    (density,), second = figure.draw(data).axes, figure.controls(data)[0].axes
+    return {"density": density} | {panel.get_title(loc="left")[1]: panel for panel in second}
 
 
 def test_each_rung_has_a_density_with_its_ends(panels, data):
-    lines = panels["a"].lines
+    lines = panels["density"].lines
     *densities, released = [line for line in lines if line.get_marker() == "None"]
     assert released.get_ydata().argmax() == abs(data["grid"][0, -1]).argmin("point")
     ends = [line for line in lines if line.get_marker() == "|"]
@@ -30,10 +30,10 @@ def test_each_rung_has_a_density_with_its_ends(panels, data):
         expected = data["eigenvalue"].isel(seed=0, edit=0, rung=place)
         np.testing.assert_array_equal(np.sort(line.get_xdata()), np.sort(expected))
     assert len({line.get_color() for line in map(tuple_colour, densities)}) == RUNGS
-    assert len(panels["a"].collections) == RUNGS  # the error bands
-    texts = [text.get_text() for text in panels["a"].get_legend().get_texts()]
+    assert len(panels["density"].collections) == RUNGS  # the error bands
+    texts = [text.get_text() for text in panels["density"].get_legend().get_texts()]
     assert texts == ["0.32, no edit", "0.40", "0.60", "0.81", "as released"]
-    low, high = panels["a"].get_xlim()
+    low, high = panels["density"].get_xlim()
     assert low < data["eigenvalue"].min()
     assert high > data["eigenvalue"][0, 0].max()
 
@@ -43,7 +43,7 @@ def tuple_colour(line):
     return line
 
 
-@pytest.mark.parametrize(("letter", "end"), [("c", "largest"), ("d", "smallest")])
+@pytest.mark.parametrize(("letter", "end"), [("a", "largest"), ("b", "smallest")])
 def test_both_ends_are_drawn_of_each_network_and_control(panels, data, letter, end):
     drawn = [tuple(line.get_ydata()) for line in panels[letter].lines]
     values = data.sel(end=end)
@@ -60,19 +60,22 @@ def test_both_ends_are_drawn_of_each_network_and_control(panels, data, letter, e
 
 
 def test_sinks_of_training_are_drawn_of_each_head(panels, data):
-    colours = [line.get_color() for line in panels["b"].lines]
+    colours = [line.get_color() for line in panels["d"].lines]
     assert colours.count(style.VERMILION) == SEEDS * 2
     assert colours.count(style.SKY) == SEEDS * 2 * 2
-    mean = next(line for line in panels["b"].lines if len(line.get_xdata()) == 4)
+    mean = next(line for line in panels["d"].lines if len(line.get_xdata()) == 4)
     assert mean.get_ydata()[0] == pytest.approx(0.1)
-    uniform = next(line for line in panels["b"].lines if line.get_linestyle() == "--")
+    uniform = next(line for line in panels["d"].lines if line.get_linestyle() == "--")
     np.testing.assert_allclose(uniform.get_ydata(), np.mean(1 / np.arange(1, 17)))
 
 
 def test_the_caption_has_the_setting(data):
-    caption = figure.caption(data)
-    assert "3 GPT-2 models of 1000 parameters on 8 sequences of 16 tokens" in caption
+    setting = "a GPT-2 model of 1000 parameters on 8 sequences of 16 tokens"
+    assert setting in figure.caption(data)
+    assert "of 3 models" in figure.controls(data)[1]
 
 
 def test_one_network_is_drawn():
-    assert len(figure.draw(data_of(ladder(), slice(1))).axes) == 5
+    data = data_of(ladder(), slice(1))
+    assert len(figure.draw(data).axes) == 1
+    assert len(figure.controls(data)[0].axes) == 4

@@ -83,7 +83,7 @@ def test_a_row_is_a_case_of_each_paper_with_both_errors(records):
     assert all(case.tolerance == 1e-10 and case.reason for case in spectrum.cases)
     assert [case.printed_error for case in vector.cases] == [1.0, 1.0]
     assert records["each-assumption-of-bias-is-needed"].cases[0].expected == 0.01
-    assert "‖P_{l}‖_F²" in records["layers-trace"].sentence
+    assert "‖P_l‖_F^2" in records["layers-trace"].sentence
 
 
 def test_a_broken_theorem_and_nan_fail_by_name(tmp_path):

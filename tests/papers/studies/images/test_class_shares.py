@@ -7,13 +7,13 @@ import pytest
 import torch
 from samples import samples
 from small_images import data_of_images
+from study_configs import configured
 from torch.nn import functional
 
 from hessian_papers.data.tools.subsets import imbalanced_subset
 from hessian_papers.data.tools.whitening import principal_components
 from hessian_papers.labelled import items_of
 from hessian_papers.networks.tools.images import split
-from hessian_papers.studies.images import class_subsets
 from hessian_papers.studies.images.class_shares import study as class_shares
 from hessian_papers.studies.images.curvature import weights_at
 from hessian_spectra import curvature as cv
@@ -26,28 +26,26 @@ KAIMING, TANH = "whitened-kaiming-linear", "whitened-balanced-tanh"
 AVAILABLE = (40, 20, 20)
 
 
+FIELDS = {
+    "data": "test",
+    "seed": 2,
+    "cases": [BALANCED],
+    "samples": 12,
+    "shares": [0.5, 0.8],
+    "other_samples": [],
+    "replicates": 1,
+    "depth": 3,
+    "width": 5,
+    "input_scale": 1.0,
+    "initial_range": [0.5, 0.6],
+    "learning_rate": 0.05,
+    "epochs": 3000,
+    "precision": "float64",
+}
+
+
 def config(**changes):
-    fields = {
-        "kind": "class_shares",
-        "paper": "anon2026data",
-        "artifact": "Figure 1c",
-        "title": "test",
-        "data": "test",
-        "seed": 2,
-        "cases": [BALANCED],
-        "samples": 12,
-        "shares": [0.5, 0.8],
-        "other_samples": [],
-        "replicates": 1,
-        "depth": 3,
-        "width": 5,
-        "input_scale": 1.0,
-        "initial_range": [0.5, 0.6],
-        "learning_rate": 0.05,
-        "epochs": 3000,
-        "precision": "float64",
-    }
-    return class_shares.Config(**(fields | changes))
+    return configured(class_shares, FIELDS | changes)
 
 
 @pytest.fixture(scope="module")
@@ -94,12 +92,12 @@ def whole_samples(data, network, settings):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"cases": []}, "cases: expected one or more of whitened-balanced-linear"),
-        ({"cases": ["white-balanced-linear"]}, "cases: expected one or more of"),
+        ({"cases": []}, "cases: expected different ones of whitened-balanced-linear"),
+        ({"cases": ["white-balanced-linear"]}, "cases: expected different ones of"),
         ({"shares": []}, r"shares: expected one or more shares in \(0, 1\]"),
         ({"shares": [0.5, 1.5]}, r"shares: expected one or more shares in \(0, 1\]"),
         ({"shares": [0.0]}, r"shares: expected one or more shares in \(0, 1\]"),
-        ({"cases": [RAW, RAW]}, "cases: expected each of them once"),
+        ({"cases": [RAW, RAW]}, "cases: expected different ones of"),
         ({"shares": [0.5, 0.5]}, r"shares: expected each of them once, got \[0.5, 0.5\]"),
         ({"other_samples": [40, 40]}, "other_samples: expected each of them once"),
         ({"other_samples": [0]}, "other_samples: expected numbers of at least 1"),
@@ -109,6 +107,11 @@ def whole_samples(data, network, settings):
         ({"initial_range": [0.0, 0.0]}, "initial_range: expected a largest number from 1e-06"),
         ({"initial_range": [0.1, 2e6]}, "initial_range: expected a largest number from 1e-06"),
         ({"input_scale": 2e6}, "input_scale: expected a positive number from 1e-06"),
+        ({"input_scale": 0.0}, "input_scale: expected a positive number from 1e-06"),
+        ({"learning_rate": 0.0}, "learning_rate: expected a positive number"),
+        ({"epochs": 0}, "epochs: expected at least 1, got 0"),
+        ({"width": 0}, "width: expected at least 1, got 0"),
+        ({"replicates": 0}, "replicates: expected at least 1, got 0"),
         ({"precision": "float16"}, "precision: expected float32 or float64"),
     ],
 )
@@ -117,34 +120,34 @@ def test_bad_settings_are_refused(changes, message):
         config(**changes)
 
 
-def test_every_point_is_there_once(data):
+def test_every_network_is_there_once(data):
     settings = config(cases=[RAW, TANH], other_samples=[24], replicates=2)
-    actual = class_subsets.points(settings, data)
-    assert len(set(actual)) == len(actual) == 12
-    # Other numbers of samples for the first case alone.
-    assert {(item.case, item.samples) for item in actual} == {(RAW, 12), (RAW, 24), (TANH, 12)}
-    assert actual[0] == class_subsets.Point("noise", RAW, 12, 0.5, 0)
+    items = list(class_shares.training_items(settings, data))
+    actual = [(item["case"], len(item["indices"]), item["replicate"]) for item in items]
+    # Other numbers of samples for the first case alone; two shares of each.
+    wanted = [(RAW, 12), (RAW, 24), (TANH, 12)]
+    assert sorted(actual) == sorted((*point, n) for point in wanted for n in (0, 1) for _ in "ab")
+    assert actual[0] == (RAW, 12, 0)
 
 
 def test_shares_that_cannot_be_had_are_left_out(data):
     # 60 of 80: class 0 has at least 20 and at most 40 of them.
     settings = config(shares=[1 / 3, 0.5, 0.66, 0.7, 1.0], samples=12, other_samples=[60, 70, 81])
-    actual = [(point.samples, point.share) for point in class_subsets.points(settings, data)]
-    assert [share for samples, share in actual if samples == 12] == settings.shares
-    assert [share for samples, share in actual if samples == 60] == [1 / 3, 0.5, 0.66]
-    assert [share for samples, share in actual if samples == 70] == [0.5]
-    assert [share for samples, share in actual if samples == 81] == []
-
-
-def test_an_image_set_without_any_share_is_an_error(data):
-    message = r"shares: expected .* \[40, 20, 20\] images .* got \[0.9\]"
-    with pytest.raises(ValueError, match=message):
-        class_subsets.points(config(samples=60, shares=[0.9]), data)
+    labels = torch.from_numpy(items_of(data, "source")["noise"]["labels"].values)
+    actual = class_shares.subsets(settings, "noise", labels)
+    assert actual == [(12, share) for share in settings.shares] + [
+        *((60, share) for share in (1 / 3, 0.5, 0.66)),
+        (70, 0.5),
+    ]
+    with pytest.raises(
+        ValueError, match=r"shares: expected .* \[40, 20, 20\] images .* got \[0.9\]"
+    ):
+        class_shares.subsets(config(samples=60, shares=[0.9]), "noise", labels)
 
 
 def test_other_data_are_refused():
     with pytest.raises(ValueError, match="expected a data set of images, got one of x, y"):
-        class_subsets.points(config(), samples(np.zeros(3), np.zeros(3)))
+        class_shares.train(config(), samples(np.zeros(3), np.zeros(3)))
 
 
 def test_arrays_have_one_row_a_network(balanced):

@@ -5,44 +5,13 @@ import math
 import numpy as np
 import pytest
 from claims_contract import Planted, changed, contract, planted_data
+from planted_shares import ABLATIONS, BALANCED, DEPTH, KAIMING, RAW, TANH, kept, networks
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.images.class_shares import claims as module
-from hessian_papers.studies.images.class_shares.claims import (
-    BALANCED,
-    KAIMING,
-    RAW,
-    TANH,
-    statements,
-)
+from hessian_papers.studies.images.class_shares.claims import statements
 from hessian_papers.studies.images.class_shares.study import VARIABLES
-
-SHARES, DEPTH = (0.1, 0.4, 0.9), 4
-ABLATIONS = (RAW, KAIMING, TANH)
-
-
-def networks(cases, sizes=(50,), shares=SHARES, replicates=(0, 1)):
-    """Networks of two image sets that agree with every formula.
-
-    Of which all arrays have one row a network: all numbers of samples for the first case.
-    """
-    rows = [
-        {"source": source, "case": case, "samples": n, "share": share, "replicate": replicate}
-        for source in ("one", "two")
-        for case in cases
-        for n in (sizes if case == cases[0] else sizes[:1])
-        for share in shares
-        for replicate in replicates
-    ]
-    actual = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    number = {"network": np.arange(len(rows))}
-    actual |= number | {"time": np.array(["start", "end"]), "classes": np.full(len(rows), 10)}
-    labels = DEPTH * actual["share"] ** (1 - 1 / DEPTH)
-    actual |= {"labels": labels, "fit": labels, "bound": labels, "first_layer": labels / DEPTH}
-    actual |= {"floor": np.zeros(len(rows)), "loss": np.full(len(rows), 1e-3)}
-    actual["defect"] = np.tile([0.1, 1e-4], (len(rows), 1))
-    return {"closed_form": actual, "numerics": number | {"sharpness": labels, "ggn": labels}}
 
 
 def subsets(left):
@@ -109,14 +78,6 @@ def without(sides, gone):
     return changed(sides, "numerics", **measured)
 
 
-def kept(sides, rows):
-    """The sides with some networks left out."""
-    return {
-        side: {name: a if name == "time" else a[rows] for name, a in arrays.items()}
-        for side, arrays in sides.items()
-    }
-
-
 def measured(name, sides):
     return getattr(module, name)(planted_data(sides, VARIABLES))
 
@@ -177,10 +138,7 @@ def test_a_study_of_ones_own_inherits_no_claim_of_a_figure():
 def test_the_bound_on_the_gauss_newton_matrix_is_the_figures():
     both = [claim for claim in statements.all if claim.function_name == "gauss_newton"]
     actual = {claim.artifacts: claim.bound.tolerance for claim in both}
-    assert actual == {
-        (("anon2026data", "Figure 1c"),): 1e-3,
-        (("anon2026data", "Figure 2"),): 0.02,
-    }
+    assert actual == {(("anon2026data", "Figure 1c"),): 1e-3, (("anon2026data", "Figure 2"),): 0.02}
 
 
 def test_deviations_from_the_formulas():
@@ -254,7 +212,7 @@ def test_sizes_are_compared_at_the_shares_that_all_of_them_have():
     # As where a class is too small: of the largest subsets only the smallest share is left, and
     # whatever the others have at larger shares does not count.
     closed_form = trained()["closed_form"]
-    rows = (closed_form["samples"] < 200) | (closed_form["share"] == SHARES[0])
+    rows = (closed_form["samples"] < 200) | (closed_form["share"] == 0.1)
     sides = scaled(scaled(trained(), 7.0, share=0.4), 7.0, share=0.9)
     assert measured("independent_of_samples", kept(sides, rows)) == pytest.approx(1 / 0.95 - 1)
 

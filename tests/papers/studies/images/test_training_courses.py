@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from small_images import CLASSES, image_sets
+from study_configs import configured
 
 from hessian_papers.labelled import items_of, joined
 from hessian_papers.studies.images.training_courses import study
@@ -13,27 +14,13 @@ from hessian_papers.studies.images.training_courses.claims import kept
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, Perceptron
 
+SAMPLED = {"data": "test", "seed": 0, "samples": 12, "replicates": 2, "recorded": 4}
+TRAINED = {"depth": 3, "width": 5, "initial_range": [0.4, 0.8], "learning_rate": 0.02, "epochs": 40}
+
 
 def config(**changes):
-    fields = {
-        "kind": "training_courses",
-        "paper": "anon2026data",
-        "artifact": "Sections 3 and 4, courses of training",
-        "title": "test",
-        "data": "test",
-        "seed": 0,
-        "samples": 12,
-        "replicates": 2,
-        "depth": 3,
-        "width": 5,
-        "initial_range": [0.4, 0.8],
-        "learning_rate": 0.02,
-        "epochs": 40,
-        "recorded": 4,
-        "weight_decay": 0.1,
-        "beyond": 1.05,
-    }
-    return study.Config(**(fields | changes))
+    treated = {"weight_decay": 0.1, "beyond": 1.05}
+    return configured(study, SAMPLED | TRAINED | treated | changes)
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +42,8 @@ def courses(data):
 
 def started(data, **changes):
     """The courses of the first replicate before they are trained, by labels and treatment."""
-    runs = next(study.courses(config(**changes), data))
-    names = itertools.product(study.LABELS, study.BALANCED + study.KAIMING)
-    return dict(zip(names, runs, strict=True))
+    runs = study.courses(config(**changes, replicates=1), data)
+    return {(run.labels["labels"].item(), run.labels["treated"].item()): run for run in runs}
 
 
 def descended(course, epochs):
@@ -81,26 +67,30 @@ def test_all_runs_descend_as_each_alone(data):
     runs = list(started(data).values())
     # Subsets of one class have fewer directions than those of all: some are padded.
     assert len({len(run.problem.root) for run in runs}) > 1
-    actual = study.descend(runs, 7, [0, 7])
+    losses, weights = study.descend(runs, 7, [0, 7])
     for number, run in enumerate(runs):
         alone = descended(run, 7)
-        for layer, weight in enumerate(alone):
-            own = actual.weights[1][layer][number]
-            own = own[:, : weight.shape[1]]
+        for layer, weight in zip(weights, alone, strict=True):
+            own = layer[1, number, :, : weight.shape[1]]
             torch.testing.assert_close(own, weight, rtol=1e-12, atol=1e-13)
         loss = run.problem.loss(alone[2] @ alone[1] @ alone[0]) - run.problem.floor
-        assert actual.losses[7, number] == pytest.approx(float(loss), rel=1e-10)
+        assert losses[7, number] == pytest.approx(float(loss), rel=1e-10)
+
+
+def dense_sharpness(weights, problem):
+    """The largest eigenvalue of the Hessian of a linear network."""
+    model = Perceptron(weights, [1.0] * len(weights), "linear")
+    loss = cv.Problem(model, HalfSquaredError("sample"), [problem.samples()])
+    dense = cv.dense_matrix(cv.hessian(loss, backend="curvlinops"))
+    return float(torch.linalg.eigvalsh(dense)[-1])
 
 
 def test_sharpness_is_that_of_the_dense_hessian(data, courses):
     start = courses["sharpness"].sel(replicate=0, epoch=0)
     for labels, inputs in itertools.product(study.LABELS, study.BALANCED):
         run = started(data)[labels, inputs]
-        model = Perceptron(run.weights, [1.0] * 3, "linear")
-        problem = cv.Problem(model, HalfSquaredError("sample"), [run.problem.samples()])
-        dense = cv.dense_matrix(cv.hessian(problem, backend="curvlinops"))
         actual = float(start.sel(labels=labels, inputs=inputs))
-        assert actual == pytest.approx(float(torch.linalg.eigvalsh(dense)[-1]), rel=1e-6)
+        assert actual == pytest.approx(dense_sharpness(run.weights, run.problem), rel=1e-6)
 
 
 @pytest.mark.parametrize("name", [("one", "whitened"), ("uniform", "raw")])
@@ -108,7 +98,7 @@ def test_moments_are_those_of_the_samples(data, name):
     """One-hot labels, whose mean square is 1; what no linear map removes included."""
     run = started(data)[name]
     assert run.problem.floor > 1e-4
-    actual = study._moments(run.problem)
+    actual = study.moments(run.problem)
     inputs, targets = run.problem.samples()
     count = len(inputs)
     torch.testing.assert_close(actual.sxx, inputs.mT @ inputs / count)
@@ -134,10 +124,7 @@ def test_the_sharpness_of_the_balanced_solution_is_that_of_its_dense_hessian(dat
         root = torch.diag(values ** (1 / depth))
         weights = [root @ right, *[root] * (depth - 2), left @ root]
         torch.testing.assert_close(torch.linalg.multi_dot(weights[::-1]), run.problem.target)
-        model = Perceptron(weights, [1.0] * depth, "linear")
-        problem = cv.Problem(model, HalfSquaredError("sample"), [run.problem.samples()])
-        dense = cv.dense_matrix(cv.hessian(problem, backend="curvlinops"))
-        expected = float(torch.linalg.eigvalsh(dense)[-1])
+        expected = dense_sharpness(weights, run.problem)
         assert run.balanced_sharpness == pytest.approx(expected, rel=1e-9)
 
 
@@ -156,7 +143,7 @@ def test_subsets_are_of_one_class_and_of_all(data):
 
 
 def test_epochs_until_the_loss_is_half_gone(data, courses):
-    losses = study.descend(list(started(data).values()), 40, [40]).losses.numpy()
+    losses = study.descend(list(started(data).values()), 40, [40])[0].numpy()
     epochs = courses["epochs"].sel(done="half", replicate=0).values.ravel()
     for number, half in enumerate(epochs):
         below = np.flatnonzero(losses[:, number] <= losses[0, number] / 2)

@@ -32,7 +32,7 @@ def planted_runs():
             "done": np.array(["half", "nearly", "rest"]),
             "layer": np.array([1, 2]),
             "unbalance": np.where(edge, 1 - 0.1 * (EPOCHS > 1), law),
-            "epochs": np.stack([epochs, 2 * epochs, 3 * epochs]),
+            "epochs": np.stack([epochs, 2 * epochs, 3 * epochs], axis=-1),
             "top": np.stack([np.sqrt(1 + far), np.ones_like(far)], axis=-1),
             "sharpness": sharpness,
             "residual": 1e-8 * sharpness,

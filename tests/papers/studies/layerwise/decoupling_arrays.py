@@ -14,13 +14,11 @@ LENET5 = {
     "fc2": (84, 120),
     "fc3": (10, 84),
 }
-WIDE = {"fc1": (600, 784), "fc2": (600, 600), "fc3": (10, 600)}
 LAYERS = {
     "F-200^2": FULLY_CONNECTED,
     "F-200^2-BN": FULLY_CONNECTED,
     "LeNet5": LENET5,
     "LeNet5-BN": LENET5,
-    "F-600^2": WIDE,
 }
 # What the paper has, of networks without batch normalisation and with.
 RIGHT = {
@@ -40,7 +38,6 @@ RIGHT = {
 # By network and kind of layer, squared dot products and ratios.
 TABLES = {
     ("F-200^2", "fc"): (0.9999, 12.3),
-    ("F-600^2", "fc"): (0.999, 12.0),
     ("F-200^2-BN", "fc"): (0.06, 1.16),
     ("LeNet5", "fc"): (0.998, 7.2),
     ("LeNet5", "conv"): (0.9985, 15.0),
@@ -87,7 +84,6 @@ def sides(
     changed: Mapping[str, tuple[float, float]] | None = None,
     tables: Mapping[tuple[str, str], tuple[float, float]] | None = None,
     epochs: int = len(EPOCHS),
-    wide: float = 0.8,
     before: float = 0.5,
 ) -> dict[str, dict[str, np.ndarray]]:
     """The arrays of a study.
@@ -99,7 +95,6 @@ def sides(
         changed: of :data:`RIGHT`.
         tables: of :data:`TABLES`.
         epochs: the last so many are kept.
-        wide: the spectral error of F-600^2 over that of the others.
         before: the squared Frobenius error before training over that after.
     """
     draws = np.random.default_rng(0)
@@ -120,7 +115,6 @@ def sides(
 
     for place, network in enumerate(networks):
         own = {name: pair["-BN" in network] for name, pair in numbers.items()}
-        own["spectral"] *= wide if network == "F-600^2" else 1.0
         for at, layer in enumerate(LAYERS[network]):
             for name, value in _layer(layer, network, own).items():
                 early = np.where(np.arange(len(EPOCHS)) == 0, before, 1.0)[:, None]

@@ -16,8 +16,6 @@ FALLING = {
     "formula": (0.05, 0.2),
     "layer": (0.3, np.nan),
     "layer_ratio": (6.0, np.nan),
-    "layer_noise": (0.1, np.nan),
-    "space_noise": (0.01, 0.01),
 }
 STAYING = {
     "printed_space": (0.171, 0.001),
@@ -26,7 +24,6 @@ STAYING = {
     "printed_active": (0.05, 1e-5),
     "softmax": (1e-5, 1e-5),
     "printed_softmax": (0.06, 0.04),
-    "softmax_noise": (1e-5, 1e-5),
     "norms": (1.0, 1.0),
     "projections": (1.0, 1.0),
     "projected": (0.7, 1.02),
@@ -85,7 +82,6 @@ def sides(
         "inputs": np.array([round(width**1.5) for width in widths]),
         "classes": np.array(4),
         "samples": np.array(64),
-        "layer_samples": np.array(32),
         "fourth": theory["exact_fourth"].values * off,
         "norm": theory["exact_norm"].values * off,
     }

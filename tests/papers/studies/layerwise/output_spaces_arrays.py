@@ -7,7 +7,7 @@ NETWORKS = ("F-5", "F-5^2", "F-5-BN")
 
 def sides(
     *, networks=NETWORKS, seeds=4, epochs=(0, 9), rows=0.8, complement=0.75, jacobian=0.95,
-    printed_error=0.9, jacobian_error=0.3, off=0.0, outputs=5,
+    printed_error=0.9, jacobian_error=0.3, off=0.0,
 ):  # fmt: skip
     """Two architectures with one and two hidden layers, one with batch norm behind them all.
 
@@ -40,7 +40,5 @@ def sides(
         "layer_name": names,
         "seed": np.arange(seeds),
         "epoch": np.array(epochs),
-        "outputs": np.where(names != "", outputs, 0),
-        "classes": np.array(3),
     }
     return {"correlation": {**labels, **arrays}}

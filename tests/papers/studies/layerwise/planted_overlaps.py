@@ -8,7 +8,7 @@ NETWORKS = ("F-200^2", "F-200^2-BN")
 SHAPES = {"fc1": (20, 30), "fc2": (20, 200), "fc3": (4, 20)}
 # (t₁ · t₁')² of each layer; of fc2 such that the overlap is 0.012 at k = 9.
 HEIGHTS = {"fc1": 0.8, "fc2": 0.012 * 20 / 9, "fc3": 0.5}
-CURVES = ("overlap", "kronecker", "rotated", "permuted")
+CURVES = ("overlap", "kronecker", "permuted")
 LONGEST = 30
 
 
@@ -31,7 +31,7 @@ def early(height, outputs):
 
 
 def expected(network, layer):
-    """What the paper says of a layer."""
+    """The curve that the paper says of a layer."""
     height, outputs = HEIGHTS[layer], SHAPES[layer][0]
     if layer == "fc3":
         return np.full(6, height)

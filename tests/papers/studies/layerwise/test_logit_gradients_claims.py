@@ -16,8 +16,9 @@ from hessian_papers.studies.layerwise.logit_gradients.claims import (
     weakly_by_class_at_last,
 )
 from hessian_papers.studies.layerwise.logit_gradients.derived import chance
-from hessian_papers.studies.layerwise.logit_gradients.figure import caption, draw
+from hessian_papers.studies.layerwise.logit_gradients.figure import caption, controls, draw
 from tests.papers.studies.layerwise import small_classifiers
+from tests.papers.studies.layerwise.pictures import require_readable
 
 NETWORKS = ["F-5^2", "F-6-BN"]
 
@@ -57,28 +58,23 @@ def looped(kept, layer):
         rows = torch.diag(p.sqrt()) @ (torch.eye(3) - torch.outer(torch.ones(3), p)) @ jacobian
         sums[label] += rows
         total += jacobian.T @ (torch.diag(p) - torch.outer(p, p)) @ jacobian
-    counts = torch.bincount(y, minlength=3)
-    return sums / counts[:, None, None], counts / len(y), total / len(y)
+    return sums / torch.bincount(y, minlength=3)[:, None, None], total / len(y)
 
 
 @pytest.mark.parametrize(("network", "layer"), [("F-5^2", "fc2"), ("F-6-BN", "fc1")])
 def test_they_are_those_of_a_loop_over_samples(networks, actual, network, layer):
     kept = kept_classifier(networks, network, 4, 3)
-    means, shares, moment = looped(kept, layer)
+    means, moment = looped(kept, layer)
     x, y = kept.samples.trained()
     batches = [(x[:7].double(), y[:7]), (x[7:].double(), y[7:])]
     mine = study.gradients(kept.load().double(), batches, [layer])[layer]
     torch.testing.assert_close(mine.means, means, rtol=1e-9, atol=1e-12)
-    torch.testing.assert_close(mine.shares, shares.double())
     torch.testing.assert_close(mine.moment, moment, rtol=1e-9, atol=1e-12)
     own = own_layers(actual.sel(network=network)).sel(layer=layer, seed=4, epoch=3)
     assert own["moment_error"] < 1e-9
     printed = torch.einsum("ijm,ijn->mn", means, means) / 9
     expected = float((printed - moment).norm() / moment.norm())
     assert own["printed_error"].item() == pytest.approx(expected)
-    trace = sum(float(s) * float(g.square().sum()) for s, g in zip(shares, means, strict=True))
-    assert own["between"].item() == pytest.approx(trace / float(moment.trace()))
-    assert 0 < own["between"] <= 1
 
 
 def test_neighbours_are_counted_by_brute_force():
@@ -124,7 +120,7 @@ def test_a_bad_setting_is_named():
 def sides(*, networks=("F-5^2", "F-5-BN"), epochs=(0, 9), classes=3, seeds=4, **numbers):
     """Planted arrays of two hidden layers and the last one."""
     right = {
-        "by_score": (0.9, 0.4), "by_class": (0.0, 0.3), "between": (0.5, 0.2),
+        "by_score": (0.9, 0.4), "by_class": (0.0, 0.3),
         "printed_error": (0.8, 0.8), "moment_error": (1e-9, 1e-9),
     }  # fmt: skip
     draws, shape = np.random.default_rng(0), (len(networks), seeds, len(epochs), 3)
@@ -190,7 +186,10 @@ def test_figure_and_caption_show_what_is_there(of):
         shown = [panel.lines[number].get_xydata() for panel in axes[:2]]
         np.testing.assert_array_equal(shown[0], first.sel(score=number))
         np.testing.assert_array_equal(shown[1], last.sel({"class": number}))
-    assert "labels at random, 0.25" in caption(data)
+    second, text = controls(data)
+    assert "labels at random, 0.25" in text
+    for picture in ((second, text), (draw(data), caption(data))):
+        require_readable(*picture)
 
 
 def test_only_linear_layers_with_one_position_are_looked_at(tmp_path):

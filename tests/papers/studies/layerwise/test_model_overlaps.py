@@ -20,9 +20,8 @@ from tests.papers.studies.layerwise import small_classifiers
 def config(**changes):
     fields = {
         "kind": "model_overlaps", "paper": "wu2022dissecting", "artifact": "Figure 4",
-        "title": "overlaps", "seed": 0, "ensemble": "small", "networks": [], "times": [-1],
+        "title": "overlaps", "seed": 0, "ensemble": "small", "networks": [],
         "reach": 1.5, "top": 50, "tolerance": 1e-7, "images": 30,
-        "precision": "float64",
     }  # fmt: skip
     return Config(**(fields | changes))
 
@@ -34,12 +33,12 @@ def networks(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(networks):
-    return layerwise(config(times=[0, -1]), networks)
+    return layerwise(config(), networks)
 
 
-def layer_in(data, network, layer, epoch=small_classifiers.EPOCHS):
-    """A layer of a network at an epoch."""
-    return own_layers(data.sel(network=network, epoch=epoch)).sel(layer=layer)
+def layer_in(data, network, layer):
+    """A layer of a network after training."""
+    return own_layers(data.sel(network=network).isel(epoch=-1)).sel(layer=layer)
 
 
 def dense(networks, network, layer, seed, images=30):
@@ -109,31 +108,21 @@ def test_what_layers_are_called_and_how_large_they_are(data):
         "inputs": [[16, 6, 0], [16, 5, 5]],
         "layer_name": [["fc1", "fc2", ""], ["fc1", "fc2", "fc3"]],
         "layer": [0, 1, 2],
-        "epoch": [0, small_classifiers.EPOCHS],
+        "epoch": [small_classifiers.EPOCHS],
         "images": 30,
         "variation": [0, 0, 0],
     }
     assert {name: data[name].values.tolist() for name in expected} == expected
 
 
-def test_single_precision_is_nearly_the_same(networks, data):
-    changes = {"networks": ["F-6"], "precision": "float32", "tolerance": 1e-5}
-    single = layerwise(config(**changes), networks)
-    for layer in ("fc1", "fc2"):
-        row, other = (layer_in(each, "F-6", layer) for each in (single, data))
-        np.testing.assert_allclose(row["overlap"], other["overlap"], atol=1e-3)
-        assert abs(row["hessian"] - other["hessian"]).max() > 0
-
-
-def test_first_inputs_and_means(networks, data):
+def test_first_inputs(networks, data):
     seeds = networks["seed"].values.tolist()
     single, other = (dense(networks, "F-6", "fc2", seed)[2] for seed in (seeds[0], seeds[2]))
     expected = float((top(single, 1).T @ top(other, 1)).square())
     row = layer_in(data, "F-6", "fc2")
     assert row["first_inputs"].values[1] == pytest.approx(expected, rel=1e-5)
     # All networks have the same images.
-    for name in ("first_inputs", "means"):
-        np.testing.assert_allclose(data[name].sel(layer=0), 1, rtol=1e-9)
+    np.testing.assert_allclose(data["first_inputs"].sel(layer=0), 1, rtol=1e-9)
 
 
 def factors(m=4, n=6, seed=0):
@@ -186,35 +175,6 @@ def test_what_is_expected_over_permutations_is_their_mean(seed):
     mean = moved(single, other, every, count).mean(dim=0)
     actual = expected_overlaps(single, other, quantities.permuted_squares, count)
     torch.testing.assert_close(actual, mean, rtol=1e-12, atol=1e-12)
-    rotated = expected_overlaps(single, other, quantities.rotated_squares, count)
-    assert not torch.allclose(rotated, mean, rtol=1e-3)
-
-
-def test_what_is_expected_over_rotations_is_their_mean():
-    m, count, draws = 4, 14, torch.Generator().manual_seed(1)
-    single, other = factors(m)[:2], factors(m)[2:]
-    gaussian = torch.randn(4000, m, m, generator=draws, dtype=torch.float64)
-    bases, triangles = torch.linalg.qr(gaussian)
-    rotations = bases * triangles.diagonal(dim1=1, dim2=2).sign()[:, None]
-    overlaps = moved(single, other, rotations, count)
-    error = overlaps.std(dim=0) / len(rotations) ** 0.5
-    actual = expected_overlaps(single, other, quantities.rotated_squares, count)
-    assert ((actual - overlaps.mean(dim=0)).abs() <= 4 * error + 1e-12).all()
-
-
-def test_theorem_g1_is_a_case_of_it():
-    m, n, count = 5, 4, 8
-    single, other = factors(m, n)[:2], factors(m, n)[2:]
-    # τ_m γ_1 > τ_1 γ_2
-    spectra = torch.tensor([5.0, 4, 3, 2, 1]), torch.tensor([10.0, 1, 0.1, 0.01])
-    single, other = (
-        tuple(factor._replace(values=v.double()) for factor, v in zip(pair, spectra, strict=True))
-        for pair in (single, other)
-    )
-    actual = expected_overlaps(single, other, quantities.rotated_squares, count)
-    first = (single[1].vectors[:, 0] @ other[1].vectors[:, 0]).square()
-    torch.testing.assert_close(actual[:m], torch.arange(1, m + 1).double() / m * first)
-    assert actual[m] < actual[m - 1]
 
 
 def test_a_single_output_has_nothing_to_permute():
@@ -246,10 +206,11 @@ def test_convolutions_are_measured(tmp_path):
 
 
 def test_only_the_networks_that_are_asked_for(networks):
-    items = layerwise.items(config(networks=["F-5^2-BN"], times=[0]), networks)
+    items = layerwise.items(config(networks=["F-5^2-BN"]), networks)
     assert [item["layer"] for item in items] == ["fc1", "fc2", "fc3"]
     assert {element.network for item in items for element in item["kept"]} == {"F-5^2-BN"}
-    assert {element.path.name for item in items for element in item["kept"]} == {"0.nc"}
+    names = {element.path.name for item in items for element in item["kept"]}
+    assert names == {f"{small_classifiers.EPOCHS}.nc"}
 
 
 def test_a_probe_is_cheaper(networks):
@@ -268,14 +229,11 @@ def test_more_eigenpairs_cost_more(networks):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"times": []}, r"times: expected at least one, got \[\]"),
-        ({"times": [0, 0]}, r"times: expected each of them once, got \[0, 0\]"),
         ({"networks": ["F-6", "F-6"]}, "networks: expected each of them once"),
         ({"top": 1}, "top: expected at least 2, got 1"),
         ({"reach": 0.0}, "reach: expected a positive number, got 0.0"),
         ({"reach": float("inf")}, "reach: expected a positive number, got inf"),
         ({"images": -1}, "images: expected at least 0, got -1"),
-        ({"precision": "half"}, "precision: expected float64 or float32, got 'half'"),
         ({"tolerance": 1.0}, "tolerance: expected a relative residual from 1e-7 to 0.1, got 1.0"),
     ],
 )
@@ -299,8 +257,6 @@ def test_a_bad_setting_is_named(changes, message):
             {},
             r"networks: expected some of small's, F-6, F-5.*, got \['F-7'\]",
         ),
-        ({"times": [2]}, {}, "times: expected different places among the 2 kept epochs of small"),
-        ({"times": [1, -1]}, {}, r"times: expected different places among .*, got \[1, -1\]"),
     ],
 )
 def test_a_bad_ensemble_is_named(changes, networks, message):

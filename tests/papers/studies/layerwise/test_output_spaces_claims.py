@@ -24,7 +24,7 @@ from hessian_papers.studies.layerwise.output_spaces.study import VARIABLES
 def unknown(**of):
     """Layers that are too narrow for the space."""
     nothing = dict.fromkeys(("rows", "complement", "jacobian"), np.nan)
-    return sides(outputs=1, **nothing, **of)
+    return sides(**nothing, **of)
 
 
 def of_table_8(**of):

@@ -105,7 +105,7 @@ def test_repeated_bounds_are_held_against_held_out_errors():
     data = data_of(repeated())
     (axes,) = draw(data).axes
     assert len(axes.lines[0].get_xdata()) == 110
-    assert "lie below the line" in caption(data)
+    assert "on the line both are equal" in caption(data)
 
 
 def test_shares_have_the_exact_interval():

@@ -2,25 +2,23 @@
 
 import numpy as np
 from samples import samples
+from study_configs import both_sides, configured
 
 from hessian_papers.studies.scalar.data_scale import study
 
+FIELDS = {
+    "data": "test",
+    "seed": 3,
+    "width": 2,
+    "second_width": 4,
+    "variance_times_fan_in": 1 / 3,
+    "largest_second_moment": 20.0,
+    "scales": 4,
+}
+
 
 def config(**changes):
-    fields = {
-        "kind": "data_scale",
-        "paper": "singh2026cracking",
-        "artifact": "Figure 7",
-        "title": "test",
-        "data": "test",
-        "seed": 3,
-        "width": 2,
-        "second_width": 4,
-        "variance_times_fan_in": 1 / 3,
-        "largest_second_moment": 20.0,
-        "scales": 4,
-    }
-    return study.Config(**(fields | changes))
+    return configured(study, FIELDS | changes)
 
 
 def sample(correlation=0.5, size=12):
@@ -29,9 +27,5 @@ def sample(correlation=0.5, size=12):
     return samples(x, correlation * x + noise)
 
 
-def both(networks=None, **changes):
-    settings, networks = config(**changes), sample() if networks is None else networks
-    return {
-        "closed_form": study.closed_form(settings, networks),
-        "numerics": study.numerics(settings, networks),
-    }
+def both(data=None, **changes):
+    return both_sides(study, config(**changes), data or sample())

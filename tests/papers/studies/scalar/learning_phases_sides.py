@@ -2,31 +2,29 @@
 
 import numpy as np
 from samples import samples
+from study_configs import both_sides, configured
 
 from hessian_papers.studies.scalar.learning_phases import study
 
+FIELDS = {
+    "data": "test",
+    "seed": 2,
+    "instances": 30,
+    "without_signal": 6,
+    "width": 4,
+    "solution": [0.5, 2.0],
+    "ratio": [-0.5, 1.75],
+    "weight_scale": [0.05, 0.5],
+    "heads": 3,
+    "head_draws": 20,
+    "head_scales": [0.01],
+    "head_rate": 0.1,
+    "head_steps": 300,
+}
+
 
 def config(**changes):
-    fields = {
-        "kind": "learning_phases",
-        "paper": "singh2026cracking",
-        "artifact": "Appendix C",
-        "title": "test",
-        "data": "test",
-        "seed": 2,
-        "instances": 30,
-        "without_signal": 6,
-        "width": 4,
-        "solution": [0.5, 2.0],
-        "ratio": [-0.5, 1.75],
-        "weight_scale": [0.05, 0.5],
-        "heads": 3,
-        "head_draws": 20,
-        "head_scales": [0.01],
-        "head_rate": 0.1,
-        "head_steps": 300,
-    }
-    return study.Config(**(fields | changes))
+    return configured(study, FIELDS | changes)
 
 
 def sample(size=8):
@@ -35,8 +33,4 @@ def sample(size=8):
 
 
 def both(**changes):
-    settings, networks = config(**changes), sample()
-    return {
-        "closed_form": study.closed_form(settings, networks),
-        "numerics": study.numerics(settings, networks),
-    }
+    return both_sides(study, config(**changes), sample())

@@ -2,26 +2,23 @@
 
 import numpy as np
 from samples import samples
+from study_configs import both_sides, configured
 
 from hessian_papers.studies.scalar.relu_cells import study
 
 # Widths with the units of the positive cell: cells that have no unit, one unit (no bulk), or all.
 SIZES = [(5, 3), (5, 1), (5, 4), (4, 0), (4, 4), (1, 1), (2, 1)]
+FIELDS = {
+    "data": "test",
+    "seed": 0,
+    "width": 5,
+    "positive_units": 3,
+    "variance_times_fan_in": 1 / 3,
+}
 
 
 def config(**changes):
-    fields = {
-        "kind": "relu_cells",
-        "paper": "singh2026cracking",
-        "artifact": "Figure 1",
-        "title": "test",
-        "data": "test",
-        "seed": 0,
-        "width": 5,
-        "positive_units": 3,
-        "variance_times_fan_in": 1 / 3,
-    }
-    return study.Config(**(fields | changes))
+    return configured(study, FIELDS | changes)
 
 
 def sample(size=15):
@@ -31,8 +28,4 @@ def sample(size=15):
 
 
 def both(**changes):
-    settings, networks = config(**changes), sample()
-    return {
-        "closed_form": study.closed_form(settings, networks),
-        "numerics": study.numerics(settings, networks),
-    }
+    return both_sides(study, config(**changes), sample())

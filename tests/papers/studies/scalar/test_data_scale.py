@@ -8,8 +8,9 @@ from samples import samples
 from hessian_papers.labelled import joined
 from hessian_papers.studies.scalar.data_scale import study
 from hessian_papers.studies.scalar.data_scale.derived import departure, eigenvalues
-from hessian_papers.studies.scalar.data_scale.figure import caption, draw
+from hessian_papers.studies.scalar.data_scale.figure import caption, controls, draw
 from hessian_papers.studies.spectra import ranks, spectra
+from tests.pipelines.marks import undrawn
 
 
 def data_of(*networks, **changes):
@@ -69,17 +70,31 @@ def test_weights_of_one_network_do_not_depend_on_the_other_width(data):
     assert eigenvalues(first[1], "bulk").shape == (4, 4)
 
 
-def test_figure_shows_every_number(data):
-    panels = [axes for axes in draw(data).axes if axes.get_title(loc="left")]
-    assert len(panels) == 6
-    assert all(axes.get_xlabel() for axes in panels)
-    assert all(axes.get_ylabel() for axes in panels[2:])
-    errors = [line.get_ydata() for line in panels[4].lines if line.get_linestyle() == "None"]
+def test_the_figure_draws_every_spectrum_in_order(data):
+    first, second = draw(data).axes[:2]
+    moments = data.sizes["second_moment"]
+    for panel, network, ranks_of_one in ((first, "first", 4), (second, "second", 8)):
+        points = [line for line in panel.lines if len(line.get_ydata()) == ranks_of_one]
+        numerical = spectra(data, network=network, targets="fixed")["numerical"]
+        np.testing.assert_array_equal([line.get_ydata() for line in points], numerical)
+        assert len(points) == moments
+        assert panel.get_xlabel()
+    assert "width 2 and 4" in caption(data)
+
+
+def test_the_controls_draw_every_error_and_each_eigenvalue_along_the_scale(data):
+    panels = controls(data)[0].axes
+    assert all(axes.get_xlabel() and axes.get_ylabel() for axes in panels)
+    errors = [line.get_ydata() for line in panels[2].lines if line.get_linestyle() == "None"]
     assert sum(map(len, errors)) == 4 * data.sizes["second_moment"]
-    drawn = {tuple(line.get_ydata()) for line in panels[2].lines}
+    drawn = {tuple(line.get_ydata()) for line in panels[0].lines}
     large = eigenvalues(spectra(data, network="first", targets="fixed"), "outlier 1")
     assert tuple(large.values[:, 0]) in drawn
-    assert "width 2 and 4" in caption(data)
+
+
+def test_what_the_texts_name_is_drawn(data):
+    for picture, text in ((draw(data), caption(data)), controls(data)):
+        assert undrawn(picture, text) == []
 
 
 @pytest.mark.parametrize(

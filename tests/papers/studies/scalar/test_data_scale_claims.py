@@ -83,7 +83,7 @@ def test_a_trace_that_is_rounding_is_not_measured(correlated):
 
 def test_a_bulk_that_is_rounding_is_not_measured(correlated):
     bulk = factors("first", "scaled", [[1e-9, 1, 1e-9, 1] + [1] * 4])
-    with pytest.raises(NothingToMeasure, match="bulk below 1e-6 of λ_1"):
+    with pytest.raises(NothingToMeasure, match=r"bulk below 1e-6 of \$λ_1\$"):
         measured(changed(correlated, "numerics", **bulk))["proportional"].measure()
 
 

@@ -17,6 +17,7 @@ from hessian_papers.studies.scalar.learning_phases.claims import (
     retarded_head,
     select_signs,
 )
+from hessian_papers.studies.scalar.outliers import course
 from hessian_papers.studies.spectra import ranks
 from hessian_papers.training import gradient_descent
 from hessian_spectra import closed_form as cf
@@ -67,7 +68,7 @@ def test_the_printed_phases_fail_exactly_where_the_solution_is_negative_and_t_is
 def test_a_sign_that_no_network_has_is_named():
     data = data_of(without_signal=0, instances=2)
     assert data.sizes["network"] == 4
-    with pytest.raises(NothingToMeasure, match="no network whose θ\\* has sign 0"):
+    with pytest.raises(NothingToMeasure, match=r"no network whose \$θ\^\*\$ has sign 0"):
         select_signs(data, 0)
 
 
@@ -104,7 +105,7 @@ def test_heads_are_trained_as_a_network_of_several_outputs():
     y = torch.tensor([[1.0, -2.0], [-0.5, 1.0]]).double()
     square = float((x * x).mean())
     moment = (y * x[:, None]).mean(dim=0).numpy()[None]
-    actual = heads.train_heads(weights, square, moment, 0.2, 60)
+    actual = heads.learning(course(weights, square, moment, rate=0.2, steps=60), moment)
     v, w = (torch.from_numpy(weights[0, :, place]) for place in (0, 1))
     trajectory = gradient_descent(
         MultiOutputLinear(v, w), HalfSquaredError("sample"), x, y, learning_rate=0.2, steps=60
@@ -129,11 +130,12 @@ def test_what_is_settled_never_comes_back():
 
 def test_targets_of_heads_have_both_signs_and_sizes_in_the_range(monkeypatch):
     seen = []
-    monkeypatch.setattr(study, "train_heads", lambda *given: seen.append(given) or {})
+    monkeypatch.setattr(study, "course", lambda *given, **_: seen.append(given))
+    monkeypatch.setattr(study, "learning", lambda *_: {})
     settings = config(head_draws=200)
     study.heads(settings, 2.0)
     low, high = settings.solution
-    for _, second_moment, moment, *_ in seen:
+    for _, second_moment, moment in seen:
         assert second_moment == 2.0
         size = np.abs(moment) / second_moment
         assert low <= size.min() < size.max() <= high

@@ -6,9 +6,10 @@ from relu_cells_sides import SIZES, both, config, sample
 
 from hessian_papers.labelled import joined
 from hessian_papers.studies.scalar.relu_cells import study
-from hessian_papers.studies.scalar.relu_cells.figure import caption, draw
+from hessian_papers.studies.scalar.relu_cells.figure import caption, controls, draw
 from hessian_papers.studies.spectra import group
 from hessian_spectra.pictures import style
+from tests.pipelines.marks import undrawn
 
 
 def data_of(**changes):
@@ -44,7 +45,8 @@ def test_signs_are_as_asked_and_sizes_are_not_touched():
 
 
 def test_figure_shows_every_eigenvalue_with_its_cell(data):
-    by_cell, bulk, error, mass = draw(data).axes
+    (by_cell, bulk), (errors, text) = draw(data).axes, controls(data)
+    error, mass = errors.axes
     for axes in (by_cell, error, mass):
         assert axes.get_xlabel()
         assert axes.get_ylabel()
@@ -57,11 +59,13 @@ def test_figure_shows_every_eigenvalue_with_its_cell(data):
     assert len(error.lines[0].get_ydata()) == len(mass.lines[0].get_ydata()) == 10
     assert bulk.get_yticklabels()[0].get_text() == "outliers −"
     assert "5 hidden units, 3 of them" in caption(data)
+    assert undrawn(draw(data), caption(data)) + undrawn(errors, text) == []
 
 
 @pytest.mark.parametrize("positive", [0, 4])
 def test_figure_can_do_without_one_cell(positive):
-    assert len(draw(data_of(width=4, positive_units=positive)).axes) == 4
+    data = data_of(width=4, positive_units=positive)
+    assert len(draw(data).axes) == len(controls(data)[0].axes) == 2
 
 
 @pytest.mark.parametrize(

@@ -27,16 +27,17 @@ TENTH: dict[str, Any] = {"tolerance": 0.1, "source": TEXT}
 
 OPEN = (
     "The paper gives neither sequence nor number of steps. The edge is reached only where the "
-    "flattest weights of zero loss are nearly as sharp as 2/η; with other sequences or learning "
-    "rates gradient descent settles below 2/η, keeps oscillating, or diverges."
+    "flattest weights of zero loss are nearly as sharp as $2/η$; with other sequences or learning "
+    "rates gradient descent settles below $2/η$, keeps oscillating, or diverges."
 )
 SECOND_MOMENT = (
-    "m_2 falls, and must: it is the variance p (1 − p) (x_1 − x_2)² of two tokens under the "
-    "attention p, which small initial weights put at its maximum, p = 1/2. m_1 and m_3 do grow."
+    "$m_2$ falls, and must: it is the variance $p (1 - p) (x_1 - x_2)^2$ of two tokens under the "
+    "attention p, which small initial weights put at its maximum, $p = 1/2$. $m_1$ and $m_3$ do "
+    "grow."
 )
 ROUND_OFF = within(
     EXACT,
-    "round-off of a dense float64 eigen-decomposition is below 1e-14 of λ_max",
+    r"round-off of a dense float64 eigen-decomposition is below 1e-14 of $λ_{\max}$",
     source="theorem",
 )
 RISING = at_least(
@@ -84,11 +85,11 @@ def spectrum(data: xr.Dataset) -> float:
 
 
 @theorems.identity(
-    "Remark B.4, equation (121), with the norms in ξ squared", ROUND_OFF, id="attention-largest"
+    "Remark B.4, equation (121), with the norms in $ξ$ squared", ROUND_OFF, id="attention-largest"
 )
 def sharpness_bounds(data: xr.Dataset) -> float:
-    """At every step the sharpness lies between tr/3 + ξ/2 and tr/3 + ξ, or |γ| where that is
-    larger.
+    r"""At every step the sharpness lies between $\operatorname{tr}/3 + ξ/2$ and
+    $\operatorname{tr}/3 + ξ$, or $|γ|$ where that is larger.
 
     Statistic: how far outside the largest numerical eigenvalue lies, relative to it.
     """
@@ -102,19 +103,19 @@ def sharpness_bounds(data: xr.Dataset) -> float:
 def progressive_sharpening(data: xr.Dataset) -> float:
     """Progressive sharpening: the sharpness rises in the initial stage of training.
 
-    Statistic: rank correlation with the step, until the sharpness reaches 2/η.
+    Statistic: rank correlation with the step, until the sharpness reaches $2/η$.
     """
     return _trend(_until_edge(data), "sharpness")
 
 
 @instance(
-    at_least(1.0, "'reaches' is taken as at least 95 % of 2/η", tolerance=0.05, source=TEXT),
+    at_least(1.0, "'reaches' is taken as at least 95 % of $2/η$", tolerance=0.05, source=TEXT),
     id="sharpness-reaches-the-edge",
 )
 def reaches_the_edge(data: xr.Dataset) -> float:
-    """The sharpness climbs to 2/η.
+    """The sharpness climbs to $2/η$.
 
-    Statistic: its largest value over 2/η.
+    Statistic: its largest value over $2/η$.
     """
     return float(relative_sharpness(data).max(skipna=False))
 
@@ -132,11 +133,11 @@ def _at_each_rate(table: Mapping[str, tuple[str, str]]) -> Cases:
 
 # What is said of a training on any sequence: by the claim's name.
 OF_MOST = {
-    "most-reach-the-edge": ("the sharpness climbs to 2/η", "it comes to 95 % of 2/η"),
+    "most-reach-the-edge": ("the sharpness climbs to $2/η$", "it comes to 95 % of $2/η$"),
     "most-stay-at-the-edge": (
-        "the sharpness hovers around 2/η",
-        "its mean is within 5 % of 2/η, and 90 % of its changes undo the one before, from the step "
-        "on at which it has reached 2/η",
+        "the sharpness hovers around $2/η$",
+        "its mean is within 5 % of $2/η$, and 90 % of its changes undo the one before, from the "
+        "step on at which it has reached $2/η$",
     ),
 }
 
@@ -175,28 +176,35 @@ OF_OSCILLATION = {
         "the correlation of their one-step changes is −0.9 or less",
     ),
     "most-driven-by-xi": (
-        "the terms that define ξ drive the oscillation",
-        "the correlation of the one-step changes of ξ and of the sharpness is 0.9 or more",
+        "the terms that define $ξ$ drive the oscillation",
+        "the correlation of the one-step changes of $ξ$ and of the sharpness is 0.9 or more",
     ),
     "most-driven-by-alignment": (
-        "these terms could include the alignment of w_Q and w_K",
-        "6ζγ⟨w_Q, w_K⟩ makes more than half of the one-step changes of 9ξ²/4",
+        "these terms could include the alignment of $w_Q$ and $w_K$",
+        "$6ζγ⟨w_Q, w_K⟩$ makes more than half of the one-step changes of $9ξ^2/4$",
     ),
     "most-driven-by-residual": (
         "these terms could include the residual",
-        "less than half of the one-step changes of ξ² are left with targets that the outputs meet",
+        (
+            "less than half of the one-step changes of $ξ^2$ are left with targets that the "
+            "outputs meet"
+        ),
     ),
     "most-driven-by-norms": (
-        "it is the term 3(β² − αζ)(‖w_Q‖² + ‖w_K‖²) that drives it, which the paper does not name",
-        "it makes more than half of the one-step changes of 9ξ²/4",
+        (
+            "it is the term $3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ that drives it, which the paper does "
+            "not name"
+        ),
+        "it makes more than half of the one-step changes of $9ξ^2/4$",
     ),
 }
 # What the paper says with a word that hedges it.
 HEDGED = ("most-driven-by-alignment", "most-driven-by-residual")
 DRIVEN = (
-    "'Could include' is the paper's word: it does not measure it. 3γ² and the alignment's term "
-    "make little of ξ² there, 3(β² − αζ)(‖w_Q‖² + ‖w_K‖²) makes most of it, and the squared trace, "
-    "which falls where ξ rises, holds against it. The residual is in each of them."
+    "'Could include' is the paper's word: it does not measure it. $3γ^2$ and the alignment's term "
+    "make little of $ξ^2$ there, $3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ makes most of it, and the "
+    "squared trace, which falls where $ξ$ rises, holds against it. The residual is in each of "
+    "them."
 )
 
 
@@ -212,10 +220,11 @@ DRIVEN = (
     book=lambda case: "observations" if case["name"] in HEDGED else "beyond",
 )
 def of_most_oscillations(data: xr.Dataset, name: str, at: float, **_: str) -> xr.DataArray:
-    """Where the sharpness of trainings on any sequence hovers around 2/η, {says}.
+    """Where the sharpness of trainings on any sequence hovers around $2/η$, {says}.
 
     Statistic: fraction of those draws, of a sequence of normal numbers and of initial weights, for
-    which {means} from the step on at which the sharpness has reached 2/η; interval: Wilson's, 95 %.
+    which {means} from the step on at which the sharpness has reached $2/η$; interval: Wilson's,
+    95 %.
     """
     draws = data.sel(rate=at)
     draws = draws.isel(draw=_stay(draws))
@@ -234,13 +243,13 @@ def of_most_oscillations(data: xr.Dataset, name: str, at: float, **_: str) -> xr
 GROWING = {
     "trace-grows": ("Progressive sharpening coincides with a growing trace", "trace"),
     "weights-grow": (
-        "The norms of w_V, w_Q and w_K grow along",
+        "The norms of $w_V$, $w_Q$ and $w_K$ grow along",
         "norm_w_value",
         "norm_w_query",
         "norm_w_key",
     ),
-    "moments-1-and-3-grow": ("The norms of m_1 and m_3 grow along", "norm_m_1", "norm_m_3"),
-    "moment-2-grows": ("The norm of m_2 grows along", "norm_m_2"),
+    "moments-1-and-3-grow": ("The norms of $m_1$ and $m_3$ grow along", "norm_m_1", "norm_m_3"),
+    "moment-2-grows": ("The norm of $m_2$ grows along", "norm_m_2"),
 }
 
 
@@ -260,7 +269,7 @@ def _growing(data: xr.Dataset) -> Iterator[Labels]:
 def grows_along(data: xr.Dataset, arrays: list[str], **_: str) -> float:
     """{says}.
 
-    Statistic: rank correlation with the step, until the sharpness reaches 2/η; of several
+    Statistic: rank correlation with the step, until the sharpness reaches $2/η$; of several
     quantities the smallest.
     """
     return min(_trend(_until_edge(data), name) for name in arrays)
@@ -271,9 +280,9 @@ def grows_along(data: xr.Dataset, arrays: list[str], **_: str) -> float:
     id="sharpness-hovers-at-the-edge",
 )
 def hovers(data: xr.Dataset) -> float:
-    """At the edge of stability the sharpness stays around 2/η.
+    """At the edge of stability the sharpness stays around $2/η$.
 
-    Statistic: its mean over 2/η, from the step on at which the sharpness has reached 2/η.
+    Statistic: its mean over $2/η$, from the step on at which the sharpness has reached $2/η$.
     """
     return float(relative_sharpness(_from_edge(data)).mean(skipna=False))
 
@@ -285,7 +294,7 @@ def hovers(data: xr.Dataset) -> float:
 def oscillates(data: xr.Dataset) -> float:
     """At the edge of stability the sharpness oscillates.
 
-    Statistic: fraction of the steps from the step on at which the sharpness has reached 2/η that
+    Statistic: fraction of the steps from the step on at which the sharpness has reached $2/η$ that
     undo the change of the step before.
     """
     changes = _changes(data, "sharpness")
@@ -302,7 +311,7 @@ def opposite_phase(data: xr.Dataset) -> float:
     """Sharpness and trace oscillate in completely opposite phases.
 
     Statistic: correlation of their one-step changes from the step on at which the sharpness has
-    reached 2/η.
+    reached $2/η$.
     """
     return correlation(_changes(data, "trace"), _changes(data, "sharpness"))
 
@@ -312,10 +321,10 @@ def opposite_phase(data: xr.Dataset) -> float:
     id="xi-drives-the-oscillation",
 )
 def driven_by_xi(data: xr.Dataset) -> float:
-    """The terms that define ξ drive the oscillation.
+    """The terms that define $ξ$ drive the oscillation.
 
-    Statistic: correlation of the one-step changes of ξ and of the sharpness from the step on at
-    which the sharpness has reached 2/η.
+    Statistic: correlation of the one-step changes of $ξ$ and of the sharpness from the step on at
+    which the sharpness has reached $2/η$.
     """
     return correlation(_changes(data, "half_width"), _changes(data, "sharpness"))
 
@@ -330,7 +339,7 @@ def amplitude_follows_residual(data: xr.Dataset) -> float:
     """The amplitude of the oscillation decreases like the norm of the residual.
 
     Statistic: correlation of the size of the one-step changes with that norm from the step on at
-    which the sharpness has reached 2/η.
+    which the sharpness has reached $2/η$.
     """
     residual = _from_edge(data)["norm_residual"].values
     return correlation(np.abs(_changes(data, "sharpness")), residual[:-1])
@@ -344,7 +353,7 @@ def loss_decreases(data: xr.Dataset) -> float:
     """At the edge the loss keeps decreasing over long times.
 
     Statistic: rank correlation of loss and step from the step on at which the sharpness has reached
-    2/η.
+    $2/η$.
     """
     return _trend(_from_edge(data), "loss")
 
@@ -356,7 +365,7 @@ def loss_decreases(data: xr.Dataset) -> float:
 def loss_is_not_monotone(data: xr.Dataset) -> float:
     """Locally the loss rises as well.
 
-    Statistic: number of steps from the step on at which the sharpness has reached 2/η that raise
+    Statistic: number of steps from the step on at which the sharpness has reached $2/η$ that raise
     it.
     """
     return float(np.count_nonzero(_changes(data, "loss") > 0))

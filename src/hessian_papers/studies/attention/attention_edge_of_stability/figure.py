@@ -101,26 +101,23 @@ def _draw_error(axes: Axes, data: xr.Dataset) -> None:
 # In the order of the panels, row by row.
 MOMENTS = {f"m_{k}": rf"$\|m_{k}\|$" for k in (1, 2, 3)}
 WEIGHTS = {"w_value": "$|w_V|$", "w_query": r"$\|w_Q\|$", "w_key": r"$\|w_K\|$"}
-PANELS: dict[str, Callable[[Axes, xr.Dataset], None]] = {
+Panels = dict[str, Callable[[Axes, xr.Dataset], None]]
+PANELS: Panels = {
     "loss": partial(_draw_logarithm, name="loss", label="loss"),
     "residual": partial(_draw_logarithm, name="norm_residual", label=r"residual norm $\|f - y\|$"),
     "sharpness": _draw_sharpness,
     "attention moments": partial(_draw_norms, title="attention moments", labels=MOMENTS),
     "trace": _draw_trace,
     "weights": partial(_draw_norms, title="norms of the weights", labels=WEIGHTS),
-    "the first steps at the edge": _draw_phases,
-    "error": _draw_error,
 }
+CONTROLS: Panels = {"the first steps at the edge": _draw_phases, "error": _draw_error}
 
 
-def draw(data: xr.Dataset) -> Figure:
-    """Eight panels over the training steps; a dotted line marks where the sharpness reaches 2/η."""
-    figure, grid = style.panels(4, 2, height=1.65)
+def _lettered(grid: Any, panels: Panels, data: xr.Dataset) -> None:
+    """Draw panels over the steps; a dotted line marks where the sharpness reaches 2/η."""
     first, last = edge(data), int(data["step"].max())
-    for axes, letter, (title, drawn) in zip(grid.flat, "abcdefgh", PANELS.items(), strict=True):
+    for axes, letter, (title, drawn) in zip(grid.flat, "abcdef", panels.items(), strict=False):
         drawn(axes, data)
-        if drawn is _draw_sharpness:
-            curves.main(axes)
         style.letter(axes, f"({letter}) {title}")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if drawn is _draw_phases:
@@ -128,7 +125,14 @@ def draw(data: xr.Dataset) -> Figure:
         axes.set_xlim(0, max(last, 1))
         if first is not None:
             axes.axvline(first, color=style.BLACK, linestyle=":", linewidth=0.8)
-    for axes in grid[3]:
+
+
+def draw(data: xr.Dataset) -> Figure:
+    """The paper's six panels over the steps of training."""
+    figure, grid = style.panels(3, 2, height=1.65)
+    _lettered(grid, PANELS, data)
+    curves.main(grid[1, 0])
+    for axes in grid[-1]:
         axes.set_xlabel("step of gradient descent")
     return figure
 
@@ -136,20 +140,30 @@ def draw(data: xr.Dataset) -> Figure:
 def _course(data: xr.Dataset) -> str:
     """How the sharpness goes, in words."""
     if (first := edge(data)) is None:
-        return "The sharpness stays below 2/η."
-    course = "The sharpness rises to 2/η, which it reaches at step"
-    return f"{course} {first} (dotted), and goes on around it."
+        return "The sharpness stays below $2/η$."
+    return f"Dotted: step {first}, at which the sharpness has reached $2/η$ (dashed)."
 
 
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
+    """How to read the figure."""
     diverged_at = int(data["diverged_at"])
-    end = f" Training diverges at step {diverged_at}."
+    end = f" Training diverges at step {diverged_at}." if diverged_at >= 0 else ""
     return (
-        f"{_course(data)} A single self-attention layer is trained to reverse sequences, by "
-        f"gradient descent with learning rate η = {float(data['learning_rate']):.3g}."
-        f"{end if diverged_at >= 0 else ''} In (c) to (f) bands are from the smallest "
-        "to the largest of three neighbouring steps, and lines are halfway; (g) has the steps "
-        "themselves. Panel (h): error of the whole spectrum relative to its largest eigenvalue "
+        "A single self-attention layer is trained to reverse sequences, by gradient descent with "
+        f"learning rate $η = {float(data['learning_rate']):.3g}$. {_course(data)}{end} In (c) to "
+        "(f) bands are from the smallest to the largest of three neighbouring steps, and lines "
+        "are halfway."
+    )
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """The oscillation step by step and the error of the closed form."""
+    figure, grid = style.panels(1, 2, height=1.9)
+    _lettered(grid, CONTROLS, data)
+    for axes in grid:
+        axes.set_xlabel("step of gradient descent")
+    return figure, (
+        "(a) Sharpness and trace step by step, at the edge if it is reached, else at the end; "
+        "dashed: $2/η$. (b) Error of the whole spectrum relative to its largest eigenvalue "
         f"(dashed: {EXACT:.0e})."
     )

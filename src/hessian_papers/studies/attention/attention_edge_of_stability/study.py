@@ -128,7 +128,7 @@ TRAINED: Variables = {
     "w_key": Variable("step entry", "w_K"),
 }
 
-train = alone(_train, TRAINED)
+train = alone(_train, lambda config: TRAINED)
 
 
 def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:

@@ -28,7 +28,7 @@ APART = 1e-10
 KNOWN = 1e9
 
 THEOREM = "theorem"
-NORMS_SQUARED = "with the norms in ξ squared"
+NORMS_SQUARED = "with the norms in $ξ$ squared"
 ROUND_OFF = within(
     EXACT, "round-off of float64 eigenvalues is below 1e-13 of the largest", source=THEOREM
 )
@@ -83,7 +83,7 @@ def spectrum(data: xr.Dataset) -> float:
 
 @theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-bulk-repeats")
 def bulk(data: xr.Dataset) -> float:
-    """The eigenvalues that repeat are γ and −γ."""
+    """The eigenvalues that repeat are $γ$ and $-γ$."""
     return _worst_apart(data, distinct_errors(data, "bulk"))
 
 
@@ -95,7 +95,7 @@ def outliers(data: xr.Dataset) -> float:
 
 @theorems.identity(f"Theorem 3.5, {NORMS_SQUARED}", ROUND_OFF, id="attention-outlier-bounds")
 def outlier_bounds(data: xr.Dataset) -> float:
-    """All outliers lie in tr/3 ± ξ.
+    r"""All outliers lie in $\operatorname{tr}/3 ± ξ$.
 
     Statistic: how far outside the numerical eigenvalues that do not repeat lie, relative to the
     largest.
@@ -105,7 +105,8 @@ def outlier_bounds(data: xr.Dataset) -> float:
 
 @theorems.identity(f"Remark B.4, {NORMS_SQUARED}", ROUND_OFF, id="attention-largest")
 def largest_eigenvalue_bounds(data: xr.Dataset) -> float:
-    """The largest eigenvalue lies between tr/3 + ξ/2 and tr/3 + ξ, or |γ| where that is larger.
+    r"""The largest eigenvalue lies between $\operatorname{tr}/3 + ξ/2$ and
+    $\operatorname{tr}/3 + ξ$, or $|γ|$ where that is larger.
 
     Statistic: how far outside the largest numerical eigenvalue lies, relative to it.
     """
@@ -116,7 +117,7 @@ def largest_eigenvalue_bounds(data: xr.Dataset) -> float:
 
 @theorems.identity(f"Remark 3.1, {NORMS_SQUARED}", RESOLVED, id="attention-condition")
 def condition_bound(data: xr.Dataset) -> float:
-    """The condition number is at least (2 tr + 3 ξ) / (6 |γ|).
+    r"""The condition number is at least $(2 \operatorname{tr} + 3 ξ) / (6 |γ|)$.
 
     Statistic: by how much the bound lies above the numerical condition number, relatively, at most.
     """

@@ -51,6 +51,9 @@ PANELS = {
     "massive_sink": Panel("massive sink token", TOKEN, "attention", "massive sink (d)"),
 }
 
+# The sweeps that the paper draws.
+OF_THE_PAPER = ("query_key", "value", "sink")
+
 
 def _scale(axes: Axes, data: xr.Dataset) -> None:
     """Logarithmic on both sides of zero, linear below a thousandth of the largest eigenvalue."""
@@ -148,60 +151,71 @@ def _legend(figure: Figure) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
 
 
+def _panel(axes: Axes, data: xr.Dataset, name: str, letter: str) -> None:
+    """The eigenvalues along one sweep."""
+    panel = PANELS[name]
+    _draw_eigenvalues(axes, data.sel(sweep=name), panel.along)
+    style.letter(axes, f"({letter}) {panel.title}")
+    axes.set_xlabel(panel.axis)
+    if panel.along == "varied":
+        axes.set_xscale("log")
+
+
 def draw(data: xr.Dataset) -> Figure:
-    """The paper's three sweeps above; below what is ours: a fourth, condition numbers, errors."""
-    figure, (upper, lower) = style.bands(
-        {"Figure 2 of the paper": 2.7, "ours: errors, a massive sink token, condition numbers": 4.6}
-    )
-    shown = upper.subplots(1, 3)
-    grid = lower.subplots(3, 3, height_ratios=[1, 2.6, 1])
-    places = [(shown[0], grid[0, 0]), (shown[1], grid[0, 1]), (shown[2], grid[0, 2]), grid[1:, 0]]
-    for (name, panel), (main, error), letter in zip(PANELS.items(), places, "abcd", strict=True):
-        sweep = data.sel(sweep=name)
-        _draw_eigenvalues(main, sweep, panel.along)
-        _draw_error(error, sweep, panel.along)
-        style.letter(main, f"({letter}) {panel.title}")
-        error.set_xlabel(panel.axis)
-        error.sharex(main)
-        if letter != "d":
-            main.set_xlabel(panel.axis)
-            error.set_title(f"of ({letter})", loc="left", fontsize=7)
-    _draw_condition(grid[1:, 1], data, "query_key", "value")
-    _draw_condition(grid[1:, 2], data, "sink", "massive_sink")
-    style.letter(grid[1, 1], "(e) condition number, norms")
-    style.letter(grid[1, 2], "(f) condition number, sinks")
-    grid[2, 1].set_xlabel("norm varied")
-    grid[2, 2].set_xlabel(TOKEN)
-    _finish(shown, grid)
+    """The paper's three sweeps."""
+    figure, grid = style.panels(1, 3, height=2.7)
+    for axes, name, letter in zip(grid, OF_THE_PAPER, "abc", strict=True):
+        _panel(axes, data, name, letter)
+    grid[0].set_ylabel(r"Hessian eigenvalue $\lambda$")
     _legend(figure)
     return figure
 
 
-def _finish(shown: Any, grid: Any) -> None:
+def caption(data: xr.Dataset) -> str:
+    """How to read the figure."""
+    d = int(data["key_dimension"])
+    return (
+        f"Eigenvalues of a self-attention layer with $d_K = {d}$ against the norm of its weights "
+        "(a, b) and the strength of an attention sink, a bias on the scores of the first token "
+        "(c). Lines: closed form; points: numerical eigenvalues, the bulk being those that "
+        "repeat."
+    )
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """A fourth sweep, the condition numbers and the errors, which the paper does not draw."""
+    figure, grid = style.panels(
+        3, 3, height=1.6, gridspec_kw={"height_ratios": [1, 2.6, 1]}, sharex=False
+    )
+    errors = [*grid[0], grid[2, 0]]
+    for (name, panel), axes, letter in zip(PANELS.items(), errors, "abcd", strict=True):
+        _draw_error(axes, data.sel(sweep=name), panel.along)
+        axes.set_title(f"({letter}) error, {panel.title}", loc="left", fontsize=7)
+        axes.set_xlabel(panel.axis)
+        if panel.along == "varied":
+            axes.set_xscale("log")
+    _panel(grid[1, 0], data, "massive_sink", "e")
+    _draw_condition(grid[1:, 1], data, "query_key", "value")
+    _draw_condition(grid[1:, 2], data, "sink", "massive_sink")
+    style.letter(grid[1, 1], "(f) condition number, norms")
+    style.letter(grid[1, 2], "(g) condition number, sinks")
+    grid[2, 1].set_xlabel("norm varied")
+    grid[2, 2].set_xlabel(TOKEN)
     for main, error in grid[1:].T:
         error.sharex(main)
         main.tick_params(labelbottom=False)
-    for axes in (shown[0], shown[1], grid[1, 1]):
-        axes.set_xscale("log")
-    for axes in (shown[0], grid[1, 0]):
-        axes.set_ylabel(r"Hessian eigenvalue $\lambda$")
+        main.set_xlabel("")
+    grid[1, 1].set_xscale("log")
     for axes in (grid[0, 0], grid[2, 0]):
-        axes.set_ylabel("rel. error")
+        axes.set_ylabel("relative error")
+    grid[1, 0].set_ylabel(r"Hessian eigenvalue $\lambda$")
     grid[1, 1].set_ylabel(r"$\max|\lambda| \,/\, \min|\lambda|$")
-
-
-def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
-    d = int(data["key_dimension"])
-    return (
-        "A stronger attention sink lifts the largest eigenvalue of self-attention and presses its "
-        "bulk towards zero; the norm of the value weights widens the bulk. Above, as in the paper, "
-        f"eigenvalues of a layer with d_K = {d} against the norm of its weights and the strength "
-        "of the sink, a bias on the scores of the first token; lines: closed form, points: "
-        "numerical eigenvalues, the bulk being those that repeat. Below, ours. In (d) the first "
-        f"token of each sequence is multiplied by {float(data['massive_activation']):g}. (e, f) "
-        "Condition numbers with the lower bound of Remark 3.1. Errors are relative to the largest "
-        "eigenvalue (in e, f: to the condition number); dots: distinct eigenvalues, diamonds: all "
-        f"{2 * d + 1} (dashed: {EXACT:.0e}). What is zero is drawn at {FLOOR:.0e}, in the band "
-        "below the rounding of one number."
+    _legend(figure)
+    return figure, (
+        f"Errors of the closed form relative to the largest eigenvalue (dashed: {EXACT:.0e}); "
+        f"dots: distinct eigenvalues, diamonds: all {2 * int(data['key_dimension']) + 1}. (e) As "
+        "in the figure, with the first token of each sequence multiplied by "
+        f"{float(data['massive_activation']):g}. (f, g) Condition numbers, their lower bound by "
+        "Remark 3.1 (dotted), and below the relative difference of both. What is zero is drawn "
+        f"at {FLOOR:.0e}, in the band below the rounding of one number."
     )

@@ -56,7 +56,8 @@ def _resolved(data: xr.Dataset) -> xr.Dataset:
     book="beyond",
 )
 def bulk(data: xr.Dataset) -> float:
-    """The eigenvalues that repeat are ± the singular values of the loss's derivative by W_Q W_Kᵀ.
+    """The eigenvalues that repeat are ± the singular values of the loss's derivative by
+    $W_Q W_K^⊤$.
 
     Statistic: largest difference, relative to the largest eigenvalue.
     """
@@ -70,7 +71,7 @@ def bulk(data: xr.Dataset) -> float:
     book="beyond",
 )
 def bulk_multiplicity(data: xr.Dataset) -> float:
-    """Each of them occurs d_K − 2 d + 1 times, as often as [W_Q; W_K] of full rank allows.
+    """Each of them occurs $d_K - 2 d + 1$ times, as often as $[W_Q; W_K]$ of full rank allows.
 
     Statistic: number of eigenvalues that repeat otherwise.
     """
@@ -105,7 +106,7 @@ SAID = {
 def _said_at_each_norm(data: xr.Dataset) -> Iterator[Labels]:
     for norm, value in zip(data["query_key_norm"].values, data["value_norm"].values, strict=True):
         for name, (statement, means) in SAID.items():
-            norms = f"‖W_V‖ = {value:g}, ‖W_Q‖ = ‖W_K‖ = {norm:g}"
+            norms = f"$‖W_V‖ = {value:g}$, $‖W_Q‖ = ‖W_K‖ = {norm:g}$"
             case = {"name": name, "query_key_norm": norm, "query_key": f"{norm:g}"}
             yield case | {"statement": statement, "means": means, "norms": norms}
 

@@ -1,5 +1,6 @@
 """Bulk and outliers of self-attention with vector tokens against the strength of a sink."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -96,36 +97,45 @@ def _draw_error(axes: Axes, data: xr.Dataset) -> None:
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """Bulk, outliers, replicates and the bulk's error, against the mean attention on token 1."""
-    figure, grid = style.panels(2, 2, height=2.1)
-    panels = {
-        "bulk": _draw_bulk,
-        "outliers": _draw_outliers,
-        "other weights, other sink tokens": _draw_replicates,
-        "error of the bulk": _draw_error,
-    }
-    for axes, letter, (title, drawn) in zip(grid.flat, "abcd", panels.items(), strict=True):
-        drawn(axes, data)
-        style.letter(axes, f"({letter}) {title}")
-        axes.set_xlabel("mean attention on token 1")
+    """Bulk and outliers against the mean attention on the first token."""
+    figure, grid = style.panels(1, 2, height=2.3)
+    _lettered(grid, {"bulk": _draw_bulk, "outliers": _draw_outliers}, data)
     return figure
 
 
+def _lettered(grid: Any, panels: dict[str, Callable[..., None]], data: xr.Dataset) -> None:
+    for axes, letter, (title, drawn) in zip(grid, "ab", panels.items(), strict=True):
+        drawn(axes, data)
+        style.letter(axes, f"({letter}) {title}")
+        axes.set_xlabel("mean attention on token 1")
+
+
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
+    """How to read the figure."""
     p, d = data.sizes["rank"], data.sizes["bulk_rank"] // 2
-    hidden = "" if resolved(data).sizes["sink_bias"] else " It is unknown, as rounding hides it."
     return (
-        "The stronger the attention sink, the smaller the bulk and the larger the outliers, with "
-        f"vector tokens too. Eigenvalues of a self-attention layer ({p} parameters) against the "
+        f"Eigenvalues of a self-attention layer with vector tokens ({p} parameters) against the "
         "strength of an attention sink, a bias on the scores of the first token. (a) The bulk: "
-        f"{2 * d} values, each occurring {int(data['copies'])} times; "
-        "lines: closed form (± the singular values of the loss's derivative by the product of "
-        "query and key weights), points: numerical eigenvalues that repeat. (b) The largest of "
-        f"those that do not, each with its own mark: for small query and key weights in groups of "
-        f"{d}, one for each output entry, which are drawn beside each other. (c) The same for "
-        f"{data.sizes['replicate']} other networks, each with another token as the sink. "
-        "(d) Largest error of the bulk's closed form, relative to the largest eigenvalue (dashed: "
-        f"{EXACT:.0e}); it falls below the rounding of one number where the bulk is as small "
-        f"beside the largest.{hidden}"
+        f"{2 * d} values, each occurring {int(data['copies'])} times; lines: closed form, points: "
+        "numerical eigenvalues that repeat. (b) The largest of those that do not, each with its "
+        f"own mark, beside each other where they are a group, such as the {d} of one for each "
+        "output entry."
+    )
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """Other networks and the error of the bulk, which the paper does not draw."""
+    figure, grid = style.panels(1, 2, height=2.3)
+    panels = {
+        "other weights, other sink tokens": _draw_replicates,
+        "error of the bulk": _draw_error,
+    }
+    _lettered(grid, panels, data)
+    hidden = "" if resolved(data).sizes["sink_bias"] else " It is unknown, as rounding hides it."
+    return figure, (
+        f"(a) Bulk and largest eigenvalue of {data.sizes['replicate']} other networks, each with "
+        "another token as the sink. (b) Largest error of the bulk's closed form, ± the singular "
+        "values of the loss's derivative by the product of query and key weights, relative to the "
+        f"largest eigenvalue (dashed: {EXACT:.0e}); it falls below the rounding of one number "
+        f"where the bulk is as small beside the largest.{hidden}"
     )

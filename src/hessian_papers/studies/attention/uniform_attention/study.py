@@ -141,7 +141,6 @@ VARIABLES: Variables = {
     "scaled_bulk": Variable(f"{DRAWN} factor", "|γ| with w_Q and w_K multiplied by a factor"),
     "checked_key_dimension": Variable("checked_key_dimension", "d_K with a numerical Hessian"),
     "checked_draw": Variable("checked_draw", "numbers of the draws with a numerical Hessian"),
-    "numerical_distance": Variable(CHECKED, "as distance, of the module's attention"),
     "numerical_bulk": Variable(CHECKED, "largest eigenvalue of the Hessian that repeats"),
     "numerical_largest": Variable(CHECKED, "largest eigenvalue of the Hessian"),
 }
@@ -204,7 +203,6 @@ def _measured(draw: Draw, initialisation: str, dimension: int, seed: int) -> Arr
     problem = cv.Problem(layer, HalfSquaredError("element"), [(x, y)])
     eigenvalues = cv.distinct_eigenvalues(cv.hessian(problem, check=False), seed=seed)
     return {
-        "numerical_distance": distance(layer.attention(x)[0].detach().numpy()),
         "numerical_bulk": eigenvalues.values[eigenvalues.repeated].max().numpy(),
         "numerical_largest": eigenvalues.values.max().numpy(),
     }

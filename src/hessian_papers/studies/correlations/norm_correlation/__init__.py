@@ -1,1 +1,1 @@
-"""Which norm of which weight matrix goes with the sharpness, over the networks of an ensemble."""
+"""Correlations of the sharpness with norms of the weights, over the networks of an ensemble."""

@@ -1,4 +1,4 @@
-"""What singh2026cracking says of norms and sharpness (figures 4, 14 to 22 and 26)."""
+"""The statements of singh2026cracking about norms and sharpness (figures 4, 14 to 22 and 26)."""
 
 import itertools
 from collections.abc import Iterator
@@ -85,15 +85,6 @@ def _studied(data: xr.Dataset, groups: tuple[str, ...], target: str | None) -> x
     return data.sel(group=groups[0])
 
 
-def _chosen(data: xr.Dataset, **labels: Any) -> xr.Dataset:
-    """The data set at some labels, of which a configuration may leave out some."""
-    for axis, label in labels.items():
-        missing = np.setdiff1d(label, data[axis])
-        if len(missing):
-            raise NothingToMeasure(f"this configuration leaves out {axis} {missing[0]}")
-    return data.sel(labels)
-
-
 def _mean(data: xr.Dataset, statistic: str, region: str = "all", **labels: str | int) -> Estimate:
     """A statistic's mean over the positions of a region.
 
@@ -101,23 +92,20 @@ def _mean(data: xr.Dataset, statistic: str, region: str = "all", **labels: str |
         NothingToMeasure: the region is empty, or the statistic is not defined in it, as that
             of two norms of one vector.
     """
-    chosen = _chosen(data, **labels)
-    _require_region(chosen, region)
+    (mean,) = _everywhere(data, f"mean_{statistic}", region=region, **labels)
+    return mean
+
+
+def _everywhere(data: xr.Dataset, statistic: str, **labels: Any) -> list[Estimate]:
+    """A statistic where it is defined, at some labels, of which a configuration may lack some."""
+    for axis, label in labels.items():
+        missing = np.setdiff1d(label, data[axis])
+        if len(missing):
+            raise NothingToMeasure(f"this configuration leaves out {axis} {missing[0]}")
+    chosen = data.sel(labels)
+    _require_region(chosen, labels.get("region", "all"))
     require_finished(chosen)
-    return _defined(chosen, statistic, chosen[f"mean_{statistic}"].sel(region=region))[0]
-
-
-def _along_positions(data: xr.Dataset, statistic: str, **labels: Any) -> list[Estimate]:
-    """A statistic at all positions where it is defined, under all parametrisations of the data."""
-    chosen = _chosen(data, **labels)
-    values = _defined(chosen, statistic, chosen[statistic])
-    require_finished(chosen)
-    return values
-
-
-def _defined(data: xr.Dataset, statistic: str, values: xr.DataArray) -> list[Estimate]:
-    """The values of a statistic that are defined, at least one."""
-    if defined := estimates(values):
+    if defined := estimates(chosen[statistic]):
         return defined
     compared = [text for part, text in COMPARED.items() if part in statistic]
     what = f"correlations of two {compared[0]} differ" if compared else "one is defined"
@@ -153,8 +141,8 @@ def spectral_most(data: xr.Dataset) -> Estimate:
     """The spectral norm correlates most with the sharpness, of all norms of the weight matrices.
 
     Statistic: Pearson's r of the better matrix by its squared spectral norm, minus the best r by
-    Frobenius or nuclear norm, mean over D > 1 (at D = 1 all norms are one); paired bootstrap over
-    teachers and networks.
+    Frobenius or nuclear norm, mean over $D > 1$ (at $D = 1$ all norms are one); paired bootstrap
+    over teachers and networks.
     """
     return _mean(_two_layers(data, "matrices", target=None), "best_norm_lead", norm="spectral")
 
@@ -163,7 +151,7 @@ def spectral_most(data: xr.Dataset) -> Estimate:
 def most_prominent_trained(data: xr.Dataset) -> Estimate:
     """That the spectral norm correlates most is most prominent in trained networks.
 
-    Statistic: by how much its lead in r over the other norms grows in training, mean over D > 1;
+    Statistic: by how much its lead in r over the other norms grows in training, mean over $D > 1$;
     paired bootstrap over teachers and networks.
     """
     matrices = _two_layers(data, "matrices")
@@ -175,8 +163,8 @@ def first_matrix_initialisation(data: xr.Dataset) -> Estimate:
     """At initialisation, where the first matrix has the larger entries (small D), its spectral norm
     correlates more with the sharpness than the second's.
 
-    Statistic: difference of the two r, mean over the D at which the entries of W_1 are more than
-    1.5 times those of W_2; paired bootstrap.
+    Statistic: difference of the two r, mean over the D at which the entries of $W_1$ are more than
+    1.5 times those of $W_2$; paired bootstrap.
     """
     return _lead(data, "larger first matrix", time="initialisation")
 
@@ -208,7 +196,7 @@ def magnitude_drives(data: xr.Dataset) -> Estimate:
 
 
 def _drivers(data: xr.Dataset) -> Iterator[Labels]:
-    """Which of the two matrices drives, under which parametrisation, at which of the sizes."""
+    """The matrix that drives, the parametrisation under which it does, and the sizes."""
     for case in (
         ("second", "first", "sp", "", "D"),
         ("second", "first", "sp", "-similar", "those D"),
@@ -266,10 +254,6 @@ def alignment_where_similar(data: xr.Dataset) -> Estimate:
     return _mean(alignments, "group_lead", "similar matrices", time="initialisation")
 
 
-def _times(data: xr.Dataset) -> list[str]:
-    return data["time"].values.tolist()
-
-
 def _uneven(data: xr.Dataset) -> list[str]:
     """Under NTP all entries are of similar magnitude at every D."""
     return [name for name in data["parametrisation"].values.tolist() if name != "ntp"]
@@ -280,13 +264,13 @@ def _uneven(data: xr.Dataset) -> list[str]:
     typically,
     NEGATIVE,
     otherwise=TWO_OF_A_KIND,
-    over={"parametrisation": _uneven, "time": _times},
+    over={"parametrisation": _uneven, "time": None},
 )
 def alignment_rises(data: xr.Dataset) -> Estimate:
     """The sharpness correlates more with the alignment of both matrices where they begin with
     entries of similar magnitude (large D) than where the first has the larger ones (small D).
 
-    Statistic: r of the absolute alignment, mean over the D at which the entries of W_1 are more
+    Statistic: r of the absolute alignment, mean over the D at which the entries of $W_1$ are more
     than 1.5 times larger, minus the mean over the other D; paired bootstrap.
     """
     of = "best_correlation", "larger less similar"
@@ -325,7 +309,7 @@ def frobenius_over(data: xr.Dataset, norm: str, parametrisation: str, time: str)
     16), in linear ones with the trace of the Hessian (Figure 26).
 
     Statistic: r of the better matrix by the squared Frobenius norm, minus that by the other norm,
-    mean over D > 1; paired bootstrap.
+    mean over $D > 1$; paired bootstrap.
     """
     of = {"norm": "frobenius", "other_norm": norm, "parametrisation": parametrisation, "time": time}
     return _mean(_two_layers(data, "matrices", target=None), "best_norm_difference", **of)
@@ -348,7 +332,7 @@ def spectral_between(data: xr.Dataset) -> Estimate:
     if data["activation"] != "relu":
         raise NothingToMeasure("this configuration has no ReLU networks")
     matrices = _two_layers(data, "matrices")
-    correlations = _along_positions(matrices, "correlation", layer=1, norm="spectral")
+    correlations = _everywhere(matrices, "correlation", layer=1, norm="spectral")
     return max(distance_from(0.5, r) for r in correlations)
 
 
@@ -374,8 +358,8 @@ def _others(data: xr.Dataset) -> list[str]:
     return [name for name in data["parametrisation"].values.tolist() if name not in _leading(data)]
 
 
-WHERE_ONE_LEADS = {"parametrisation": _leading, "time": _times}
-WHERE_THE_TEXT_IS_SILENT = {"parametrisation": _others, "time": _times}
+WHERE_ONE_LEADS = {"parametrisation": _leading, "time": None}
+WHERE_THE_TEXT_IS_SILENT = {"parametrisation": _others, "time": None}
 
 
 @figures(21).statement(
@@ -431,7 +415,7 @@ def _smallest_of_last(data: xr.Dataset, **labels: str) -> Estimate:
     """The r of the product without the last matrix after training, where it is smallest."""
     products = _deep(data, "products")
     of = {"layer": products["depth"], "norm": "spectral", "time": "trained"}
-    return min(_along_positions(products, "correlation", **of, **labels))
+    return min(_everywhere(products, "correlation", **of, **labels))
 
 
 @figures(17).statement("{artifact}", everywhere, WELL, otherwise=SEVERAL_TERMS, over=each_one)
@@ -473,7 +457,7 @@ def last_most_everywhere(data: xr.Dataset) -> Estimate:
     Statistic: its r minus the largest other, where this is smallest; paired bootstrap.
     """
     of = {"time": "trained", "norm": "spectral"}
-    return min(_along_positions(_deep(data, "products"), "last_lead", **of))
+    return min(_everywhere(_deep(data, "products"), "last_lead", **of))
 
 
 @figures(22).statement(
@@ -496,3 +480,26 @@ def products_more(data: xr.Dataset) -> Estimate:
     depths beyond 2; paired bootstrap.
     """
     return _mean(_deep(data, "matrices", "products"), "group_lead")
+
+
+@statements.about("singh2026cracking", "Section 4.2").statement(
+    "section 4.2",
+    typically,
+    POSITIVE,
+    over=at_both_times,
+    otherwise="The sentence sets low dimension against larger sizes under all parametrisations at "
+    "once; under NTP no product leads at either size, since the network read backwards is as "
+    "likely as the network.",
+)
+def most_in_low_dimension(data: xr.Dataset) -> Estimate:
+    """Of the products of all matrices but one, that without the last correlates most with the
+    sharpness especially in low dimension.
+
+    Statistic: its r minus the largest other, squared spectral norms, mean over the depths, at the
+    smaller D minus at the larger; paired bootstrap over teachers and networks.
+    """
+    require_finished(data)
+    difference = estimates(data["mean_difference"])
+    if not difference:
+        raise NothingToMeasure("this configuration has a depth without correlations")
+    return difference[0]

@@ -1,5 +1,6 @@
 """Correlations of sharpness or trace with norms of matrices, and by how much the best one leads."""
 
+import itertools
 from itertools import cycle
 from typing import Any, NamedTuple
 
@@ -11,12 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
 from hessian_papers.drawing import curves
-from hessian_papers.studies.correlations import drawing
+from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.correlations.ensembles import (
+    ACTIVATIONS,
     NORMS,
     PARAMETRISATIONS,
     TIMES,
     positions,
+    unfinished,
 )
 from hessian_spectra.pictures import style
 
@@ -24,20 +27,21 @@ COLOURS = {"spectral": style.VERMILION, "frobenius": style.BLUE, "nuclear": styl
 SYMBOLS = {"matrices": "$W_{{{}}}$", "products": r"$\widehat{{W}}_{{{}}}$", "alignments": ""}
 NOUNS = {"matrices": "matrix", "products": "product", "alignments": "alignment"}
 WHAT = {
-    "matrices": "squared norms of the weight matrices W_b",
-    "products": "squared norms of the products Ŵ_b of all weight matrices but W_b",
-    "alignments": "absolute alignments",
+    "matrices": "squared norms of the weight matrices $W_b$",
+    "products": "squared norms of the products $Ŵ_b$ of all weight matrices but $W_b$",
+    "alignments": "absolute alignments of both matrices",
 }
 # Lines of the layers along size, their markers, and the last one's look along depth.
 LAYER_LINES, LAYER_MARKERS = ["-", "--", "-.", ":"], "os^vDPX"
 LAST_LOOK = {"color": style.VERMILION, "marker": "*", "markersize": 7.0, "linewidth": 1.6}
-TOP = 1.04  # of the axis of correlations: room for a marker at 1
-# Which time is which in the panels of differences, and on which side along depth.
-HOLLOW = {"linestyle": "--", "marker": "o", "markerfacecolor": "white"}
+HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markersize": 3.2}
+# Which time and which size is which in the panels of leads, and the side of a time along depth.
 TIME_LOOKS: dict[str, dict[str, Any]] = {
-    "initialisation": {"color": style.GREY} | HOLLOW,
-    "trained": {"color": style.BLACK, "linestyle": "-", "marker": "o"},
+    "initialisation": {"linestyle": "--", **HOLLOW},
+    "trained": {"linestyle": "-"},
 }
+TEACHERS = {"color": style.GREY, "linewidth": 0.4, "alpha": 0.5}
+SIZE_COLOURS = (style.BLACK, style.BLUE)
 SIDES = {"initialisation": -0.12, "trained": 0.12}
 
 
@@ -54,7 +58,7 @@ def _series(data: xr.Dataset) -> list[_Series]:
     group, highlighted = data["group"].values[0], data["highlighted"].item()
     r, symbol = data["correlation"].sel(group=group), SYMBOLS[group]
     layers = [layer for layer in r["layer"].values.tolist() if (layer == 0) == (not symbol)]
-    if data["along"] == "depth":
+    if data["along"].item() == "depth":
         return _by_layer(r.sel(norm=highlighted), layers, symbol)
     looks = zip(layers, cycle(LAYER_LINES), cycle(LAYER_MARKERS), strict=False)
     # What is drawn last and thick hides beneath no other.
@@ -82,117 +86,183 @@ def _by_layer(r: xr.DataArray, layers: list[int], symbol: str) -> list[_Series]:
         _Series(
             symbol.format(layer),
             r.sel(layer=layer).where(r["depth"] != layer),
-            {"color": shade, "marker": marker},
+            {"color": shade, "marker": marker, "linewidth": 0.8},
         )
         for layer, shade, marker in zip(layers, shades, cycle(LAYER_MARKERS), strict=False)
     ]
     return [*entries, _Series(f"{symbol.format('B')} (last)", r.sel(layer=r["depth"]), LAST_LOOK)]
 
 
-def _plot(
-    axes: Axes, line: xr.DataArray, aside: float, thin: dict[str, float], **look: Any
-) -> None:
-    """A line with its interval: along size a band; along depth bars, each line moved aside."""
+def _plot(axes: Axes, line: xr.DataArray, aside: float, **look: Any) -> None:
+    """A line where it is defined, with its interval.
+
+    Along size that is a band, along depth bars, for which each line is moved aside.
+    """
+    line = line.where(line.sel(estimate="value", drop=True).notnull(), drop=True)
     value, low, high = line.transpose("estimate", ...)
     (along,) = value.dims
-    x = line[along]
+    x = value[along] + aside
+    if not len(x):
+        return
+    axes.plot(x, value, **({"markersize": 3.5} | look))
     if along == "depth":
-        axes.plot(x + aside, value, **(thin | look))
-        axes.vlines(x + aside, low, high, color=look["color"], linewidth=1.0)
-    elif len(x):
-        # A hundred markers would be a smear.
-        markers = {"markersize": 3.2 if len(x) <= drawing.MARKED else 0.0, "linewidth": 1.1}
-        axes.plot(x, value, **(markers | look))
+        axes.vlines(x, low, high, color=look["color"], linewidth=1.0)
+    else:
         axes.fill_between(x, low, high, color=look["color"], alpha=0.13, linewidth=0)
 
 
 def _correlations(axes: Axes, data: xr.Dataset, series: list[_Series]) -> None:
-    """The panel of one parametrisation at one time."""
+    """The panel of one parametrisation at one time; hollow where most networks were stopped."""
     place = {name: data[name].item() for name in ("parametrisation", "time")}
-    depth = data["along"].item() == "depth"
-    for number, (_, correlations, look) in enumerate(series):
-        line = _defined(correlations.sel(place))
-        aside = 0.09 * (number - (len(series) - 1) / 2) * depth
-        _plot(axes, line, aside, {"markersize": 3.8, "linewidth": 0.8}, **look)
-        if data["time"] == "trained":
-            drawing.mark_unfinished(axes, data, line.sel(estimate="value"), aside, look)
-    axes.axhline(0, color=style.BLACK, linewidth=0.6)
-
-
-def _defined(line: xr.DataArray) -> xr.DataArray:
-    """A statistic along sizes or depths, where it is defined."""
-    return line.where(line.sel(estimate="value", drop=True).notnull(), drop=True)
-
-
-def _lead(data: xr.Dataset) -> tuple[str, dict[str, str], str]:
-    """The statistic of the right column, its norm if it has one, and what it is."""
-    groups, norm = data["group"].values.tolist(), data["highlighted"].item()
-    if len(groups) == 2:
-        studied, other = (NOUNS[group] for group in groups)
-        return "group_lead", {}, f"best {studied} − best {other}"
-    if data["along"] == "size":
-        return "best_norm_lead", {"norm": norm}, f"best {NORMS[norm]} − best other norm"
-    last, other = (SYMBOLS[groups[0]].format(layer) for layer in "Bb")
-    return "last_lead", {"norm": norm}, f"{last} − best other {other}"
-
-
-def _differences(axes: Axes, data: xr.Dataset) -> None:
-    """The panel of one parametrisation."""
-    statistic, of, _ = _lead(data)
     x, depth = positions(data), data["along"].item() == "depth"
-    for time in data["time"].values.tolist():
-        now, aside = data.sel({"time": time, **of}), SIDES[time] * depth
-        if data.sizes["teacher"] > 1:
-            look = {"color": TIME_LOOKS[time]["color"], "linewidth": 0.4, "alpha": 0.5}
-            axes.plot(x + aside, now[f"each_{statistic}"].transpose(..., "teacher"), **look)
-        _plot(axes, _defined(now[statistic]), aside, {"markersize": 4.0}, **TIME_LOOKS[time])
+    stopped = x.isin(unfinished(data)).values & (place["time"] == "trained")
+    for number, (_, correlations, look) in enumerate(series):
+        aside = 0.09 * (number - (len(series) - 1) / 2) * depth
+        line = correlations.sel(place)
+        _plot(axes, line, aside, **look)
+        if stopped.any():
+            marks = look | HOLLOW | {"linestyle": "none", "zorder": 3}
+            axes.plot(x[stopped] + aside, line.sel(estimate="value")[stopped], **marks)
     axes.axhline(0, color=style.BLACK, linewidth=0.6)
+
+
+def _along(axes: Axes, data: xr.Dataset) -> None:
+    """Set the horizontal axis: sizes logarithmically where they span a decade, or depths."""
+    x = positions(data).values
+    ticks = x[:: max(len(x) // 5, 1)].tolist()
+    if data["along"].item() == "depth":
+        axes.set_xlabel("depth $B$ (layers)")
+        axes.set_xlim(x[0] - 0.45, x[-1] + 0.45)  # lines stand beside each other there
+    else:
+        axes.set_xlabel("input and output size $D$")
+        if x[-1] >= 10 * x[0]:
+            axes.set_xscale("log")
+            ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+    style.mark(axes.xaxis, [p for p in ticks if x[0] <= p <= x[-1]])
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """For each parametrisation: correlations at both times, and the lead of the best one."""
-    data = drawing.squeezed(data)
+    """For each parametrisation the correlations at both times; of two sizes the lead at both."""
+    if "lead" in data:
+        return _leads(data)
+    data = data.squeeze("depth" if data["along"].item() == "size" else "size")
     names, times = (data[name].values.tolist() for name in ("parametrisation", "time"))
     series = _series(data)
-    figure, grid = style.panels(len(names), 3, height=1.75, squeeze=False)
+    figure, grid = style.panels(
+        len(names), len(times), height=1.75, squeeze=False, sharex=True, sharey=True
+    )
     if len(names) == 1:
         figure.set_figheight(2.5)
     letters = style.letters()
-    lowest = min(0.0, float(data["correlation"].sel(estimate="low").min()))
-    for name, panels in zip(names, grid, strict=True):
-        *at_times, difference = panels
-        of_one = data.sel(parametrisation=name)
-        for axes, time in zip(at_times, times, strict=True):
-            _correlations(axes, of_one.sel(time=time), series)
-            axes.set_ylim(drawing.foot(data, lowest, TOP, room=0.03), TOP)
-            axes.yaxis.set_major_locator(MultipleLocator(0.5))
+    for name, row in zip(names, grid, strict=True):
+        for axes, time in zip(row, times, strict=True):
+            _correlations(axes, data.sel(parametrisation=name, time=time), series)
             style.letter(axes, f"({next(letters)}) {PARAMETRISATIONS[name]}, {TIMES[time]}")
-        curves.main(at_times[-1])
-        _differences(difference, of_one)
-        style.letter(difference, f"({next(letters)}) {PARAMETRISATIONS[name]}, difference of $r$")
-        at_times[0].set_ylabel("correlation $r$")
-        difference.set_ylabel(_lead(data)[2].replace(" − ", " −\n"))
-        for axes in panels:
-            drawing.along(axes, data)
-        difference.set_xlim(at_times[-1].get_xlim())
-        drawing.outcome_strip(at_times[-1], of_one)
-    for axes in grid[:-1].flat:
-        axes.set_xlabel("")
-    looks = {label: {"markersize": 4.0} | look for label, _, look in series}
-    looks |= {f"difference {TIMES[t]}": {"markersize": 4} | TIME_LOOKS[t] for t in times}
-    handles: list[Any] = [style.entry(label, **look) for label, look in looks.items()]
-    handles += drawing.unfinished_handles(data) + drawing.outcome_handles(data)
+        row[0].set_ylabel("correlation $r$")
+        curves.main(row[-1])
+    row[0].set_ylim(top=1.04)  # room for a marker at 1
+    row[0].yaxis.set_major_locator(MultipleLocator(0.5))
+    for axes in grid[-1]:
+        _along(axes, data)
+    handles = [style.entry(label, **{"markersize": 4.0} | look) for label, _, look in series]
+    if len(unfinished(data)):
+        marks = {"color": style.GREY, "marker": "o", "linestyle": "none"} | HOLLOW
+        handles.append(style.entry("most networks stopped by the epoch limit", **marks))
     figure.legend(handles=handles, loc="outside upper center", ncols=4, columnspacing=1.2)
     return figure
 
 
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """By how much the best norm, factor or group leads the others, and how to read it.
+
+    Raises:
+        NothingToMeasure: nothing leads another, as the lead is what is drawn already, or of one
+            norm.
+    """
+    statistic, of, lead = _lead(data)
+    if "lead" in data or not np.isfinite(data[statistic].sel(of)).any():
+        raise NothingToMeasure("there is no lead beside what is drawn")
+    thin = "; thin lines: single teachers" if data.sizes["teacher"] > 1 else ""
+    text = f"By how much the best one leads, {_read(lead)}. {_intervals(data)}, paired{thin}."
+    return _leads(data), text
+
+
+def _lead(data: xr.Dataset) -> tuple[str, dict[str, str], str]:
+    """The statistic of a lead, its norm if it has one, and what it is."""
+    last, other = (SYMBOLS["products"].format(layer) for layer in "Bb")
+    text = f"{last} − best other {other}"
+    if "lead" in data:
+        return "lead", {}, text
+    groups, norm = data["group"].values.tolist(), data["highlighted"].item()
+    if len(groups) == 2:
+        studied, other = (NOUNS[group] for group in groups)
+        return "group_lead", {}, f"best {studied} − best {other}"
+    if data["along"].item() == "size":
+        return "best_norm_lead", {"norm": norm}, f"best {NORMS[norm]} − best other norm"
+    return "last_lead", {"norm": norm}, text
+
+
+def _leads(data: xr.Dataset) -> Figure:
+    """A panel for each parametrisation: a lead at both times, at each size of two."""
+    statistic, of, text = _lead(data)
+    names, times = (data[name].values.tolist() for name in ("parametrisation", "time"))
+    other = "depth" if data["along"].item() == "size" else "size"
+    colours = dict(zip(data[other].values.tolist(), SIZE_COLOURS, strict=False))
+    figure, (panels,) = style.panels(1, len(names), height=2.4, squeeze=False, sharey=True)
+    looks = {}
+    for axes, name, letter in zip(panels, names, style.letters(), strict=False):
+        for (size, colour), time in itertools.product(colours.items(), times):
+            look = {"color": colour, "marker": "o", **TIME_LOOKS[time]}
+            panel = data.sel({other: size, "parametrisation": name, "time": time, **of})
+            aside = SIDES[time] * (other == "size")
+            if f"each_{statistic}" in data and data.sizes["teacher"] > 1:
+                each = panel[f"each_{statistic}"].transpose(..., "teacher")
+                axes.plot(positions(data) + aside, each, **TEACHERS)
+            _plot(axes, panel[statistic], aside, **look)
+            place = f"$D$ = {size}, " if len(colours) > 1 else ""
+            looks[f"{place}{TIMES[time]}"] = {"markersize": 4.0} | look
+        axes.axhline(0, color=style.BLACK, linewidth=0.6)
+        style.letter(axes, f"({letter}) {PARAMETRISATIONS[name]}")
+        _along(axes, data)
+    panels[0].set_ylabel(f"difference of $r$:\n{text}")
+    handles = [style.entry(label, **look) for label, look in looks.items()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    return figure
+
+
 def caption(data: xr.Dataset) -> str:
-    """What is drawn, how to read it, and of how many networks."""
-    lead = _lead(data)[2].replace("$", "").replace(r"\widehat{W}", "Ŵ").replace("_{B}", "_B")
-    studied = WHAT[data["group"].values[0]]
+    """The text below the figure: what is drawn, how to read it, and of how many networks."""
+    if "lead" in data:
+        drawn = f"By how much the product without the last matrix leads, {_read(_lead(data)[2])}"
+    else:
+        target, group = data["target"].item(), data["group"].values[0]
+        drawn = f"Pearson's correlation of the {target} with {WHAT[group]}"
+    number, width, teachers = int(data["networks"]), int(data["width"]), data.sizes["teacher"]
+    kind = ACTIVATIONS[data["activation"].item()]
+    sizes, depths = (_listed(data[name].values) for name in ("size", "depth"))
+    ends = {"stopped by the epoch limit": "epoch_limit", "diverged and left out": "diverged"}
+    counts = [f"{int(data[name].sum())} {how}" for how, name in ends.items() if data[name].any()]
     return (
-        f"Which matrices and norms go with the {data['target'].item()}: Pearson's correlation with "
-        f"{studied}, and in the right column {lead}. Bands and bars: {drawing.intervals(data)}, "
-        "paired in the right column, where thin lines are single teachers. "
-        f"{drawing.networks(data)}; {drawing.setting(data)}. {drawing.outcome_text(data)}"
+        f"{drawn}. {_intervals(data)}. {number} {kind} networks of width {width} a point, of "
+        f"{teachers} teacher{'s' * (teachers > 1)}; $D = K =$ {sizes}, depth {depths}. Trained to "
+        f"the plateau at the smallest learning rate{''.join(f', {count}' for count in counts)}."
     )
+
+
+def _read(symbols: str) -> str:
+    """A lead's symbols in a caption, where a letter of Unicode has its hat."""
+    return symbols.replace(r"\widehat{W}", "Ŵ")
+
+
+def _intervals(data: xr.Dataset) -> str:
+    """The drawn intervals, as text."""
+    marks = "Bars" if data["along"].item() == "depth" else "Bands"
+    level, resamples = 100 * float(data["confidence"]), int(data["resamples"])
+    return f"{marks}: {level:g} % BCa intervals of {resamples} resamples of teachers and networks"
+
+
+def _listed(labels: np.ndarray) -> str:
+    """Sizes or depths as text, a long series by its ends."""
+    if len(labels) <= 10:
+        return ", ".join(map(str, labels.tolist()))
+    return f"{labels[0]} to {labels[-1]} ({len(labels)} values)"

@@ -23,7 +23,7 @@ def magnitude_ratio(points: xr.Dataset) -> np.ndarray:
 
 
 def shares(ratio: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """How much each position counts in each of the first three regions, ``(3, x)``.
+    """The weight of each position in each of the first three regions, ``(3, x)``.
 
     A position counts for the integers beside it, so that a region's mean is one over all sizes or
     depths in it, with straight lines between those that there are. No region is empty.

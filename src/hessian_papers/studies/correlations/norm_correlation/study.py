@@ -1,9 +1,9 @@
-"""Which norm of which weight matrix goes with the sharpness, over the networks of an ensemble.
+"""Correlations of the sharpness with norms of the weights, over the networks of an ensemble.
 
 A correlation is the mean over the teachers of Pearson's over the networks of each. Each statistic
 has, along ``estimate``, a bootstrap interval over teachers and networks. All statistics of a point
 share its resamples, so a difference of two correlations is resampled as one: its interval is that
-of a paired comparison.
+of a paired comparison. Two sizes of deep networks are compared by how much the last layer leads.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from hessian_papers.studies.correlations.norm_correlation.regions import (
 from hessian_papers.studies.correlations.points import (
     GRID,
     POINTS,
-    AlongConfig,
+    PointsConfig,
     described,
     select,
     study_data,
@@ -40,7 +40,6 @@ from hessian_papers.studies.correlations.resampling import (
     with_intervals,
     without_round_off,
 )
-from hessian_spectra import statistics
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
@@ -49,7 +48,7 @@ QUANTITIES = ("matrices", "products", "alignments")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(AlongConfig, BootstrapConfig):
+class Config(PointsConfig, BootstrapConfig):
     """The study's configuration.
 
     Args:
@@ -74,6 +73,9 @@ class Config(AlongConfig, BootstrapConfig):
         two_layers = self.along == "size" and self.depths == [2]
         aligned = "alignments" in self.quantities
         require(two_layers or not aligned, "quantities", "alignments at depth 2 only", self.depths)
+        compared = self.along == "depth" and len(self.sizes) > 1
+        fits = not compared or (self.quantities, self.target) == (["products"], "sharpness")
+        require(fits, "sizes", "one, but two of products and the sharpness", self.sizes)
 
 
 # Of each statistic the dimensions beside those of points and times, and what it is. It is NaN where
@@ -109,13 +111,16 @@ VARIABLES: Variables = {
     "magnitude_ratio": Variable(
         PLACES, "root mean square of the first matrix's entries over the last's, at initialisation"
     ),
-    "used": Variable(f"{PLACES} time", "networks that correlations are over"),
     **{
         f"{prefix}{name}": Variable(dims.format(own), f"{meaning}{more}")
         for prefix, (dims, more) in FORMS.items()
         for name, (own, meaning) in STATISTICS.items()
         if prefix != "each_" or "lead" in name
     },
+    "lead": Variable(f"{PLACES} time estimate", "last_lead of the highlighted norm, of two sizes"),
+    "mean_difference": Variable(
+        "parametrisation time estimate", "lead at the smaller size less that at the larger, mean"
+    ),
 }
 
 
@@ -127,10 +132,10 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
         ensembles: the networks of the ensemble.
 
     Returns:
-        What ``VARIABLES`` declares. ``magnitude_ratio`` defines the regions: all positions; those
-        where the first matrix is ``SIMILAR`` times larger, or the one where it is largest; those
-        where the two are closer than that, or the one where they are closest; the former's mean
-        less the latter's.
+        What ``VARIABLES`` declares; of two sizes ``lead`` and ``mean_difference`` alone.
+        ``magnitude_ratio`` defines the regions: all positions; those where the first matrix is
+        ``SIMILAR`` times larger, or the one where it is largest; those where the two are closer
+        than that, or the one where they are closest; the former's mean less the latter's.
 
     Raises:
         ValueError: the ensemble lacks what the configuration asks for.
@@ -144,16 +149,18 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
         r, each = over_teachers(
             of_target, of_factors, points["teacher"].values, config.resamples, config.seed
         )
-        result = _statistics(r, arrays["depth"])
-        regions = shares(of_ratio.ravel(), arrays[config.along])
-        result |= {f"mean_{name}": means(values, regions) for name, values in result.items()}
-        of_each = _statistics(each, arrays["depth"])
-        rows.append(
-            with_intervals(result, config.resamples, config.confidence)
-            | {f"each_{name}": np.round(of_each[name], 12) for name in of_each if "lead" in name}
-        )
-    flat = target.reshape(-1, target.shape[-1])
-    used = statistics.members_used(flat, values.reshape(*flat.shape, -1)).sum(axis=-1)
+        result, of_each = _statistics(r, arrays["depth"]), _statistics(each, arrays["depth"])
+        leads_of_each = {f"each_{name}": of_each[name] for name in of_each if "lead" in name}
+        if of_ratio.size > len(arrays[config.along]):
+            lead = result["last_lead"][..., config.norms.index(config.highlighted)]
+            mean = lead.mean(axis=1)
+            result = {"lead": lead, "mean_difference": mean[:, 0] - mean[:, 1]}
+            leads_of_each = {}
+        else:
+            regions = shares(of_ratio.ravel(), arrays[config.along])
+            result |= {f"mean_{name}": means(values, regions) for name, values in result.items()}
+        intervals = with_intervals(result, config.resamples, config.confidence)
+        rows.append(intervals | {name: values.round(12) for name, values in leads_of_each.items()})
     arrays |= {
         **stacked(rows),
         **settings(config),
@@ -163,7 +170,6 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
         **dict.fromkeys(("norm", "other_norm"), np.array(config.norms)),
         "region": np.array(REGIONS),
         "magnitude_ratio": ratio,
-        "used": used.reshape(target.shape[:-1]),
     }
     return study_data(arrays, VARIABLES)
 

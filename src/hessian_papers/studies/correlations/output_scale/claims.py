@@ -1,4 +1,4 @@
-"""What the paper says of the scales of its parametrisations, and how it is measured."""
+"""The statements about the scales of the parametrisations (singh2026cracking, D.1.3)."""
 
 import itertools
 from collections.abc import Iterator
@@ -30,9 +30,6 @@ def _powers(data: xr.Dataset, **labels: str | int) -> xr.DataArray:
     Each is the slope of a line of least squares through the logarithms of one network at each
     width; the networks are all independent.
     """
-    for name, label in labels.items():
-        if label not in data[name]:
-            raise NothingToMeasure(f"this configuration has no {name} {label}")
     if data.sizes["width"] < 2:
         raise NothingToMeasure("a single width has no exponent")
     width = np.log(data["width"])
@@ -53,7 +50,7 @@ def _each(data: xr.Dataset) -> Iterator[Labels]:
 
 
 PRINT = Print(
-    "σ_l² = Θ(n_l/n_{l−1}) for μP, 1 between hidden layers",
+    "$σ_l^2 = Θ(n_l/n_{l-1})$ for μP, 1 between hidden layers",
     lambda data, activation, **_: _largest_powers(data, PRINTED, activation),
 )
 
@@ -64,9 +61,10 @@ PRINT = Print(
     FINITE,
     each=_each,
     printed=lambda case: PRINT if case["scale"] == "mup" else None,
-    otherwise="The print has variance 1 between hidden layers, so that each of them multiplies its "
-    "signals by the root of its width. The works that it cites for μP have standard deviations of "
-    "min(1, √(n_l/n_{l−1}))/√n_{l−1}, which this project takes.",
+    otherwise="The print has variance 1 between hidden layers, so that each of them multiplies "
+    "its signals by the root of its width. The works that it cites for μP have standard "
+    r"deviations of $\min(1, \sqrt{n_l/n_{l-1}})/\sqrt{n_{l-1}}$, which this project "
+    "takes.",
 )
 def outputs_do_not_grow(data: xr.Dataset, scale: str, activation: str) -> xr.DataArray:
     """At initialisation the outputs do not grow with the width, under any of the parametrisations.

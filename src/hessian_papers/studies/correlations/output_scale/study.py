@@ -1,4 +1,4 @@
-"""How large the outputs of networks at initialisation are as they get wide (cracking, D.1.3).
+"""The size of the outputs of networks at initialisation as they get wide (cracking, D.1.3).
 
 The appendix prints the variance n_l/n_(l-1) for the maximal-update parametrisation, which it takes
 from work that has another one. What both make of the outputs is measured here.
@@ -14,7 +14,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers
+from hessian_papers.constraints import AtLeast, Count, DifferentNumbers
 from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.models import parametrise
 from hessian_papers.studies.base import StudyConfig
@@ -31,8 +31,6 @@ class Config(StudyConfig):
     """Settings of the study.
 
     Args:
-        parametrisations: some of ``SCALES``: the parametrisations, and that which is printed.
-        activations: ``linear`` and/or ``relu``.
         depths: numbers L of layers.
         widths: m, of all hidden layers.
         size: D, the number of inputs and of outputs.
@@ -40,8 +38,6 @@ class Config(StudyConfig):
         draws: of the weights at each width.
     """
 
-    parametrisations: Annotated[list[str], Different(tuple(SCALES))]
-    activations: Annotated[list[str], Different(tuple(ACTIVATIONS))]
     depths: Annotated[list[int], DifferentNumbers(2)]
     widths: Annotated[list[int], DifferentNumbers(2)]
     size: Count
@@ -93,8 +89,8 @@ VARIABLES: Variables = {
 
 def _labels(config: Config) -> dict[str, list[Any]]:
     return {
-        "scale": list(config.parametrisations),
-        "activation": list(config.activations),
+        "scale": list(SCALES),
+        "activation": list(ACTIVATIONS),
         "depth": list(config.depths),
         "width": list(config.widths),
     }

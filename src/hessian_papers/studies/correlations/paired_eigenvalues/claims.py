@@ -1,4 +1,4 @@
-"""What singh2026cracking says of two eigenvalues that sum to tr(H)/D (figures 3 and 10 to 13)."""
+"""The statements about two eigenvalues that sum to tr(H)/D (figures 3 and 10 to 13)."""
 
 import math
 
@@ -36,13 +36,13 @@ MOST = at_least(
 )
 MULTIPLY = (
     "The distance is small because there are many pairs: the sums of all pairs fill the range of "
-    "the spectrum. Move each eigenvalue at random by about the distance of its neighbours, and the "
-    "best pair comes as close to tr(H)/D as it did before."
+    "the spectrum. Move each eigenvalue at random by about the distance of its neighbours, and "
+    r"the best pair comes as close to $\operatorname{tr}(H)/D$ as it did before."
 )
 FEW = (
-    "With two inputs and weights drawn independently there are few pairs with sums near tr(H)/D; "
-    "the best one misses it by as much as the best pair of a spectrum whose eigenvalues are moved "
-    "at random. The distance falls as the pairs multiply with D."
+    "With two inputs and weights drawn independently there are few pairs with sums near "
+    r"$\operatorname{tr}(H)/D$; the best one misses it by as much as the best pair of a spectrum "
+    "whose eigenvalues are moved at random. The distance falls as the pairs multiply with D."
 )
 TOO_WIDE = (
     "Their Hessians have 45000 to 68000 rows and, unlike those of linear or two-layer networks, no "
@@ -171,8 +171,8 @@ figures_10_to_13, figure_13 = _figures(10, 11, 12, 13), _figures(13)
     book="beyond",
 )
 def trace(data: xr.Dataset) -> float:
-    """tr(H) is the sum over the layers of E[‖∂f/∂(W_l h)‖² ‖h‖²], h the layer's input; it gives
-    tr(H)/D and the mean eigenvalue without any eigenvalue.
+    r"""$\operatorname{tr}(H)$ is the sum over the layers of $E[‖∂f/∂(W_l h)‖^2 ‖h‖^2]$, h the
+    layer's input; it gives $\operatorname{tr}(H)/D$ and the mean eigenvalue without any eigenvalue.
 
     Statistic: largest error over the largest eigenvalue.
     """
@@ -188,33 +188,13 @@ def trace(data: xr.Dataset) -> float:
     each=_about(2, "linear"),
 )
 def pair(data: xr.Dataset) -> float:
-    """Two-layer linear networks with orthonormal first layer and decorrelated data: two eigenvalues
-    sum to tr(H)/D.
+    r"""Two-layer linear networks with orthonormal first layer and decorrelated data: two
+    eigenvalues sum to $\operatorname{tr}(H)/D$.
 
     Statistic: smallest distance over the largest eigenvalue, the largest of all networks.
     """
     assumed = _of(data, ASSUMED)
     return _worst(assumed, assumed["distance"].sel(pair="best"))
-
-
-@statements.identity(
-    _place,
-    within(1e-10, ROUND_OFF, source="theorem"),
-    id="second-pair-of-the-exact-spectrum",
-    book="beyond",
-    each=_about(2, "linear"),
-)
-def second_distance(data: xr.Dataset) -> float:
-    """The second smallest distance, too, is that of the exact spectrum: the pair, a triple D − 1
-    times, the bulk ±‖Vᵀw‖ and zeros.
-
-    Statistic: largest difference.
-    """
-    assumed = _of(data, ASSUMED).sel(pair="second")
-    exact, result = assumed["exact_distance"], assumed["distance"]
-    # Where neither side has a second pair, both are infinite.
-    different = exact != result
-    return _worst(assumed, abs(exact.where(different, 0.0) - result.where(different, 0.0)))
 
 
 @figures_3_and_10.statement(
@@ -226,9 +206,9 @@ def second_distance(data: xr.Dataset) -> float:
     each=_about(2, "linear"),
 )
 def pair_stands_out(data: xr.Dataset) -> float:
-    """With orthonormal first layer and decorrelated data one pair of eigenvalues sums to tr(H)/D
-    orders of magnitude more closely than the next best one, and than the mean eigenvalue, at every
-    D.
+    r"""With orthonormal first layer and decorrelated data one pair of eigenvalues sums to
+    $\operatorname{tr}(H)/D$ orders of magnitude more closely than the next best one, and than the
+    mean eigenvalue, at every D.
 
     Statistic: the smaller of these two over the smallest distance, or over float64's rounding where
     that is more; the smallest ratio of all networks.
@@ -250,7 +230,7 @@ def pair_stands_out(data: xr.Dataset) -> float:
 def no_pair_stands_out(data: xr.Dataset) -> Estimate:
     """Beyond the assumptions no pair stands out: the second best pair is close to the best one.
 
-    Statistic: second smallest distance over the smallest, median over the networks with D > 1;
+    Statistic: second smallest distance over the smallest, median over the networks with $D > 1$;
     interval: 99 %, between order statistics.
     """
     return median(_ratios(_of(data, *beyond(data), least=2)))
@@ -258,10 +238,10 @@ def no_pair_stands_out(data: xr.Dataset) -> Estimate:
 
 @figures.statement(_place, typically, NEARLY, id="sum-is-nearly-the-trace-over-d", otherwise=FEW)
 def nearly(data: xr.Dataset) -> Estimate:
-    """Beyond the assumptions two eigenvalues sum to nearly tr(H)/D.
+    r"""Beyond the assumptions two eigenvalues sum to nearly $\operatorname{tr}(H)/D$.
 
-    Statistic: smallest distance over tr(H)/D, median over the networks of a point, at the D > 1
-    where it is largest; interval: 99 %, between order statistics at that point.
+    Statistic: smallest distance over $\operatorname{tr}(H)/D$, median over the networks of a point,
+    at the $D > 1$ where it is largest; interval: 99 %, between order statistics at that point.
     """
     return _furthest(_of(data, *beyond(data), least=2), "target")
 
@@ -270,11 +250,11 @@ def nearly(data: xr.Dataset) -> Estimate:
     _place, typically, REFERENCE, id="sum-is-closer-than-the-mean-eigenvalue", otherwise=FEW
 )
 def within_the_mean_eigenvalue(data: xr.Dataset) -> Estimate:
-    """Beyond the assumptions two eigenvalues sum to tr(H)/D very closely, by the reference of the
-    paper's figures: to within the mean eigenvalue.
+    r"""Beyond the assumptions two eigenvalues sum to $\operatorname{tr}(H)/D$ very closely, by the
+    reference of the paper's figures: to within the mean eigenvalue.
 
     Statistic: smallest distance over the mean eigenvalue, median over the networks of a point, at
-    the D > 1 where it is largest; interval: 99 %, between order statistics at that point.
+    the $D > 1$ where it is largest; interval: 99 %, between order statistics at that point.
     """
     return _furthest(_of(data, *beyond(data), least=2), "mean")
 
@@ -288,11 +268,11 @@ def within_the_mean_eigenvalue(data: xr.Dataset) -> Estimate:
     otherwise=MULTIPLY,
 )
 def closer_than_chance(data: xr.Dataset) -> Estimate:
-    """Beyond the assumptions most networks have a pair that sums to tr(H)/D more closely than by
-    chance.
+    r"""Beyond the assumptions most networks have a pair that sums to $\operatorname{tr}(H)/D$ more
+    closely than by chance.
 
-    Statistic: fraction of the networks with D > 1 whose best pair is matched by at most 5 % of its
-    spectra with jittered eigenvalues; interval: Wilson's, 99 %.
+    Statistic: fraction of the networks with $D > 1$ whose best pair is matched by at most 5 % of
+    its spectra with jittered eigenvalues; interval: Wilson's, 99 %.
     """
     return _share_beyond_chance(_of(data, *beyond(data), least=2))
 
@@ -309,8 +289,8 @@ def told_from_chance_where_proved(data: xr.Dataset) -> Estimate:
     """Where the pair is proved the same statistic tells it from chance: the control of what it says
     beyond the assumptions.
 
-    Statistic: fraction of the networks with D > 1 whose best pair is matched by at most 5 % of its
-    spectra with jittered eigenvalues; interval: Wilson's, 99 %.
+    Statistic: fraction of the networks with $D > 1$ whose best pair is matched by at most 5 % of
+    its spectra with jittered eigenvalues; interval: Wilson's, 99 %.
     """
     return _share_beyond_chance(_of(data, ASSUMED, least=2))
 
@@ -323,16 +303,16 @@ def told_from_chance_where_proved(data: xr.Dataset) -> Estimate:
     each=_about(4, "linear"),
 )
 def eigenvalues_that_occur_once(data: xr.Dataset) -> float:
-    """Four-layer linear networks with orthonormal columns in all matrices but the last and
-    decorrelated data, 2 < D < m − 2: no two eigenvalues, but all those that occur once sum to
-    tr(H)/D, since the block that rotations about the residual covariance keep has the D-th part of
-    the trace.
+    r"""Four-layer linear networks with orthonormal columns in all matrices but the last and
+    decorrelated data, $2 < D < m - 2$: no two eigenvalues, but all those that occur once sum to
+    $\operatorname{tr}(H)/D$, since the block that rotations about the residual covariance keep has
+    the D-th part of the trace.
 
     Statistic: largest error over the largest eigenvalue.
     """
     # With D = 2, or less than three hidden units beyond D, others occur once as well.
     several = _of(data, ASSUMED, least=3)
-    fitting = _at(several, several["width"] >= several["size"] + 3, "2 < D < m − 2")
+    fitting = _at(several, several["width"] >= several["size"] + 3, "$2 < D < m - 2$")
     return _worst(fitting, abs(fitting["exact_target"] - fitting["single"]))
 
 

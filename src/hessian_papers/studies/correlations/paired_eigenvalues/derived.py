@@ -1,4 +1,4 @@
-"""What both figure and claims derive from the distances |λ_i + λ_j − tr(H)/D|.
+"""The distances |λ_i + λ_j − tr(H)/D| as figure and claims take them.
 
 A flat network, whose ReLUs are all off and whose Hessian is zero, has none; neither has a point
 that there is not, of an input size above the width.
@@ -10,7 +10,7 @@ from xarray.ufuncs import maximum
 
 
 def curved(data: xr.Dataset) -> xr.DataArray:
-    """Which networks are not flat."""
+    """A mask of the networks that are not flat."""
     return data["largest"] > 0
 
 

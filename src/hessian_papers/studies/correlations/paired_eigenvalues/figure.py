@@ -1,4 +1,4 @@
-"""How closely two eigenvalues sum to tr(H)/D, the next best two, and what chance would reach."""
+"""The distances of the two best pairs of eigenvalues from tr(H)/D, and what chance would reach."""
 
 from typing import Any
 
@@ -17,7 +17,8 @@ from hessian_papers.studies.correlations.paired_eigenvalues.derived import (
 from hessian_spectra.pictures import style
 
 PARAMETRISATIONS = {"orthogonal": "orthogonal", "sp": "SP"}
-SMALLEST, SECOND, CHANCE = style.BLUE, style.ORANGE, style.GREEN
+SMALLEST, SECOND, CHANCE, RING = style.BLUE, style.ORANGE, style.GREEN, style.VERMILION
+MEAN: dict[str, Any] = {"color": style.BLACK, "linestyle": "--", "linewidth": 0.9}
 # Of the networks this share lies within a band, half of the rest on either side.
 BAND = 0.8
 # Distances below this many roundings are nothing but rounding.
@@ -45,7 +46,7 @@ def _quantiles(values: xr.DataArray) -> np.ndarray:
 
 
 def _foot(panel: xr.Dataset) -> float:
-    """Where the axis ends: below all bands, but those of single points that are rounding alone."""
+    """The end of the axis: below all bands, but those of single points that are rounding alone."""
     low, middle, _ = _quantiles(distances(panel).sel(pair="best"))
     exact = middle < RESOLVED * rounding(panel).median("network").values
     return float(low.min() if exact.all() or not exact.any() else low[~exact].min()) / 4
@@ -66,7 +67,8 @@ def _scales(axes: Axes, sizes: np.ndarray) -> None:
     axes.minorticks_off()
 
 
-def _draw_panel(axes: Axes, panel: xr.Dataset) -> None:
+def _draw_panel(axes: Axes, panel: xr.Dataset, *, control: bool) -> None:
+    """Both distances, beside the mean eigenvalue, or beside chance and what is known."""
     _scales(axes, panel["size"].values)
     panel = panel.isel(size=curved(panel).any("network").values)
     if not panel.sizes["size"]:
@@ -75,32 +77,17 @@ def _draw_panel(axes: Axes, panel: xr.Dataset) -> None:
     for pair, colour, marker in (("best", SMALLEST, "o"), ("second", SECOND, "s")):
         line = {"color": colour, "marker": marker, "markersize": 2.5, "linewidth": 1.0}
         _band(axes, distances(panel).sel(pair=pair), foot, **line)
-    _band(axes, panel["chance"].where(curved(panel)), foot, color=CHANCE, linestyle=":")
-    mean = panel["exact_mean"].median("network")
-    axes.plot(mean["size"], mean, color=style.BLACK, linestyle="--", linewidth=0.9)
-    known = panel.isel(size=_known(panel).values)
-    predicted = known["exact_distance"].sel(pair="second")
-    for values in (rounding(known), predicted) if known.sizes["size"] else ():
-        level = np.maximum(_quantiles(values)[1], foot)
-        axes.plot(known["size"], level, color=style.VERMILION, clip_on=False, **style.EXACT_RING)
+    if control:
+        _band(axes, panel["chance"].where(curved(panel)), foot, color=CHANCE, linestyle=":")
+        known = panel.isel(size=_known(panel).values)
+        predicted = known["exact_distance"].sel(pair="second")
+        for values in (rounding(known), predicted) if known.sizes["size"] else ():
+            level = np.maximum(_quantiles(values)[1], foot)
+            axes.plot(known["size"], level, color=RING, clip_on=False, **style.EXACT_RING)
+    else:
+        mean = panel["exact_mean"].median("network")
+        axes.plot(mean["size"], mean, **MEAN)
     axes.set_ylim(bottom=foot)
-
-
-def _legend(figure: Figure, with_prediction: bool) -> None:
-    handles: list[Any] = [
-        style.entry("smallest distance", color=SMALLEST, marker="o", markersize=2.5),
-        style.entry("second smallest", color=SECOND, marker="s", markersize=2.5),
-        style.entry("smallest in jittered spectra", color=CHANCE, linestyle=":"),
-        style.entry("mean eigenvalue", color=style.BLACK, linestyle="--", linewidth=0.9),
-        Patch(color=style.BLACK, alpha=0.25, linewidth=0, label=f"{BAND:.0%} of the networks"),
-    ]
-    if with_prediction:
-        handles.append(
-            style.entry(
-                "exact (0: at rounding, or the foot)", color=style.VERMILION, **style.EXACT_RING
-            )
-        )
-    figure.legend(handles=handles, loc="outside upper center", ncols=3)
 
 
 def _named(case: str) -> tuple[str, str]:
@@ -109,7 +96,7 @@ def _named(case: str) -> tuple[str, str]:
     return PARAMETRISATIONS[parametrisation], data
 
 
-def draw(data: xr.Dataset) -> Figure:
+def _drawn(data: xr.Dataset, *, control: bool) -> Figure:
     """One column per parametrisation and kind of data, one row per width."""
     cases, widths = data["case"].values.tolist(), data["width"].values.tolist()
     figure, grid = style.panels(len(widths), len(cases), height=2.1, squeeze=False)
@@ -117,44 +104,64 @@ def draw(data: xr.Dataset) -> Figure:
     for row, width in zip(grid, widths, strict=True):
         for axes, case in zip(row, cases, strict=True):
             panel = data.sel(case=case, width=width)
-            _draw_panel(axes, panel.sel(size=panel["size"] <= width))
+            _draw_panel(axes, panel.sel(size=panel["size"] <= width), control=control)
             parametrisation, kind = _named(case)
             style.letter(axes, f"({next(letters)}) {parametrisation}, $m$ = {width}\n{kind}")
         row[0].set_ylabel("$|\\lambda_i + \\lambda_j - \\mathrm{tr}(H)/D|$")
     for axes in grid[-1]:
         axes.set_xlabel("input size $D$")
     figure.align_ylabels(grid[:, 0])
-    _legend(figure, bool(_known(data).any()))
+    handles: list[Any] = [
+        style.entry("smallest distance", color=SMALLEST, marker="o", markersize=2.5),
+        style.entry("second smallest", color=SECOND, marker="s", markersize=2.5),
+    ]
+    if control:
+        handles.append(style.entry("smallest by chance", color=CHANCE, linestyle=":"))
+        ring = style.entry("exact, 0 at rounding or the foot", color=RING, **style.EXACT_RING)
+        handles += [ring] if _known(data).any() else []
+    else:
+        handles.append(style.entry("mean eigenvalue", **MEAN))
+    share = f"{BAND:.0%} of the networks"
+    handles.append(Patch(color=style.BLACK, alpha=0.25, linewidth=0, label=share))
+    figure.legend(handles=handles, loc="outside upper center", ncols=3 if control else 4)
     return figure
 
 
+def draw(data: xr.Dataset) -> Figure:
+    """Both distances beside the mean eigenvalue, as in the paper."""
+    return _drawn(data, control=False)
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """Both distances beside those that chance makes and those that are known exactly."""
+    text = (
+        f"Green, dotted: the smallest distance in {data.sizes['jitter']} spectra per network whose "
+        "non-zero eigenvalues are moved at random by up to half the distance between their two "
+        "neighbours, which is what chance makes."
+    )
+    if _known(data).any():
+        text += (
+            " Rings: the exact spectrum, known for $D = 1$ and for an orthonormal first layer "
+            "with decorrelated data."
+        )
+    return _drawn(data, control=True), text
+
+
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
+    """The text below the figure: what is to be seen, and how to read it."""
     depth, kind = data["depth"].item(), ACTIVATIONS[data["activation"].item()]
     points = data["largest"].notnull().any("network").sum().item()
-    cases, widths = data["case"].values.tolist(), data["width"].values
-    sentences = [
-        "Except where it is proved, no two eigenvalues sum to tr(H)/D more closely than chance "
-        "makes them.",
-        f"The two pairs of Hessian eigenvalues whose sums are closest to tr(H)/D, at "
-        f"initialisation: {kind} networks of {depth} layers with one output, width "
-        f"{' and '.join(map(str, widths))}, {data.sizes['network']} networks at each of "
-        f"{points} points, all eigenvalues exact.",
-        f"Lines: median, bands: {BAND:.0%} of the networks. Green: the smallest distance in "
-        f"{data.sizes['jitter']} spectra per network whose non-zero eigenvalues are moved at "
-        "random by up to half the distance between their two neighbours, that is, by chance.",
-    ]
-    flat = [case for case in cases if not curved(data.sel(case=case)).any()]
-    sentences += [f"{', '.join(_named(case))}: all Hessians are zero." for case in flat]
-    if _known(data).any():
-        sentences.append(
-            "Rings: the exact spectrum, known for D = 1 and for an orthonormal first layer with "
-            "decorrelated data; there the smallest distance is 0, drawn at the rounding of the "
-            "largest eigenvalue, or at the foot of the axis."
-        )
+    widths = " and ".join(map(str, data["width"].values))
+    text = (
+        "The two pairs of Hessian eigenvalues whose sums are closest to "
+        rf"$\operatorname{{tr}}(H)/D$, at initialisation: {kind} networks of {depth} layers with "
+        f"one output, width {widths}, {data.sizes['network']} networks at each of {points} "
+        f"points. Lines: median, bands: {BAND:.0%} of the networks. A distance of 0 is drawn at "
+        "the rounding of the largest eigenvalue, or at the foot of the axis."
+    )
+    flat = [c for c in data["case"].values.tolist() if not curved(data.sel(case=c)).any()]
+    for case in flat:
+        text += f" {', '.join(_named(case))}: all Hessians are zero."
     if kind == "ReLU" and depth > 2:
-        sentences.append(
-            "The paper's width 150 is not run: no reduction of these Hessians is known, and they "
-            "have 45000 rows or more."
-        )
-    return " ".join(sentences)
+        text += " The paper's width 150 is not run: these Hessians have 45000 rows or more."
+    return text

@@ -132,20 +132,31 @@ class Point:
 
     @property
     def labels(self) -> Arrays:
-        """What tells it from other points."""
+        """The labels that tell it from other points."""
         return {name: np.array(getattr(self, name)) for name in AXES}
 
     @property
     def exact(self) -> bool:
-        """Whether the spectrum is known."""
+        """True where the spectrum is known."""
         assumed = self.case == "orthogonal-decorrelated"
         return self.activation == "linear" and self.depth == 2 and (assumed or self.size == 1)
 
     def networks(self, numbers: Sequence[int]) -> Ensemble:
-        """Some of its networks."""
-        parametrisation, _ = self.case.split("-")
-        sizes = self.depth, self.width, self.size
-        return drawn(parametrisation, self.activation, *sizes, self.seed, numbers)
+        """Some of its networks: ``size`` inputs, ``depth − 1`` hidden layers and one output.
+
+        Every width and size has draws of its own; both parametrisations start from the same ones,
+        of which the orthogonal one takes the Q factors.
+        """
+        width, depth = self.width, self.depth
+        purpose = f"networks of width {width}, {self.size} inputs, {depth} layers"
+        own = int(torch.randint(2**62, (), generator=generator(self.seed, purpose)))
+        sizes = (self.size, *[width] * (depth - 1), 1)
+        is_relu = self.activation == "relu"
+        ensemble = draw("sp", sizes, "relu" if is_relu else "linear", own, numbers)
+        if self.case.startswith("sp"):
+            return ensemble
+        *inner, last = ensemble.weights
+        return replace(ensemble, weights=(*map(_orthonormal, inner), last))
 
 
 def _points(config: Config, data: xr.Dataset) -> Iterator[Point]:
@@ -178,30 +189,6 @@ def prepared(kind: str, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.nd
     return table[:, 1:], table[:, 0]
 
 
-def drawn(
-    parametrisation: str,
-    activation: str,
-    depth: int,
-    width: int,
-    size: int,
-    seed: int,
-    networks: Sequence[int],
-) -> Ensemble:
-    """Networks with ``size`` inputs, ``depth − 1`` hidden layers of ``width`` and one output.
-
-    Every width and size has draws of its own; both parametrisations start from the same ones, of
-    which the orthogonal one takes the Q factors.
-    """
-    numbers = generator(seed, f"networks of width {width}, {size} inputs, {depth} layers")
-    own = int(torch.randint(2**62, (), generator=numbers))
-    sizes = (size, *[width] * (depth - 1), 1)
-    ensemble = draw("sp", sizes, "relu" if activation == "relu" else "linear", own, networks)
-    if parametrisation == "sp":
-        return ensemble
-    *inner, last = ensemble.weights
-    return replace(ensemble, weights=(*map(_orthonormal, inner), last))
-
-
 def _orthonormal(matrices: Tensor) -> Tensor:
     """The Q factors with positive diagonal of R, uniformly distributed for Gaussian matrices."""
     q, r = torch.linalg.qr(matrices)
@@ -231,7 +218,7 @@ PAIRS = np.array(["best", "second"])
 
 
 def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
-    """What is known without any eigenvalue of the Hessian matrix.
+    """The trace, the mean eigenvalue and, where it is known, the spectrum, without brute force.
 
     Spectra are known in two-layer linear networks, with one input or with orthonormal first layer
     and decorrelated data.

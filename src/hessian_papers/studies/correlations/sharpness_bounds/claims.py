@@ -1,6 +1,7 @@
-"""What D.3.3 of singh2026cracking derives from a block-diagonal Hessian, beside the sharpness."""
+"""The statements of D.3.3 of singh2026cracking about a block-diagonal Hessian and the sharpness."""
 
 import math
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -27,10 +28,11 @@ from hessian_papers.studies.correlations.ensembles import (
 ARGUMENT = 'Appendix D.3.3, "Why Squared Spectral Norm?"'
 SAMPLED = "a tenth for the second moments of Gaussian inputs, which are only nearly the identity"
 NOT_WHITE = (
-    "With the second moments S of the inputs the bound is max(λ_max(W_1 S W_1ᵀ), "
-    "σ_max²(W_2) λ_max(S)), and exact (study {study of Theorems 3.1 to 3.5, appendix B}). In print "
-    "S is the identity; that of n Gaussian samples, as the paper's experiments have them, has "
-    "eigenvalues from about (1 − √(D/n))² to (1 + √(D/n))²."
+    "With the second moments S of the inputs the bound is "
+    r"$\max(λ_{\max}(W_1 S W_1^⊤), σ_{\max}^2(W_2) λ_{\max}(S))$, and exact (study {study of "
+    "Theorems 3.1 to 3.5, appendix B}). In print S is the identity; that of n Gaussian samples, "
+    r"as the paper's experiments have them, has eigenvalues from about $(1 - \sqrt{D/n})^2$ to "
+    r"$(1 + \sqrt{D/n})^2$."
 )
 
 # The standard error of a median times √n over the quartiles' distance, if normal between these.
@@ -60,14 +62,10 @@ def lower_bound(data: xr.Dataset) -> float:
     require_two_layers(data)
     if not data["used"].any():
         raise NothingToMeasure(ALL_DIVERGED)
-    return float(data["pooled"].sel(formula="maximum").min())
+    return float(data["ratio"].sel(formula="maximum").min())
 
 
-def _of_the_maximum(data: xr.Dataset) -> Estimate:
-    return _typical_error(data, "maximum")
-
-
-def _typical_error(data: xr.Dataset, formula: str) -> Estimate:
+def _typical_error(data: xr.Dataset, formula: str = "sum") -> Estimate:
     """|ratio − 1| of the median network after training at the position where it is largest.
 
     With the median's 95 % interval by the quartiles.
@@ -83,6 +81,9 @@ def _typical_error(data: xr.Dataset, formula: str) -> Estimate:
     return max(distance_from(1.0, median) for median in medians)
 
 
+_of_larger = partial(_typical_error, formula="maximum")
+
+
 @appendix.statement(
     ARGUMENT,
     everywhere,
@@ -90,7 +91,7 @@ def _typical_error(data: xr.Dataset, formula: str) -> Estimate:
     otherwise=NOT_WHITE,
     id="sharpness-is-the-sum-of-both-norms",
     over=["parametrisation"],
-    printed=Print("The sharpness is the larger of the two squared spectral norms", _of_the_maximum),
+    printed=Print("The sharpness is the larger of the two squared spectral norms", _of_larger),
 )
 def value(data: xr.Dataset) -> Estimate:
     """After training the sharpness is the sum of both squared spectral norms.
@@ -98,7 +99,7 @@ def value(data: xr.Dataset) -> Estimate:
     Statistic: |ratio − 1| of the median network at the D where it is largest; interval: 95 %, of
     the median, by the quartiles.
     """
-    return _typical_error(data, "sum")
+    return _typical_error(data)
 
 
 @appendix.statement(

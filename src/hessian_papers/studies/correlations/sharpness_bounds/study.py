@@ -15,7 +15,7 @@ import xarray as xr
 from hessian_papers.labelled import Variable, Variables
 from hessian_papers.studies.correlations.points import (
     POINTS,
-    AlongConfig,
+    PointsConfig,
     described,
     select,
     study_data,
@@ -28,7 +28,7 @@ LEVELS = (0.0, 0.025, 0.25, 0.5, 0.75, 0.975, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(AlongConfig):
+class Config(PointsConfig):
     """The study's configuration; nothing is drawn."""
 
     def require_networks(self, networks: Any) -> None:
@@ -45,20 +45,16 @@ VARIABLES: Variables = {
     "ratio": Variable(
         "parametrisation depth size time formula level", "quantiles of sharpness over formula"
     ),
-    "pooled": Variable(
-        "parametrisation time formula level", "quantiles of sharpness over formula, all positions"
-    ),
     "used": Variable("parametrisation depth size time", "networks with finite ratios"),
     "closer": Variable(
         "parametrisation depth size time",
         "share of the networks for which the sum is nearer, in logarithms",
     ),
-    "below": Variable("parametrisation depth size time", "networks below the maximum"),
 }
 
 
 def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
-    """How the sharpness over each formula is distributed over the networks.
+    """The distribution of the sharpness over each formula, over the networks.
 
     Args:
         config: the study's configuration.
@@ -78,16 +74,13 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
     maximum, total = np.moveaxis(kept, -2, 0)
     used = usable.sum(axis=(-2, -1))
     closer = (np.abs(np.log(total)) < np.abs(np.log(maximum))).sum(axis=-1)
-    by_time = np.moveaxis(kept, (1, 2), (-3, -2))  # the networks of all positions come last
     arrays = {
         **described(points, config.along),
         "formula": np.array(list(FORMULAS)),
         "level": np.array(LEVELS),
         "ratio": _quantiles(kept),
-        "pooled": _quantiles(by_time.reshape(*by_time.shape[:-3], -1)),
         "used": used,
         "closer": np.where(used > 0, closer / np.maximum(used, 1), np.nan),
-        "below": (maximum < 1).sum(axis=-1),
     }
     return study_data(arrays, VARIABLES)
 

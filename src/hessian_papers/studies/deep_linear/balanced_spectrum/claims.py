@@ -1,4 +1,4 @@
-"""What anon2026data says about the whole spectrum of a balanced deep linear network."""
+"""The statements of anon2026data on the whole spectrum of a balanced deep linear network."""
 
 from collections.abc import Callable
 
@@ -23,10 +23,11 @@ CLEAR = 1e-9
 PRODUCTS = "the Hessian-vector products of the loss"
 ROUND_OFF = "float64 leaves about 1e-15 of the largest eigenvalue; 1e-10 is our bound for exact"
 MAGNIFIED = (
-    "the smallest singular values of Y carry its rounding ε, which the L-th root magnifies to at "
-    "worst ε^{2/L} of the largest eigenvalue, 1e-6 for 5 layers, but hardly ever does"
+    "the smallest singular values of Y carry its rounding $ε$, which the L-th root magnifies to "
+    "at worst $ε^{2/L}$ of the largest eigenvalue, 1e-6 for 5 layers, but hardly ever does"
 )
 
+BY_LABELS = within(1e-8, MAGNIFIED, source=PRODUCTS)
 BY_PRODUCTS = within(EXACT, ROUND_OFF, source=PRODUCTS)
 BY_GGN_PRODUCTS = within(EXACT, ROUND_OFF, source="the products of the Gauss-Newton matrix")
 RESIDUAL = "the largest residual that Lanczos' method accepts, relative"
@@ -38,7 +39,7 @@ figure_1a = statements.about("anon2026data", "Figure 1a")
 
 
 def _magnified(network: xr.Dataset) -> float:
-    """What the rounding of the labels makes of their smallest singular value's eigenvalues.
+    """The error that the rounding of the labels leaves in their smallest eigenvalues.
 
     The labels' singular values σ have an error of ε times the largest, σ_1, and an eigenvalue
     that goes with σ^{2/L} one of ε (σ/σ_1)^{2/L − 1}. That quotient follows from the smallest
@@ -80,7 +81,7 @@ def _with_clear_labels(data: xr.Dataset) -> xr.Dataset:
 
 
 def _ends_are_narrowest(network: xr.Dataset) -> bool:
-    """Whether no layer is narrower than the first and the last: then the print is right."""
+    """True if no layer is narrower than the first and the last: then the print is right."""
     first, *inner, last = widths(network)
     return max(first, last) <= min(first, last, *inner)
 
@@ -111,18 +112,19 @@ def _beyond(data: xr.Dataset, count: str) -> float:
 
 @statements.identity(
     "Equation 13, Equation 9; {artifact}",
-    within(1e-8, MAGNIFIED, source=PRODUCTS),
+    BY_LABELS,
     id="labels-give-all-eigenvalues",
     printed=Print(
-        "Both indices end at min(d_0, ..., d_L)",
+        r"Both indices end at $\min(d_0, …, d_L)$",
         lambda data: _spectrum_error(data, "printed", "hessian"),
     ),
-    otherwise="Wherever the first or the last layer is wider than the narrowest, d_L − r copies of "
-    "s_i^{2(L−1)} σ_x² and d_0 − r copies of s_j^{2(L−1)} σ_x² are left out.",
+    otherwise="Wherever the first or the last layer is wider than the narrowest, $d_L - r$ copies "
+    "of $s_i^{2(L-1)} σ_x^2$ and $d_0 - r$ copies of $s_j^{2(L-1)} σ_x^2$ are left out.",
 )
 def labels(data: xr.Dataset) -> float:
-    """The labels' singular values alone give all Hessian eigenvalues of a balanced solution of zero
-    loss, with i = 1, ..., d_0 and j = 1, ..., d_L, singular values beyond the rank counting as 0.
+    """The labels' singular values alone give all Hessian eigenvalues of a balanced solution of
+    zero loss, with $i = 1, …, d_0$ and $j = 1, …, d_L$, singular values beyond the rank counting as
+    0.
     """
     return _spectrum_error(_with_clear_labels(data), "from_labels", "hessian")
 
@@ -130,7 +132,7 @@ def labels(data: xr.Dataset) -> float:
 @figure_1a.statement(
     "Figure 1a",
     always,
-    within(1e-8, MAGNIFIED, source=PRODUCTS),
+    BY_LABELS,
     id="indices-of-equal-widths",
     otherwise="Without such a network in the configuration nothing is measured.",
 )
@@ -157,13 +159,13 @@ def weights(data: xr.Dataset) -> float:
     at_most(0.0, "a count", source="the count of pairs with a positive singular value"),
     id="number-of-non-zero-eigenvalues",
     printed=Print(
-        "At most (min{d_0, ..., d_L})² are not zero",
+        r"At most $(\min\lbrace d_0, …, d_L\rbrace)^2$ are not zero",
         lambda data: _beyond(data, "printed_count"),
     ),
-    otherwise="The two are equal for d_0 = d_L = r only.",
+    otherwise="The two are equal for $d_0 = d_L = r$ only.",
 )
 def count(data: xr.Dataset) -> float:
-    """Of the p eigenvalues at most r d_0 + r d_L − r² are not zero, r = min(d_0, ..., d_L).
+    r"""Of the p eigenvalues at most $r d_0 + r d_L - r^2$ are not zero, $r = \min(d_0, …, d_L)$.
 
     Statistic: by how many those above 1e-13 of the largest exceed that.
     """
@@ -174,7 +176,7 @@ def count(data: xr.Dataset) -> float:
     "Equation 7", within(EXACT, ROUND_OFF, source=THREE_TRACES), id="trace-is-exact"
 )
 def trace(data: xr.Dataset) -> float:
-    """The sum of eigenvalues is σ_x² Σ_l ‖P_l‖_F² ‖S_l‖_F², for the Hessian at any loss."""
+    """The sum of eigenvalues is $σ_x^2 Σ_l ‖P_l‖_F^2 ‖S_l‖_F^2$, for the Hessian at any loss."""
     return _departure(data["hessian_trace"], data["trace"])
 
 
@@ -202,7 +204,7 @@ def lanczos(data: xr.Dataset) -> float:
     id="eigenvectors-of-balanced-networks",
 )
 def vectors(data: xr.Dataset) -> float:
-    """The eigenvector of pair (i, j) has in layer l the matrix S_lᵀ u_j (P_l v_i)ᵀ.
+    """The eigenvector of pair (i, j) has in layer l the matrix $S_l^⊤ u_j (P_l v_i)^⊤$.
 
     Statistic: 1 − the length of a numerical eigenvector's part in its eigenspace.
     """
@@ -220,10 +222,10 @@ def vectors(data: xr.Dataset) -> float:
     id="gauss-newton-part-is-exact",
 )
 def gauss_newton(data: xr.Dataset) -> float:
-    """The Hessian is its Gauss-Newton part at zero loss, and wherever (f(X) − Y) Xᵀ is 0, whatever
-    the loss.
+    """The Hessian is its Gauss-Newton part at zero loss, and wherever $(f(X) - Y) X^⊤$ is 0,
+    whatever the loss.
 
-    Statistic: ‖H − G‖_F / ‖G‖_F at a loss that is not zero.
+    Statistic: $‖H - G‖_F / ‖G‖_F$ at a loss that is not zero.
     """
     return float(data["difference"].sel(labels="least_squares").max(skipna=False))
 
@@ -245,7 +247,7 @@ def correlated_residual(data: xr.Dataset) -> float:
     """With a residual of the same size that is correlated with the inputs the Hessian is not its
     Gauss-Newton part: the control without which Assumption 1 would say nothing.
 
-    Statistic: ‖H − G‖_F / ‖G‖_F, the smallest over the networks.
+    Statistic: $‖H - G‖_F / ‖G‖_F$, the smallest over the networks.
     """
     return float(data["difference"].sel(labels="unfitted").min(skipna=False))
 
@@ -258,21 +260,17 @@ def sharpness(data: xr.Dataset) -> float:
 
 @statements.identity(
     "Equation 13",
-    within(
-        1e-8,
-        "the smallest singular values carry rounding, which the L-th root magnifies",
-        source=PRODUCTS,
-    ),
+    BY_LABELS,
     id="labels-give-all-eigenvalues-at-least-squares",
     printed=Print(
-        "σ_i(W)^L = σ_i(Y)/(√n σ_x), there for zero loss",
+        r"$σ_i(W)^L = σ_i(Y)/(\sqrt n σ_x)$, there for zero loss",
         lambda data: _spectrum_error(data, "from_labels", "hessian", "least_squares"),
     ),
     otherwise="More samples than inputs cannot be fitted exactly in general.",
 )
 def least_squares_spectrum(data: xr.Dataset) -> float:
     """At a balanced least-squares solution, the loss being whatever it is, the layers have the
-    singular values (σ_i(Y Xᵀ)/(n σ_x²))^{1/L}, which give the whole spectrum.
+    singular values $(σ_i(Y X^⊤)/(n σ_x^2))^{1/L}$, which give the whole spectrum.
     """
     clear = _with_clear_labels(data)
     return _spectrum_error(clear, "from_solution", "hessian", "least_squares")
@@ -283,13 +281,13 @@ def least_squares_spectrum(data: xr.Dataset) -> float:
     BY_PRODUCTS,
     id="sharpness-from-labels-at-least-squares",
     printed=Print(
-        "λ_max = L σ_x² (σ_max(Y)/(√n σ_x))^{2(1−1/L)}, there for zero loss",
+        r"$λ_{\max} = L σ_x^2 (σ_{\max}(Y)/(\sqrt n σ_x))^{2(1-1/L)}$, there for zero loss",
         lambda data: _sharpness_error(data, "sharpness_from_labels", "least_squares"),
     ),
     otherwise="In print it is too large: only what the inputs explain of Y counts.",
 )
 def least_squares_sharpness(data: xr.Dataset) -> float:
-    """At a balanced least-squares solution λ_max = L σ_x² (σ_max(Y Xᵀ)/(n σ_x²))^{2(1−1/L)}, the
-    loss being whatever it is.
+    r"""At a balanced least-squares solution
+    $λ_{\max} = L σ_x^2 (σ_{\max}(Y X^⊤)/(n σ_x^2))^{2(1-1/L)}$, the loss being whatever it is.
     """
     return _sharpness_error(data, "sharpness_from_solution", "least_squares")

@@ -1,6 +1,9 @@
-"""The whole spectrum of balanced networks: predicted from the labels, and numerical."""
+"""The whole spectrum of balanced networks: predicted from the labels, and numerical.
 
-import string
+The second picture has the errors, and what the paper does not draw: further networks, and labels
+that are not fitted.
+"""
+
 from typing import Any
 
 import numpy as np
@@ -12,141 +15,136 @@ from hessian_papers.drawing.errors import BOTTOM, FLOOR, rounding_band, visible
 from hessian_papers.studies.deep_linear.balanced_spectrum.derived import networks, widths
 from hessian_spectra.pictures import style
 
-LETTERS = string.ascii_lowercase
+Look = dict[str, Any]
 # More would be too narrow; the rest are measured all the same.
 MOST_NETWORKS = 3
-CORRECTED: dict[str, Any] = {"color": style.BLUE, "linewidth": 1.3}
-PRINTED: dict[str, Any] = {"color": style.VERMILION, "linewidth": 1.3, "linestyle": (0, (4, 1.5))}
+HESSIAN: Look = style.NUMERIC | {"markersize": 3, "color": style.GREY, "markeredgewidth": 0}
+LINES: dict[str, Look] = {
+    "corrected": {"color": style.BLUE, "linewidth": 1.3},
+    "printed": {"color": style.VERMILION, "linewidth": 1.3, "linestyle": (0, (4, 1.5))},
+}
 # The marks of the errors.
-LOOKS: dict[str, dict[str, Any]] = {
-    "corrected": {"color": style.BLUE, "marker": "o"},
-    "printed": {"color": style.VERMILION, "marker": "s"},
-    "weights": {"color": style.GREEN, "marker": "D"},
-    "Lanczos": {"color": style.BLACK, "marker": "^", "markerfacecolor": "none"},
+LOOKS: dict[str, Look] = {
+    "printed": {"color": style.VERMILION, "marker": "s", "markersize": 1.8},
+    "weights": {"color": style.GREEN, "marker": "D", "markersize": 1.8},
+    "corrected": {"color": style.BLUE, "marker": "o", "markersize": 1.8},
+    "Lanczos": {"color": style.BLACK, "marker": "^", "markersize": 3, "markerfacecolor": "none"},
 }
-# What they show of labels that are fitted, and of others.
-FITTED = {
-    "printed": "printed",
-    "weights": "from_weights",
-    "corrected": "from_labels",
-    "Lanczos": "top",
+WORDS = {
+    "corrected": "from the labels, corrected",
+    "printed": "from the labels, in print",
+    "weights": "from the weights",
+    "Lanczos": "Lanczos (top)",
 }
+# The variables that they show of labels that are fitted, and of others.
+FITTED = dict(zip(LOOKS, ("printed", "from_weights", "from_labels", "top"), strict=True))
 UNFITTED = {"printed": "from_labels", "corrected": "from_solution"}
-COUNT: dict[str, Any] = {"color": style.BLACK, "linewidth": 0.7, "linestyle": ":"}
+COUNT: Look = {"color": style.BLACK, "linewidth": 0.7, "linestyle": ":"}
 
 
-def _shown(network: xr.Dataset) -> int:
-    """How many eigenvalues are drawn: those that are not zero, and some of the zeros."""
+def _descending(network: xr.Dataset, variable: str) -> np.ndarray:
+    """The eigenvalues that are drawn: those that are not zero, and some of the zeros."""
     count = max(int(network["count"]), int(network["printed_count"]))
-    return min(int(network["parameters"]), int(np.ceil(1.15 * count)) + 1)
+    return network[variable].values[::-1][: int(np.ceil(1.15 * count)) + 1]
 
 
-def _spectrum(axes: Axes, numeric: np.ndarray, exact: dict[str, np.ndarray]) -> None:
+def _spectrum(axes: Axes, network: xr.Dataset, variables: dict[str, str]) -> None:
+    numeric = _descending(network, "hessian")
     rank = np.arange(1, len(numeric) + 1)
-    points = style.NUMERIC | {"markersize": 3, "color": style.GREY, "markeredgewidth": 0}
-    axes.semilogy(rank, visible(np.abs(numeric)), **points, zorder=1)
-    for mark, look in (("corrected", CORRECTED), ("printed", PRINTED)):
-        values = exact[mark]
+    axes.semilogy(rank, visible(np.abs(numeric)), **HESSIAN, zorder=1)
+    for mark, look in LINES.items():
+        values = _descending(network, variables[mark])
         axes.semilogy(rank, np.where(values > 0, values, np.nan), **look)
     axes.set_ylim(FLOOR, 1e3)
     axes.set_yticks(10.0 ** np.arange(-16, 4, 4))
-    axes.tick_params(labelbottom=False)
+    axes.set_ylabel(r"Hessian eigenvalue $|\lambda|$")
 
 
-def _errors(axes: Axes, numeric: np.ndarray, exact: dict[str, np.ndarray]) -> None:
+def _errors(axes: Axes, network: xr.Dataset, variables: dict[str, str]) -> None:
     """|λ − λ of the Hessian| / λ_1, eigenvalue by eigenvalue."""
-    for mark, values in exact.items():
+    numeric = _descending(network, "hessian")
+    for mark, variable in variables.items():
+        values = _descending(network, variable)
         error = np.abs(values - numeric[: len(values)]) / numeric[0]
-        look: dict[str, Any] = {"linestyle": "none", "markersize": 3 if mark == "Lanczos" else 1.8}
-        axes.semilogy(np.arange(1, len(values) + 1), visible(error), **look, **LOOKS[mark])
+        rank = np.arange(1, len(values) + 1)
+        axes.semilogy(rank, visible(error), linestyle="none", **LOOKS[mark])
     rounding_band(axes)
     axes.set_ylim(BOTTOM, 10)
     axes.set_yticks(10.0 ** np.arange(-16, 1, 4))
+    axes.set_ylabel(r"error relative to $\lambda_1$")
     axes.set_xlabel("rank, descending")
 
 
-def _counts(grid: np.ndarray, network: xr.Dataset) -> None:
+def _counts(axes: Axes, network: xr.Dataset) -> None:
     """Mark how many eigenvalues are not zero, and how many are in print."""
     right, printed = int(network["count"]), int(network["printed_count"])
-    for axes in grid:
-        for count in {right, printed}:
-            axes.axvline(count + 0.5, **COUNT)
-    top = grid[0]
-    formula = r"$r d_0 + r d_L - r^2$"
-    words = f"{formula} = {right}"
-    place: dict[str, Any] = {"textcoords": "offset points", "fontsize": 6.5, "va": "bottom"}
-    if right == printed:
-        words += r" = min$(d)^2$"
-    else:
+    for count in {right, printed}:
+        axes.axvline(count + 0.5, **COUNT)
+    place: Look = {"textcoords": "offset points", "fontsize": 6.5, "va": "bottom"}
+    equal = "\n= min$(d)^2$" if right == printed else ""
+    words = rf"$r d_0 + r d_L - r^2$ = {right}{equal}"
+    axes.annotate(words, (right, 2e-17), (-3, 0), **place, ha="right", color=style.BLUE)
+    if not equal:
         text = rf"min$(d)^2$ = {printed}"
-        top.annotate(text, (printed, 1e-12), (3, 0), **place, color=style.VERMILION)
-    top.annotate(words, (right, 2e-17), (-3, 0), **place, ha="right", color=style.BLUE)
+        axes.annotate(text, (printed, 1e-12), (3, 0), **place, color=style.VERMILION)
 
 
-def _title(sizes: list[int]) -> str:
+def _title(network: xr.Dataset) -> str:
+    sizes = widths(network)
     if len(set(sizes)) == 1:
         return f"{len(sizes) - 1} layers, all widths {sizes[0]}"
     return "widths " + ", ".join(map(str, sizes))
 
 
-def _legend(figure: Figure) -> None:
-    points = style.NUMERIC | {"markersize": 4, "color": style.GREY, "markeredgewidth": 0}
-    dots: dict[str, Any] = {"linestyle": "none", "markersize": 3}
-    handles = [
-        style.entry("dense Hessian", **points),
-        style.entry("Lanczos (top)", **dots, **LOOKS["Lanczos"]),
-        style.entry("from the labels, corrected", **CORRECTED, marker="o", markersize=3),
-        style.entry("from the labels, in print", **PRINTED, marker="s", markersize=3),
-        style.entry("from the weights", **dots, **LOOKS["weights"]),
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=5, columnspacing=1.2)
-
-
-def _column(grid: np.ndarray, network: xr.Dataset, sides: dict[str, str]) -> None:
-    """One network with one kind of labels: the spectrum above, the errors below.
-
-    Args:
-        grid: the two panels.
-        network: its data.
-        sides: the variable that holds what each of the marks shows.
-    """
-    shown, falling = _shown(network), slice(None, None, -1)
-    largest = network.isel(rank=falling, top=falling)
-    numeric = largest["hessian"].values[:shown]
-    exact = {mark: largest[name].values[:shown] for mark, name in sides.items()}
-    _spectrum(grid[0], numeric, exact)
-    _errors(grid[1], numeric, exact)
+def _said(network: xr.Dataset) -> str:
+    count, total, printed = (int(network[n]) for n in ("count", "parameters", "printed_count"))
+    return f"{count} of {total} eigenvalues are not zero (in print: at most {printed})"
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """Spectra in descending order and their errors: each network, then one with a loss above 0."""
-    drawn = list(networks(data))[:MOST_NETWORKS]
-    figure, grid = style.panels(
-        2, len(drawn) + 1, height=2.0, sharex="col", sharey="row", squeeze=False
-    )
-    for column, network, letter in zip(grid.T, drawn, LETTERS, strict=False):
-        _column(column, network.sel(labels="exact"), FITTED)
-        _counts(column, network)
-        style.letter(column[0], f"({letter}) {_title(widths(network))}")
-    _column(grid[:, -1], drawn[0].sel(labels="least_squares"), UNFITTED)
-    style.letter(grid[0, -1], f"({LETTERS[len(drawn)]}) as (a), labels not fitted")
-    grid[0, 0].set_ylabel(r"Hessian eigenvalue $|\lambda|$")
-    grid[1, 0].set_ylabel(r"error relative to $\lambda_1$")
-    _legend(figure)
+    """The spectrum of the first network, in descending order, whose labels are fitted."""
+    network = next(networks(data)).sel(labels="exact")
+    figure, axes = style.panels(height=2.8, width=4.5)
+    _spectrum(axes, network, FITTED)
+    _counts(axes, network)
+    axes.set_xlabel("rank, descending")
+    style.letter(axes, _title(network))
+    lines = [style.entry(WORDS[mark], **look) for mark, look in LINES.items()]
+    handles = [style.entry("dense Hessian", **HESSIAN), *lines]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3)
     return figure
 
 
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
-    counts = [
-        f"({letter}) {network['count'].item()} of {network['parameters'].item()} eigenvalues are "
-        f"not zero (in print: at most {network['printed_count'].item()})"
-        for letter, network in zip(LETTERS[:MOST_NETWORKS], networks(data), strict=False)
-    ]
+    """The marks of the figure, and how many eigenvalues there are."""
     return (
-        "The labels alone give all eigenvalues of a balanced network that fits them: all those of "
-        "linear networks on whitened Gaussian inputs, computed numerically and predicted by eq. "
-        f"(13) and (9). {'; '.join(counts)}. The last column: labels with a part that no linear "
-        "map explains, for which eq. (13) has the singular values of Y Xᵀ in the place of σ(Y). "
-        "Beyond the last eigenvalue that is not zero, the points are rounding."
+        "Hessian eigenvalues of a balanced linear network on whitened Gaussian inputs, whose "
+        "labels are its outputs: numerical, and predicted by eq. (13) and (9). "
+        f"{_said(next(networks(data)))}. Beyond the last of these (dotted) the points are rounding."
+    )
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """Spectra and their errors: each network, then the first with a loss above 0."""
+    drawn = list(networks(data))[:MOST_NETWORKS]
+    columns = [(network.sel(labels="exact"), FITTED, _title(network)) for network in drawn]
+    columns.append((drawn[0].sel(labels="least_squares"), UNFITTED, "as (a), labels not fitted"))
+    figure, grid = style.panels(2, len(columns), height=2.0, sharex="col", squeeze=False)
+    for panels, letter, column in zip(grid.T, style.letters(), columns, strict=False):
+        network, variables, title = column
+        _spectrum(panels[0], network, variables)
+        _errors(panels[1], network, variables)
+        if variables is FITTED:
+            _counts(panels[0], network)
+        style.letter(panels[0], f"({letter}) {title}")
+    looks = {mark: LOOKS[mark] | LINES.get(mark, {"linestyle": "none"}) for mark in WORDS}
+    marks = [style.entry(WORDS[mark], **look | {"markersize": 3}) for mark, look in looks.items()]
+    handles = [style.entry("dense Hessian", **HESSIAN), *marks]
+    figure.legend(handles=handles, loc="outside upper center", ncols=5, columnspacing=1.2)
+    counts = zip(style.letters(), map(_said, drawn), strict=False)
+    return figure, (
+        "Spectra (lines: predicted) and the errors of each formula. "
+        f"{'; '.join(f'({letter}) {text}' for letter, text in counts)}. The last column: labels "
+        "with a part that no linear map explains, for which eq. (13) has the singular values of "
+        "$Y X^⊤$ in the place of $σ(Y)$."
     )

@@ -224,7 +224,7 @@ def _theory(config: Config, network: _Network, labels: str) -> Arrays:
 
 
 def _of_network(config: Config, network: _Network) -> Arrays:
-    """What does not depend on the labels."""
+    """The arrays that do not depend on the labels."""
     sizes, x, rank = network.sizes, network.inputs.T, min(network.sizes)
     spectrum = cf.deep_linear(network.weights, x, network.labels["exact"].T)
     ascending = spectrum.eigenvalues

@@ -1,4 +1,4 @@
-"""What anon2026data says about the sharpness, the depth and the norm of the labels."""
+"""The statements of anon2026data on the sharpness, the depth and the norm of the labels."""
 
 import xarray as xr
 from xarray.ufuncs import exp, log
@@ -46,8 +46,8 @@ def _later_steps(data: xr.Dataset) -> xr.DataArray:
     id="sharpness-from-labels",
 )
 def sharpness(data: xr.Dataset) -> float:
-    """The largest eigenvalue at a balanced solution of zero loss is L σ_x^{2/L} (‖Y‖₂²/n)^{1−1/L},
-    at any widths.
+    """The largest eigenvalue at a balanced solution of zero loss is
+    $L σ_x^{2/L} (‖Y‖_2^2/n)^{1-1/L}$, at any widths.
     """
     return float(error(data).max(skipna=False))
 
@@ -55,18 +55,18 @@ def sharpness(data: xr.Dataset) -> float:
 @statements.statement(
     AMPLIFIED,
     always,
-    at_most(0.0, "a count", source="λ_max(L + 1)/λ_max(L) of eq. (14)"),
+    at_most(0.0, "a count", source=r"$λ_{\max}(L + 1)/λ_{\max}(L)$ of eq. (14)"),
     id="depth-amplifies-the-sharpness",
     printed=Print(
         "Depth amplifies the sharpness (read as: at every norm of the labels)",
         lambda data: float((_steps(data) < -STEADY).sum()),
     ),
-    otherwise="d ln λ_max/dL = (L − ln(n σ_x²/‖Y‖₂²))/L²: the sharpness falls up to that logarithm "
-    "and grows beyond; the error in print counts the falling steps.",
+    otherwise=r"$d \ln λ_{\max}/dL = (L - \ln(n σ_x^2/‖Y‖_2^2))/L^2$: the sharpness falls up to "
+    "that logarithm and grows beyond; the error in print counts the falling steps.",
 )
 def depth(data: xr.Dataset) -> float:
-    """One layer more makes the solution sharper if and only if ‖Y‖₂²/(n σ_x²) > (L/(L+1))^{L(L+1)},
-    and flatter below.
+    """One layer more makes the solution sharper if and only if
+    $‖Y‖_2^2/(n σ_x^2) > (L/(L+1))^{L(L+1)}$, and flatter below.
 
     Statistic: steps in depth with the other direction.
     """
@@ -81,21 +81,22 @@ def depth(data: xr.Dataset) -> float:
     at_least(
         1.0,
         "any growth counts",
-        source="(2/3)^6 < 1/11, and the largest share of K classes is at least 1/K",
+        source="$(2/3)^6 < 1/11$, and the largest share of K classes is at least 1/K",
     ),
     id="depth-amplifies-it-for-few-classes",
     book="beyond",
 )
 def few_classes(data: xr.Dataset) -> float:
-    """For one-hot labels of up to 11 classes and σ_x = 1 every layer after the second makes the
+    r"""For one-hot labels of up to 11 classes and $σ_x = 1$ every layer after the second makes the
     solution sharper.
 
-    Statistic: least λ_max(L + 1)/λ_max(L), L ≥ 2, over norms with ‖Y‖₂²/(n σ_x²) ≥ 1/11.
+    Statistic: least $λ_{\max}(L + 1)/λ_{\max}(L)$, $L ≥ 2$, over norms with
+    $‖Y‖_2^2/(n σ_x^2) ≥ 1/11$.
     """
     steps = _later_steps(data)
     few = (data["norm"] / data["input_scale"]) ** 2 >= 1 / CLASSES
     if not few.any():
-        least = f"‖Y‖₂²/(n σ_x²) ≥ {1 / CLASSES:.3g}"
+        least = f"$‖Y‖_2^2/(n σ_x^2) ≥ {1 / CLASSES:.3g}$"
         raise NothingToMeasure(f"this configuration has no norm with {least}")
     return float(exp(steps.sel(norm=data["norm"][few]).min(skipna=False)))
 
@@ -105,8 +106,9 @@ def few_classes(data: xr.Dataset) -> float:
     always,
     at_least(0.0, LANCZOS, tolerance=STEADY),
     id="depth-amplifies-the-effect-of-labels",
-    otherwise="dλ_max/d(‖Y‖₂²/n) = (L − 1)(n σ_x²/‖Y‖₂²)^{1/L} grows with depth wherever "
-    "‖Y‖₂²/(n σ_x²) > e^{−4}; below, it falls at some depths, though not all.",
+    otherwise=r"$dλ_{\max}/d(‖Y‖_2^2/n) = (L - 1)(n σ_x^2/‖Y‖_2^2)^{1/L}$ grows with depth "
+    "wherever $‖Y‖_2^2/(n σ_x^2) > e^{-4}$; below, it falls at some depths, though not "
+    "all.",
 )
 def label_effect(data: xr.Dataset) -> float:
     """Depth amplifies what the labels do to the sharpness.
@@ -124,7 +126,7 @@ def label_effect(data: xr.Dataset) -> float:
     id="power-of-the-largest-class",
 )
 def exponent(data: xr.Dataset) -> float:
-    """The sharpness grows as the power 1 − 1/L of the largest class share: not at all for one
+    """The sharpness grows as the power $1 - 1/L$ of the largest class share: not at all for one
     layer, as its root for two, never more than in proportion to it.
 
     Statistic: largest error of the exponent between neighbouring norms.
@@ -139,15 +141,15 @@ def exponent(data: xr.Dataset) -> float:
     typically,
     reading_of("mainly"),
     id="growth-is-mainly-the-leading-factor",
-    otherwise="The other factor, (‖Y‖₂²/(n σ_x²))^{1/2−1/L}, grows with depth for norms above "
-    "√n σ_x only, where large enough ones make it the greater part; one-hot labels and σ_x = 1 are "
-    "never above.",
+    otherwise="The other factor, $(‖Y‖_2^2/(n σ_x^2))^{1/2-1/L}$, grows with depth for norms "
+    r"above $\sqrt n σ_x$ only, where large enough ones make it the greater part; "
+    "one-hot labels and $σ_x = 1$ are never above.",
 )
 def leading_factor(data: xr.Dataset) -> float:
-    """The growth with depth is mainly due to the leading factor L.
+    r"""The growth with depth is mainly due to the leading factor L.
 
-    Statistic: ln(L/2) over ln(λ_max(L)/λ_max(2)) at the largest depth, the least over the norms at
-    which the sharpness grows; above 1 the other factor works against it.
+    Statistic: $\ln(L/2)$ over $\ln(λ_{\max}(L)/λ_{\max}(2))$ at the largest depth, the least over
+    the norms at which the sharpness grows; above 1 the other factor works against it.
     """
     growth = _later_steps(data).sum("depth", skipna=False)
     if not (growth > 0).any():

@@ -1,4 +1,4 @@
-"""How far the equation for the sharpness is from the numbers, which figure and claims show."""
+"""The distance of the equation for the sharpness from the numbers, for figure and claims."""
 
 import xarray as xr
 

@@ -25,11 +25,7 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, Perceptron
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import (
-    LARGEST_SCALE,
-    SMALLEST_SCALE,
-    require,
-)
+from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require
 
 # Largest residual of the largest eigenvalue, relative; its own error is about its square.
 TOLERANCE = 1e-6

@@ -9,7 +9,12 @@ from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, a
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import Book, typically
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.studies.gpt2.gauss_newton_error.derived import added, common, contrast
+from hessian_papers.studies.gpt2.gauss_newton_error.derived import (
+    OF_THE_PAPER,
+    added,
+    common,
+    contrast,
+)
 from hessian_papers.studies.gpt2.seeds import (
     ATTENTION,
     COMPARED,
@@ -35,8 +40,6 @@ SEEDS = (
 )
 SIGN = at_least(0.0, f"a sign; {SEEDS}")
 WITH = {"with": ATTENTION, "without": TWIN}
-# What the paper itself compares at; the sharpness is ours.
-OF_THE_PAPER = ("residual", "loss", "step")
 
 statements = Statements(
     values={

@@ -7,6 +7,9 @@ import xarray as xr
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.gpt2.seeds import chosen, compare, over_seeds
 
+# What the paper itself compares at; the sharpness is ours.
+OF_THE_PAPER = ("residual", "loss", "step")
+
 
 def added(
     data: xr.Dataset, along: str, compared: str = "difference", *, of: str = "error", **pair: str

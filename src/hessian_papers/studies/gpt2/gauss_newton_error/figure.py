@@ -1,5 +1,6 @@
 """The relative error of the largest GGN eigenvalue with and without attention, and what it adds."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from matplotlib.patches import Patch
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.gpt2.drawing import LOOKS
-from hessian_papers.studies.gpt2.gauss_newton_error.derived import added, contrast
+from hessian_papers.studies.gpt2.gauss_newton_error.derived import OF_THE_PAPER, added, contrast
 from hessian_papers.studies.gpt2.seeds import COMPARED
 from hessian_spectra.pictures import style
 
@@ -20,6 +21,7 @@ AXES = {
     "step": "step",
     "sharpness": "largest Hessian eigenvalue",
 }
+ERROR = r"relative error of $\lambda_{\max}$(GGN)"
 FALLING = ("residual", "loss")  # drawn so that training goes to the right
 RUN: dict[str, Any] = {"linewidth": 0.6, "markersize": 2.0, "alpha": 0.6}
 BAND: dict[str, Any] = {"alpha": 0.22, "linewidth": 0}
@@ -80,52 +82,90 @@ def _draw_loss(axes: Axes, data: xr.Dataset) -> None:
     axes.set_ylabel("loss")
 
 
-def _column(grid: np.ndarray, data: xr.Dataset, along: str) -> None:
-    """The panels along one quantity, on one horizontal axis."""
-    *losses, errors, difference, ratio = grid
-    for axes in losses:
-        axes.set_visible(along == "step")
-    if losses and along == "step":
-        _draw_loss(losses[0], data)
+def _draw_errors(axes: Axes, data: xr.Dataset, along: str) -> None:
     single = bool(data["shown"] == "runs")
-    _draw_runs(errors, data, along, marked=single)
+    _draw_runs(axes, data, along, marked=single)
     if not single:
-        _draw_means(errors, data, along)
+        _draw_means(axes, data, along)
     if (data["measured"] > 0).any():
-        errors.set_yscale("log")
-    for axes, compared in zip((difference, ratio), COMPARED, strict=True):
-        _draw_contrast(axes, data, along, compared)
-    ratio.set_xlabel(AXES[along])
+        axes.set_yscale("log")
+
+
+def _along(axes: Axes, data: xr.Dataset, along: str) -> None:
+    """The horizontal axis of a column of panels."""
+    axes.set_xlabel(AXES[along])
     if along in FALLING:
-        ratio.invert_xaxis()
+        axes.invert_xaxis()
     if along == "sharpness" and (data["level"].sel(along=along) > 0).all():
-        ratio.set_xscale("log")
+        axes.set_xscale("log")
 
 
-def draw(data: xr.Dataset) -> Figure:
-    """The errors, and what attention adds to them, along each quantity; the loss along the step."""
-    along = data["along"].values.tolist()
-    ratios = (1.0,) * ("step" in along) + (1.6, 0.8, 0.8)
+def _panels(rows: Sequence[float], along: Sequence[str]) -> tuple[Figure, np.ndarray]:
     figure, grid = style.panels(
-        len(ratios),
+        len(rows),
         len(along),
-        height=1.65,
+        height=1.65 if len(rows) > 1 else 2.6,
         width=style.FULL_WIDTH if len(along) > 1 else 0.72 * style.FULL_WIDTH,
-        height_ratios=ratios,
+        height_ratios=rows,
         sharex="col",
         squeeze=False,
     )
+    return figure, grid
+
+
+def _finish(figure: Figure, grid: np.ndarray, data: xr.Dataset, along: Sequence[str]) -> None:
     for letter, column, name in zip(style.letters(), grid.T, along, strict=False):
-        _column(column, data, name)
+        _along(column[-1], data, name)
         top = next(axes for axes in column if axes.get_visible())
         prefix = f"({letter}) " if len(along) > 1 else ""
         style.letter(top, f"{prefix}at equal {AXES[name].removeprefix('mean ')}")
-    grid[-3, 0].set_ylabel(r"relative error of $\lambda_{\max}$(GGN)")
-    grid[-2, 0].set_ylabel("what attention\nadds to it")
-    grid[-1, 0].set_ylabel("ln of the ratio\nof the errors")
     figure.align_ylabels(grid[:, 0])
+
+
+def draw(data: xr.Dataset) -> Figure:
+    """The errors along each quantity of the paper's, and the loss along the step."""
+    every = data["along"].values.tolist()
+    along = [name for name in every if name in OF_THE_PAPER] or every
+    ratios = (1.0,) * ("step" in along) + (1.8,)
+    figure, grid = _panels(ratios, along)
+    for column, name in zip(grid.T, along, strict=True):
+        for axes in column[:-1]:
+            axes.set_visible(name == "step")
+        if name == "step":
+            _draw_loss(column[0], data)
+        _draw_errors(column[-1], data, name)
+    grid[-1, 0].set_ylabel(ERROR)
+    _finish(figure, grid, data, along)
     figure.legend(handles=_handles(data), loc="outside upper center", ncols=2)
     return figure
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """What attention adds to the errors, and the errors along what is not the paper's."""
+    along = data["along"].values.tolist()
+    ours = {*along} - {*OF_THE_PAPER}
+    figure, grid = _panels((1.6,) * bool(ours) + (1.0, 1.0), along)
+    for column, name in zip(grid.T, along, strict=True):
+        *errors, difference, ratio = column
+        for axes in errors:
+            axes.set_visible(name in ours)
+            if name in ours:
+                _draw_errors(axes, data, name)
+                axes.set_ylabel(ERROR)
+        for axes, compared in zip((difference, ratio), COMPARED, strict=True):
+            _draw_contrast(axes, data, name, compared)
+    grid[-2, 0].set_ylabel("what attention\nadds to it")
+    grid[-1, 0].set_ylabel("ln of the ratio\nof the errors")
+    _finish(figure, grid, data, along)
+    of = (
+        "of each pair of runs" if data["shown"] == "runs" else "paired by seed, with Student's 95 %"
+    )
+    ending = "" if data["shown"] == "runs" else " interval (band)"
+    return figure, (
+        r"What attention adds to the relative error of $λ_{\max}(\operatorname{GGN})$: difference "
+        f"and ratio {of}{ending}, each run interpolated straight between measurements in the "
+        "order of training, by its mean where it has a level several times."
+    )
 
 
 def _handles(data: xr.Dataset) -> list[Any]:
@@ -135,31 +175,24 @@ def _handles(data: xr.Dataset) -> list[Any]:
         for colour, marker, label in (LOOKS[variant] for variant in data["variant"].values)
     ]
     if single:
-        return [*handles, style.entry("a pair of runs", color=style.BLACK, linewidth=0.8)]
+        return handles
     return [
         *handles,
         style.entry("a run, as measured", color=style.GREY, linewidth=0.6),
-        Patch(color=style.GREY, alpha=0.4, label="standard error; below: 95 % interval"),
+        Patch(color=style.GREY, alpha=0.4, label="standard error"),
     ]
 
 
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
+    """How to read the figure."""
     sizes = ", ".join(
         f"{count:,} weights {LOOKS[name][2]}"
         for name, count in zip(data["variant"].values, data["parameters"].values, strict=True)
     )
     last, seeds = int(data["step"][-1]), data.sizes["seed"]
-    drawn = (
-        "Each run as measured, below difference and ratio of each pair of runs, interpolated"
-        if data["shown"] == "runs"
-        else f"Mean over {seeds} seeds and standard error, below difference and ratio paired by "
-        "seed with Student's 95 % interval; each run interpolated"
-    )
+    mean = f"Mean over {seeds} seeds and standard error (band)"
+    drawn = "Each run as measured" if data["shown"] == "runs" else mean
     return (
-        "Whether the Gauss-Newton matrix's error is larger with attention changes from run to run "
-        "and along the axis. "
-        f"Relative error |1 − λ_max(GGN)/λ_max(H)| of language models through {last} steps of "
-        f"pre-training ({sizes}). {drawn} straight between measurements in the order of training, "
-        "by its mean where it has a level several times."
+        r"Relative error $|1 - λ_{\max}(\operatorname{GGN})/λ_{\max}(H)|$ of language models "
+        f"through {last} steps of pre-training ({sizes}). {drawn}."
     )

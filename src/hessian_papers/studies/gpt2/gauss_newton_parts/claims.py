@@ -129,10 +129,10 @@ def released_verdict(data: xr.Dataset) -> float:
     id="softmax-makes-the-gap",
 )
 def gap_is_attentions(data: xr.Dataset) -> xr.DataArray:
-    """Softmax makes for the gap between the largest eigenvalues of Hessian and GGN.
+    r"""Softmax makes for the gap between the largest eigenvalues of Hessian and GGN.
 
-    Statistic: part of the attention weights in vᵀFv, with F = H − GGN and v the Hessian's top
-    eigenvector, at the last step, mean over seeds.
+    Statistic: part of the attention weights in $v^⊤Fv$, with $F = H - \operatorname{GGN}$ and v the
+    Hessian's top eigenvector, at the last step, mean over seeds.
     """
     parts = chosen(data, variant=ATTENTION)["missed"].isel(step=-1)
     gap = parts.sum("group", skipna=False)
@@ -152,7 +152,7 @@ def attention_rows_miss_most(data: xr.Dataset) -> xr.DataArray:
     """In all directions together, too, the GGN misses more of the curvature of attention weights
     than of MLP weights.
 
-    Statistic: fraction ‖F‖/‖H‖ of the rows of attention weights minus that of the rows of MLP
+    Statistic: fraction $‖F‖/‖H‖$ of the rows of attention weights minus that of the rows of MLP
     weights, in the Frobenius norm, at the last step, mean over seeds.
     """
     shares = missing(chosen(data, variant=ATTENTION).isel(step=-1))

@@ -72,24 +72,6 @@ def _growth(values: xr.DataArray) -> xr.DataArray:
     return values.isel(rung=-1) / values.isel(rung=0) - 1
 
 
-@statements.identity(
-    SET,
-    within(1e-4, "the bias is found by root search, the attention is float32", source=OURS),
-    id="asked-for-attention-is-reached",
-    book="beyond",
-)
-def targets(data: xr.Dataset) -> float:
-    """Bias is added until the mean attention on the token, in the first head of all blocks, is what
-    was asked for.
-
-    Statistic: largest difference, of the first token and of the control.
-    """
-    apart = abs(data["mass"] - data["target"])
-    first = apart.sel(edit=SINK).isel(rung=slice(1, None)).max(skipna=False)
-    other = apart.sel(edit="middle-token").isel(rung=-1).max(skipna=False)
-    return float(max(first, other))
-
-
 @statements.statement(
     SET,
     everywhere,
@@ -212,22 +194,12 @@ def sinks_of_training(data: xr.Dataset) -> xr.DataArray:
     return rank_correlations(mass, data["training_largest"], "step", few)
 
 
-@figure_6.statement(SAID, typically, GROWTH, id="released-product-grows-as-well", book="beyond")
-def grows_as_released(data: xr.Dataset) -> xr.DataArray:
-    """With the product of the library that the figure was made with, which is wrong for the weights
-    of layer norms, the largest eigenvalue grows as well.
-
-    Statistic: its growth from no edit to the strongest sink, as a fraction of itself, mean over
-    seeds; interval: Student's t.
-    """
-    return _growth(data["released_eigenvalue"].sel(end="largest"))
-
-
 @figure_6.statement(
     SET, typically, NEARLY, id="released-product-has-the-extreme-eigenvalues", book="beyond"
 )
 def released_edges(data: xr.Dataset) -> xr.DataArray:
-    """That product has nearly the same extreme eigenvalues.
+    """The product of the library that the figure was made with, which is wrong for the weights of
+    layer norms, has nearly the same extreme eigenvalues.
 
     Statistic: the largest error of both, relative to themselves, without an edit and with the
     strongest, mean over seeds; interval: Student's t.

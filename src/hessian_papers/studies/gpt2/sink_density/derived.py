@@ -1,6 +1,6 @@
 """What both figure and claims derive from ladders of sinks."""
 
-import scipy.stats
+import scipy
 import xarray as xr
 
 SINK = "first-token"

@@ -114,46 +114,46 @@ def _draw_training(axes: Axes, data: xr.Dataset) -> None:
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """Density, sinks of training, both ends of the spectrum against the sink, and the loss."""
-    figure, grid = style.panels(2, 3, height=2.35)
-    place = grid[0, 0].get_gridspec()[0, :2]
-    for axes in grid[0, :2]:
-        axes.remove()
-    density = figure.add_subplot(place)
-    _draw_density(density, data)
-    style.letter(density, "(a) spectral density of a network, and its ends")
-    _draw_training(grid[0, 2], data)
-    style.letter(grid[0, 2], "(b) sinks of training")
-    for axes, end, title in zip(
-        grid[1], ("largest", "smallest"), ("(c) largest", "(d) most negative"), strict=False
-    ):
-        _draw_end(axes, data, end)
-        style.letter(axes, f"{title} eigenvalue")
-        axes.set_ylabel("ratio to that without edit")
-    _draw_loss(grid[1, 2], data)
-    style.letter(grid[1, 2], "(e) rise of the loss")
-    grid[1, 2].set_ylabel("loss less that without edit")
-    handles = [style.entry(markersize=3.5, **LOOKS[edit]) for edit in data["edit"].values]
-    handles.append(style.entry("sink, curvlinops as released", **RELEASED | {"markersize": 5}))
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    """The spectral density at each strength of the sink."""
+    figure, axes = style.panels(1, 1, height=3.0)
+    _draw_density(axes, data)
     return figure
 
 
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
+    """How to read the figure."""
     sizes, ends = data.sizes, data["eigenvalue"].sel(edit=SINK)
     width = data["width"] / (ends.sel(end="largest") - ends.sel(end="smallest"))
     return (
-        "The stronger the attention sink, the larger are the Hessian's extreme eigenvalues on "
-        "both sides. "
-        f"The Hessian of {sizes['seed']} GPT-2 models of {int(data['parameters'])} parameters on "
+        f"Hessian of a GPT-2 model of {int(data['parameters'])} parameters on "
         f"{int(data['sequences'])} sequences of {int(data['length'])} tokens, with a bias on the "
-        "scores of the first token in the first head of every block, "
-        f"{sizes['rung']} rungs. (a) Density of the first model by stochastic Lanczos quadrature "
-        f"({sizes['probe']} probes, {sizes['rank']} products each; bands: standard error over the "
-        f"probes; the kernel's standard deviation is {float(width.mean()):.2%} of the "
-        "range), and below it the extreme eigenvalues. Dots: the density at the strongest sink by "
-        "curvlinops' released product. (b) Attention on the first token that training makes. (c, "
-        "d) Extreme eigenvalues over those without an edit; thin lines: one model each. (e) By how "
-        "much the loss rises."
+        "scores of the first token in the first head of every block. Density by stochastic "
+        f"Lanczos quadrature ({sizes['probe']} probes, {sizes['rank']} products each; bands: "
+        f"standard error; kernel: {float(width.mean()):.2%} of the range), below it the extreme "
+        "eigenvalues. Dots: curvlinops' released product at the strongest sink."
+    )
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """The ends of the spectrum of each network beside controls, the loss, and training's sinks."""
+    figure, grid = style.panels(2, 2, height=2.2)
+    for axes, end, title in zip(
+        grid[0], ("largest", "smallest"), ("(a) largest", "(b) most negative"), strict=True
+    ):
+        _draw_end(axes, data, end)
+        style.letter(axes, f"{title} eigenvalue")
+        axes.set_ylabel("ratio to that without edit")
+    _draw_loss(grid[1, 0], data)
+    style.letter(grid[1, 0], "(c) rise of the loss")
+    grid[1, 0].set_ylabel("loss minus that without edit")
+    _draw_training(grid[1, 1], data)
+    style.letter(grid[1, 1], "(d) sinks of training")
+    handles = [style.entry(markersize=3.5, **LOOKS[edit]) for edit in data["edit"].values]
+    handles.append(style.entry("sink, curvlinops as released", **RELEASED | {"markersize": 5}))
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    return figure, (
+        f"(a, b) Extreme eigenvalues of {data.sizes['seed']} models over those without an edit, "
+        "for sinks on the first token, on a middle one, and random changes of the weights with "
+        "the same loss; thin lines: one model each. (c) By how much the loss rises. (d) Attention "
+        "on the first token that training alone makes."
     )

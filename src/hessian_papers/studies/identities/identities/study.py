@@ -72,7 +72,7 @@ class Config(DataStudyConfig):
 
 
 def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
-    """What theory says: the texts of the catalogue, which do not depend on the data."""
+    """The texts of the catalogue, which do not depend on the data."""
     theorems = THEOREMS.values()
     papers = [p for p in PAPERS.values() if any(p in theorem.places for theorem in theorems)]
     stated = {name: [getattr(theorem, name) for theorem in theorems] for name in STATED}

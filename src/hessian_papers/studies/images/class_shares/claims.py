@@ -1,4 +1,4 @@
-"""What anon2026data says of the sharpness and the share of the largest class (figures 1c and 2)."""
+"""The statements of anon2026data on the sharpness and the largest class (figures 1c and 2)."""
 
 import numpy as np
 import xarray as xr
@@ -28,6 +28,9 @@ RAW, KAIMING, TANH = "raw-balanced-linear", "whitened-kaiming-linear", "whitened
 statements = Statements()
 figure_1c = statements.about("anon2026data", "Figure 1c")
 figure_2 = statements.about("anon2026data", "Figure 2")
+on_raw = figure_2.having(otherwise=texts.RAW_INPUTS)
+from_kaiming = figure_2.having(otherwise=texts.KEEPS_ITS_LAYERS)
+with_tanh = figure_2.having(otherwise=texts.SATURATION)
 
 
 def _of(data: xr.Dataset, case: str) -> xr.Dataset:
@@ -50,9 +53,9 @@ def _trained(data: xr.Dataset) -> xr.Dataset:
 
 
 def _curves(data: xr.Dataset, case: str) -> list[xr.Dataset]:
-    """How a case's mean ``sharpness`` and ``labels`` depend on the share, for each image set.
+    """The mean ``sharpness`` and ``labels`` of a case at each share, for each image set.
 
-    Of a case, on subsets of the study's own size.
+    On subsets of the study's own size.
 
     Raises:
         NothingToMeasure: no image set has two shares.
@@ -77,14 +80,11 @@ def _trends(data: xr.Dataset, case: str) -> list[float]:
 
 
 @figure_1c.statement(
-    "eq. (14)",
-    everywhere,
-    within(2e-3, texts.TRAINED),
-    id="sharpness-from-labels-of-trained-networks",
+    "eq. (14)", everywhere, texts.EXACT, id="sharpness-from-labels-of-trained-networks"
 )
 def zero_loss(data: xr.Dataset) -> float:
-    """Trained on inputs that fit all labels, balanced networks have the sharpness L σ_x^{2/L}
-    α_max^{1−1/L}, from the labels alone.
+    r"""Trained on inputs that fit all labels, balanced networks have the sharpness
+    $L σ_x^{2/L} α_{\max}^{1-1/L}$, from the labels alone.
 
     Statistic: largest relative deviation of all networks whose least-squares loss is zero.
     """
@@ -97,14 +97,14 @@ def zero_loss(data: xr.Dataset) -> float:
     within(2e-3, texts.TRAINED, source="eq. (9b) at the least-squares solution"),
     id="sharpness-from-what-the-inputs-explain",
     printed=Print(
-        "L σ_x^{2/L} α_max^{1−1/L} for trained networks at n = 5000 (σ_max(Y) alone)",
+        r"$L σ_x^{2/L} α_{\max}^{1-1/L}$ for trained networks at $n = 5000$ ($σ_{\max}(Y)$ alone)",
         lambda data: worst(error(data, "labels")),
     ),
     otherwise="At the end of the epochs a leading mode of the labels was not learnt yet.",
 )
 def least_squares(data: xr.Dataset) -> float:
-    """Trained balanced networks have the sharpness L σ_x² (σ_max(Y Xᵀ)/(n σ_x²))^{2(1−1/L)},
-    whether or not the inputs fit the labels.
+    r"""Trained balanced networks have the sharpness
+    $L σ_x^2 (σ_{\max}(Y X^⊤)/(n σ_x^2))^{2(1-1/L)}$, whether or not the inputs fit the labels.
 
     Statistic: largest relative deviation of all networks.
     """
@@ -117,8 +117,9 @@ def least_squares(data: xr.Dataset) -> float:
     within(
         0.5,
         "halfway between two orders",
-        source="ours: at a solution eigenvalue (i, j) changes by (2/L) Σ_l l δ log(σ_li/σ_lj) of "
-        "itself, which is 0 for i = j; only a tie lets another pair be the largest",
+        source="ours: at a solution eigenvalue (i, j) changes by "
+        r"$(2/L) Σ_l l δ \log(σ_{li}/σ_{lj})$ of itself, which is 0 for $i = j$; only a "
+        "tie lets another pair be the largest",
     ),
     id="order-of-imbalance",
     otherwise="Networks that training left before the solution deviate for that reason too.",
@@ -215,7 +216,7 @@ def independent_of_samples(data: xr.Dataset) -> float:
 @figure_1c.statement(
     "section 4, below eq. (14)",
     everywhere,
-    within(2e-3, texts.TRAINED),
+    texts.EXACT,
     id="sharpness-does-not-rise-with-samples",
     otherwise="Subsets of different sizes differ in what their inputs fit by chance.",
 )
@@ -266,7 +267,7 @@ def gauss_newton(data: xr.Dataset) -> float:
 def stay_balanced(data: xr.Dataset) -> float:
     """Linear networks with balanced layers remain balanced through training.
 
-    Statistic: largest ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at its end, over the largest ‖W_l‖_F².
+    Statistic: largest $‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at its end, over the largest $‖W_l‖_F^2$.
     """
     return worst(last_defect(data.sel(network=data["case"].str.endswith("-balanced-linear"))))
 
@@ -290,12 +291,11 @@ def raw_breaks_down(data: xr.Dataset) -> float:
     return least(worst(error(images, "labels")) for images in image_sets)
 
 
-@figure_2.statement(
+@on_raw.statement(
     texts.OF_RAW,
     typically,
     at_most(0.9, "the shares are so few that any step down leaves less"),
     id="inconsistent-variations-on-raw-inputs",
-    otherwise=texts.RAW_INPUTS,
 )
 def raw_inconsistent(data: xr.Dataset) -> float:
     """Without whitened inputs the sharpness has inconsistent variations with the share.
@@ -305,12 +305,11 @@ def raw_inconsistent(data: xr.Dataset) -> float:
     return worst(_trends(data, RAW))
 
 
-@figure_2.statement(
+@on_raw.statement(
     texts.OF_RAW,
     typically,
     at_most(0.75, "clearly less than eq. (14) says; the paper gives no number"),
     id="share-matters-less-on-raw-inputs",
-    otherwise=texts.RAW_INPUTS,
     book="beyond",
 )
 def raw_share_matters_less(data: xr.Dataset) -> float:
@@ -334,9 +333,9 @@ def raw_share_matters_less(data: xr.Dataset) -> float:
     book="beyond",
 )
 def raw_first_layer(data: xr.Dataset) -> float:
-    """Without whitened inputs the geometry of the inputs has a strong influence: most of the
-    sharpness is μ σ_max²(W_L ... W_2), the first layer's, with μ the largest second moment of the
-    inputs.
+    r"""Without whitened inputs the geometry of the inputs has a strong influence: most of the
+    sharpness is $μ σ_{\max}^2(W_L … W_2)$, the first layer's, with μ the largest second moment of
+    the inputs.
 
     Statistic: its part in the sharpness, the smallest.
     """
@@ -375,12 +374,8 @@ def _by_subset(data: xr.Dataset, case: str) -> xr.Dataset:
 # From Kaiming's initialisation.
 
 
-@figure_2.statement(
-    texts.OF_KAIMING,
-    typically,
-    texts.EVERY_STEP,
-    id="kaiming-sharpness-increases",
-    otherwise=texts.KEEPS_ITS_LAYERS,
+@from_kaiming.statement(
+    texts.OF_KAIMING, typically, texts.EVERY_STEP, id="kaiming-sharpness-increases"
 )
 def kaiming_increasing(data: xr.Dataset) -> float:
     """From Kaiming's initialisation the final sharpness increases with the share.
@@ -390,12 +385,8 @@ def kaiming_increasing(data: xr.Dataset) -> float:
     return least(_trends(data, KAIMING))
 
 
-@figure_2.statement(
-    texts.OF_KAIMING,
-    typically,
-    reading_of("intact"),
-    id="kaiming-predictions-stay-intact",
-    otherwise=texts.KEEPS_ITS_LAYERS,
+@from_kaiming.statement(
+    texts.OF_KAIMING, typically, reading_of("intact"), id="kaiming-predictions-stay-intact"
 )
 def kaiming_values(data: xr.Dataset) -> float:
     """From Kaiming's initialisation the theoretical predictions stay intact.
@@ -421,8 +412,8 @@ def kaiming_values(data: xr.Dataset) -> float:
 def kaiming_unbalanced(data: xr.Dataset) -> float:
     """Kaiming's layers are as unbalanced after training as before.
 
-    Statistic: smallest ratio of the two defects ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F, relative to
-    ‖W_l‖_F².
+    Statistic: smallest ratio of the two defects $‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$, relative to
+    $‖W_l‖_F^2$.
     """
     defect = _trained(_of(data, KAIMING))["defect"]
     return least(quotient(defect.sel(time="end"), defect.sel(time="start")))
@@ -434,8 +425,8 @@ def kaiming_unbalanced(data: xr.Dataset) -> float:
     id="largest-eigenvalue-is-at-most-equation-6",
 )
 def kaiming_bound(data: xr.Dataset) -> float:
-    """The largest eigenvalue of the Gauss-Newton matrix is at most eq. (6), σ_x² Σ_l σ_max²(P_l)
-    σ_max²(S_l), at the trained weights.
+    r"""The largest eigenvalue of the Gauss-Newton matrix is at most eq. (6),
+    $σ_x^2 Σ_l σ_{\max}^2(P_l) σ_{\max}^2(S_l)$, at the trained weights.
 
     Statistic: largest relative excess.
     """
@@ -445,13 +436,7 @@ def kaiming_bound(data: xr.Dataset) -> float:
 # With Tanh layers.
 
 
-@figure_2.statement(
-    texts.OF_TANH,
-    typically,
-    texts.EVERY_STEP,
-    id="tanh-sharpness-increases",
-    otherwise=texts.SATURATION,
-)
+@with_tanh.statement(texts.OF_TANH, typically, texts.EVERY_STEP, id="tanh-sharpness-increases")
 def tanh_increasing(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness increases with the share, qualitatively as in linear networks.
 
@@ -460,12 +445,8 @@ def tanh_increasing(data: xr.Dataset) -> float:
     return least(_trends(data, TANH))
 
 
-@figure_2.statement(
-    texts.OF_TANH,
-    typically,
-    reading_of("slightly"),
-    id="tanh-is-slightly-different",
-    otherwise=texts.SATURATION,
+@with_tanh.statement(
+    texts.OF_TANH, typically, reading_of("slightly"), id="tanh-is-slightly-different"
 )
 def tanh_values(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness is slightly different from the theory.
@@ -475,17 +456,16 @@ def tanh_values(data: xr.Dataset) -> float:
     return worst(error(_of(data, TANH), "labels"))
 
 
-@figure_2.statement(
+@with_tanh.statement(
     texts.OF_TANH,
     typically,
     reading_of("slightly"),
     id="tanh-against-the-least-squares-solution",
-    otherwise=texts.SATURATION,
     book="beyond",
 )
 def tanh_values_of_least_squares(data: xr.Dataset) -> float:
-    """With Tanh layers the sharpness is slightly different from eq. (14) at the least-squares
-    solution of the same subset, with σ_max(Y Xᵀ)/(√n σ_x) in place of σ_max(Y).
+    r"""With Tanh layers the sharpness is slightly different from eq. (14) at the least-squares
+    solution of the same subset, with $σ_{\max}(Y X^⊤)/(\sqrt n σ_x)$ in place of $σ_{\max}(Y)$.
 
     Statistic: largest relative deviation.
     """
@@ -493,15 +473,10 @@ def tanh_values_of_least_squares(data: xr.Dataset) -> float:
     return worst(abs(quotient(tanh["sharpness"], linear["fit"]) - 1))
 
 
-@figure_2.statement(
-    texts.OF_TANH,
-    typically,
-    reading_of("similar"),
-    id="tanh-has-a-similar-power",
-    otherwise=texts.SATURATION,
-)
+@with_tanh.statement(texts.OF_TANH, typically, reading_of("similar"), id="tanh-has-a-similar-power")
 def tanh_exponent(data: xr.Dataset) -> float:
-    """With Tanh layers the sharpness follows a power of the share similar to eq. (14)'s, α^{1−1/L}.
+    """With Tanh layers the sharpness follows a power of the share similar to eq. (14)'s,
+    $α^{1-1/L}$.
 
     Statistic: relative deviation of the exponent, fitted by least squares to the logarithms of each
     image set; the worst set counts.

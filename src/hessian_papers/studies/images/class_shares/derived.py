@@ -1,4 +1,4 @@
-"""What is measured of networks trained on subsets of images with a given largest class.
+"""Measures of networks trained on subsets of images with a given largest class.
 
 A network that diverged has no sharpness and is left out of every number. Where the image sets
 differ, the worst of them counts.
@@ -28,17 +28,17 @@ def of_own_size(data: xr.Dataset) -> xr.Dataset:
 
 
 def count_diverged(data: xr.Dataset) -> int:
-    """How many networks diverged."""
+    """The number of networks that diverged."""
     return int((data["diverged_at"] >= 0).sum())
 
 
 def converged(data: xr.Dataset) -> xr.DataArray:
-    """Whether a network has a sharpness: it did not diverge, nor vanish."""
+    """The networks that have a sharpness: they did not diverge, nor vanish."""
     return data["sharpness"] > 0
 
 
 def fitted(data: xr.Dataset) -> xr.DataArray:
-    """Whether the inputs fit all labels."""
+    """The networks whose inputs fit all labels."""
     return data["floor"] < FITTED
 
 

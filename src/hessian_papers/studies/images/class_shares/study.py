@@ -6,25 +6,61 @@ sizes show how far the sharpness depends on the number of samples.
 """
 
 import functools
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 import xarray as xr
+from torch import Tensor
 
+from hessian_papers.constraints import Different, Once
+from hessian_papers.data.tools.subsets import imbalanced_subset, share_range
 from hessian_papers.labelled import Variable, Variables, assembled
-from hessian_papers.networks.tools.images import split, training
-from hessian_papers.studies.images.class_subsets import ClassSubsetsConfig, training_items
-from hessian_papers.studies.images.curvature import at_epoch, measure_sharpness, weights_at
+from hessian_papers.networks.tools.images import CASES, image_sets, network_item, split, training
+from hessian_papers.studies.images.base import ImageStudyConfig
+from hessian_papers.studies.images.curvature import (
+    at_epoch,
+    parameters,
+    top_eigenvalues,
+    weights_at,
+)
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
+from hessian_spectra.models import Activation
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import require
+
+# Residual of the sharpness, relative; its own error is about the square of it.
+TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(ClassSubsetsConfig):
-    """Settings of the study of class shares: those of its networks."""
+class Config(ImageStudyConfig):
+    """Settings of networks on subsets with a given largest class.
+
+    Args:
+        cases: what is done to the inputs, how weights are drawn, and the activation, for example
+            ``whitened-balanced-linear``.
+        shares: shares of class 0; each is taken at those image sets that have enough of it.
+        other_samples: further numbers of images, for the first case only; each with those shares
+            for which there are enough.
+    """
+
+    cases: Annotated[list[str], Different(CASES)]
+    shares: Annotated[list[float], Once()]
+    other_samples: Annotated[list[int], Once()]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        shares = list(self.shares)
+        valid = len(shares) > 0 and all(0 < share <= 1 for share in shares)
+        require(valid, "shares", "one or more shares in (0, 1]", shares)
+        sizes = list(self.other_samples)
+        require(all(n >= 1 for n in sizes), "other_samples", "numbers of at least 1", sizes)
 
 
 VARIABLES: Variables = {
@@ -57,11 +93,66 @@ VARIABLES: Variables = {
     "ggn_residual": Variable("network", "of the Gauss-Newton matrix's, relative"),
 }
 
+
+def training_items(config: Config, data: xr.Dataset) -> Iterator[Item]:
+    """A network on each subset that can be had, other numbers of samples for the first case alone.
+
+    Raises:
+        ValueError: the data set has no images, or an image set has too few for every share.
+    """
+    for source, images in image_sets(data).items():
+        labels = torch.from_numpy(images["labels"].values)
+        chosen = subsets(config, source, labels)
+        points = itertools.product(config.cases, chosen, range(config.replicates))
+        for case, (samples, share), replicate in points:
+            if samples == config.samples or case == config.cases[0]:
+                # The same order of the images for all shares and sizes, so that subsets overlap.
+                draws = generator(config.seed, f"subset {source} {replicate}")
+                yield network_item(
+                    config,
+                    images,
+                    source,
+                    imbalanced_subset(labels, samples, share, draws),
+                    case=case,
+                    width=config.width,
+                    replicate=replicate,
+                    record=[0, config.epochs],
+                )
+
+
+def subsets(config: Config, source: str, labels: Tensor) -> list[tuple[int, float]]:
+    """The numbers of images and shares of which an image set has enough.
+
+    Raises:
+        ValueError: it has not for any share at the study's own number.
+    """
+    available = torch.bincount(labels).tolist()
+    sizes = dict.fromkeys((config.samples, *config.other_samples))
+    wanted = itertools.product(sizes, config.shares)
+    chosen = [(size, share) for size, share in wanted if _enough(available, size, share)]
+    if not any(size == config.samples for size, _ in chosen):
+        raise ValueError(
+            f"shares: expected one of {config.samples} samples for which {source}, with "
+            f"{available} images of its classes, has enough, got {list(config.shares)}"
+        )
+    return chosen
+
+
+def _enough(available: Sequence[int], size: int, share: float) -> bool:
+    """True if a subset can be drawn."""
+    try:
+        smallest, largest = share_range(available, size)
+    except ValueError:
+        return False
+    # The shares of the ends themselves are quotients, rounded.
+    return smallest - 1e-12 <= share <= largest + 1e-12
+
+
 train = training(training_items)
 
 
 def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
-    """What the theory says of each trained network, NaN where it says nothing.
+    """The theory of each trained network, NaN where it says nothing.
 
     That is of nonlinear networks or raw inputs what is said of the least-squares point and the
     bound, of nonlinear ones what is said of the first layer.
@@ -78,19 +169,17 @@ def _numbered(parts: Sequence[Arrays]) -> xr.Dataset:
 
 
 def _facts(config: Config, network: Arrays) -> Arrays:
-    """What is known of a network without theory."""
-    defects = [cf.balancedness_defect(weights_at(network, at)) for at in (0, -1)]
+    """The facts of a network that are known without theory."""
     names = ("source", "case", "replicate", "halvings", "finished", "diverged_at")
     counts = network["counts"]
-    return {
-        **{name: network[name] for name in names},
-        "samples": np.array(counts.sum()),
-        "share": np.array(counts[0] / counts.sum()),
+    return {name: network[name] for name in names} | {
+        "samples": counts.sum(),
+        "share": counts[0] / counts.sum(),
         "features": network["rank"],
         "classes": np.array(len(counts)),
         "edge": np.array(2 / config.learning_rate),
         "time": np.array(["start", "end"]),
-        "defect": np.array(defects),
+        "defect": np.array([cf.balancedness_defect(weights_at(network, at)) for at in (0, -1)]),
         "loss": network["loss"][-1],
         "floor": network.get("floor", np.array(np.nan)),
     }
@@ -124,12 +213,22 @@ def _numerics_items(config: Config, networks: xr.Dataset) -> list[Item]:
     ]
 
 
+def measure_sharpness(network: Arrays, activation: Activation, diverged: bool) -> Arrays:
+    """The largest eigenvalue of the Hessian and of its Gauss-Newton part, NaN if it diverged.
+
+    Returns:
+        ``sharpness``, ``ggn`` and the residuals of both.
+    """
+    names = ("sharpness", "ggn", "residual", "ggn_residual")
+    of_both = [np.nan] * 4 if diverged else top_eigenvalues(network, activation, 1, TOLERANCE)
+    return {name: np.array(value) for name, value in zip(names, np.ravel(of_both), strict=True)}
+
+
 def _numerics_cost(item: Item) -> float:
     """Roughly the operations of a product with the Hessian."""
     network = item["network"]
     signals = 10 if item["activation"] == "linear" else len(network["inputs"])
-    parameters = sum(array.size for name, array in network.items() if name.startswith("weights "))
-    return 1e6 + float(signals * parameters)
+    return 1e6 + float(signals * parameters(network))
 
 
 numerics = FanOut(

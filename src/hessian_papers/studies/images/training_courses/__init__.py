@@ -1,1 +1,1 @@
-"""What labels, inputs, weight decay and a high rate do in the course of training."""
+"""Labels, inputs, weight decay and a high rate in the course of training (anon2026data)."""

@@ -1,4 +1,4 @@
-"""What anon2026data says of learning one class, of peak sharpness, and of what balances layers."""
+"""The statements of anon2026data on learning one class, peak sharpness, and balance of layers."""
 
 import numpy as np
 import xarray as xr
@@ -28,6 +28,8 @@ OTHER_MODES = (
     "stays as it was drawn; imbalance as a whole falls all the same."
 )
 
+UNSTABLE = "A rate at which training is unstable adds imbalance."
+
 statements = Statements()
 courses = statements.about("anon2026data", "Sections 3 and 4, courses of training")
 
@@ -38,7 +40,7 @@ def kept(imbalance: xr.DataArray) -> xr.DataArray:
 
 
 def spread(data: xr.Dataset) -> xr.DataArray:
-    """How far the layers' largest singular values are apart, squared.
+    """The distance of the layers' largest singular values, squared.
 
     (max_l σ₁²(W_l) − min_l σ₁²(W_l)) over the mean of the σ₁²(W_l).
     """
@@ -138,15 +140,15 @@ def geometry_matters_more(data: xr.Dataset) -> xr.DataArray:
     typically,
     at_most(1.0, "1 is no change; increasingly is at every step"),
     id="weight-decay-balances",
-    otherwise="A rate at which training is unstable adds imbalance.",
+    otherwise=UNSTABLE,
     over=["labels"],
     name="decay-{labels}",
 )
 def decay_balances(data: xr.Dataset) -> float:
-    """Layers that are unbalanced at the start become increasingly balanced under weight decay.
+    r"""Layers that are unbalanced at the start become increasingly balanced under weight decay.
 
-    Statistic: the largest ratio of max_l ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at one recorded epoch to
-    that at the one before, of all networks.
+    Statistic: the largest ratio of $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at one recorded epoch
+    to that at the one before, of all networks.
     """
     runs = data.sel(treated="decay")
     left = kept(runs["unbalance"]).sel(replicate=_clean(runs))
@@ -159,7 +161,10 @@ def decay_balances(data: xr.Dataset) -> float:
     within(
         0.05,
         "steps of a finite rate leave about a twentieth",
-        source="ours: D = W_l W_lᵀ − W_{l+1}ᵀ W_{l+1} has dD/dt = −2λD for any loss of the product",
+        source=(
+            "ours: $D = W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}$ has $dD/dt = -2λD$ for any loss of the "
+            "product"
+        ),
     ),
     id="law-of-imbalance",
     otherwise="Steps near the edge of stability are far from gradient flow.",
@@ -171,8 +176,8 @@ def decay_balances(data: xr.Dataset) -> float:
     book="beyond",
 )
 def law_of_imbalance(data: xr.Dataset) -> float:
-    """Imbalance is exp(−2λt) of that at the start, at time t = learning rate times epoch, with
-    weight decay λ or none.
+    r"""Imbalance is $\exp(-2λt)$ of that at the start, at time $t =$ learning rate times epoch,
+    with weight decay $λ$ or none.
 
     Statistic: largest relative deviation at any recorded epoch of all networks.
     """
@@ -190,11 +195,13 @@ def law_of_imbalance(data: xr.Dataset) -> float:
     name="edge-{labels}",
 )
 def edge_balances(data: xr.Dataset) -> xr.DataArray:
-    """Gradient descent at the edge of stability balances the singular values of the layers.
+    r"""Gradient descent at the edge of stability balances the singular values of the layers.
 
     Statistic: fraction of the networks of which the largest singular values of the layers, squared,
     end at most half as far apart as after a training at a small rate from the same weights (the
-    paper gives no number); interval: Wilson's, 95 %.
+    paper gives no number); interval: Wilson's, 95 %. Of imbalance as a whole,
+    $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at the end over that at the start, the largest of all
+    networks.
     """
     end = spread(data).isel(epoch=-1)
     closer = end.sel(treated="edge") <= end.sel(treated="plain") / 2
@@ -205,17 +212,12 @@ def edge_balances(data: xr.Dataset) -> xr.DataArray:
     f"{BALANCE}, at the edge of stability",
     typically,
     at_most(1.0, "1 is what gradient flow leaves"),
-    id="edge-of-stability-lowers-imbalance",
-    otherwise="A rate at which training is unstable adds imbalance.",
+    id="edge-of-stability-balances",
+    otherwise=UNSTABLE,
     over=["labels"],
     name="edge-imbalance-{labels}",
-    book="beyond",
 )
 def edge_lowers_imbalance(data: xr.Dataset) -> float:
-    """Gradient descent at the edge of stability leaves layers less unbalanced than they were.
-
-    Statistic: max_l ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F at the end over that at the start, the largest
-    of all networks.
-    """
+    """Gradient descent at the edge of stability leaves layers less unbalanced than they were."""
     runs = data.sel(treated="edge")
     return worst(kept(runs["unbalance"]).isel(epoch=-1).sel(replicate=_clean(runs)))

@@ -9,7 +9,7 @@ small rate, with weight decay, and at the edge of stability: what becomes of the
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -24,11 +24,11 @@ from hessian_papers.data.images import LABELS as CLASSES
 from hessian_papers.data.tools.reduction import ReducedRegression, reduce_regression
 from hessian_papers.data.tools.subsets import imbalanced_subset
 from hessian_papers.data.tools.whitening import principal_components
-from hessian_papers.labelled import Variable, Variables, data_set, left_out
+from hessian_papers.labelled import Variable, Variables, assembled, left_out
 from hessian_papers.models import balanced_weights, kaiming_uniform
 from hessian_papers.networks.tools.images import image_sets
 from hessian_papers.studies.base import DataStudyConfig
-from hessian_papers.studies.images.through_training import recorded_epochs
+from hessian_papers.studies.images.base import recorded_epochs
 from hessian_spectra import closed_form as cf
 from hessian_spectra.curvature.ensemble import SecondMoments, ensemble_sharpness
 from hessian_spectra.files import Arrays
@@ -37,8 +37,8 @@ from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 
 LABELS = ("one", "uniform")
-# From balanced layers, by their inputs, and from Kaiming's, by what is done to them.
-BALANCED, KAIMING = ("whitened", "raw"), ("plain", "decay", "edge")
+# The runs from balanced layers, by their inputs.
+BALANCED = ("whitened", "raw")
 # What is left of the loss when training is half, nearly and wholly done.
 LEFT = {"half": 0.5, "nearly": 0.01, "rest": 1e-3}
 LOSS_LIMIT = 1e12
@@ -97,13 +97,13 @@ class Config(DataStudyConfig):
 
 @dataclass(frozen=True)
 class Course:
-    """One run before it is trained: the loss, the weights at the start, rate and decay."""
+    """One run before it is trained: its labels, the loss, weights at the start, rate and decay."""
 
-    treated: str
+    labels: Arrays
     problem: ReducedRegression
     weights: tuple[Tensor, ...]
     rate: float
-    decay: float
+    decay: float = 0.0
 
     @property
     def balanced_sharpness(self) -> float:
@@ -112,38 +112,39 @@ class Course:
         return float(cf.least_squares_sharpness(largest, len(self.weights), 1.0))
 
 
-def courses(config: Config, data: xr.Dataset) -> Iterator[list[Course]]:
+def courses(config: Config, data: xr.Dataset) -> Iterator[Course]:
     """The courses of each replicate, those of one class first.
 
     Raises:
         ValueError: the data are no images, or an image set has too few of class 0.
     """
-    sets = image_sets(data).items()
-    for (source, images), replicate in itertools.product(sets, range(config.replicates)):
-        starts = []
-        for labels in LABELS:
-            own = f"{source} {replicate}"
-            x, y = _samples(config, images, labels, generator(config.seed, f"subset {own}"))
-            parts = principal_components(x)
-            white, raw = (reduce_regression(parts, y, scale) for scale in (1.0, None))
-            sizes = (len(white.root), *[config.width] * (config.depth - 1), y.shape[1])
-            draws = generator(config.seed, f"weights {own}")
-            low, high = config.initial_range
-            uniform = torch.rand(min(sizes), dtype=torch.float64, generator=draws)
-            values = low + (high - low) * uniform
-            balanced = balanced_weights(sizes, values.tolist(), draws)
-            unbalanced = kaiming_uniform(sizes, generator(config.seed, f"Kaiming {own}"))
-            rate = config.learning_rate
-            plain = Course("plain", white, unbalanced, rate, 0.0)
-            edge = config.beyond * 2 / plain.balanced_sharpness
-            starts += [
-                Course("whitened", white, balanced, rate, 0.0),
-                Course("raw", raw, balanced, rate, 0.0),
-                plain,
-                Course("decay", white, unbalanced, rate, config.weight_decay),
-                Course("edge", white, unbalanced, edge, 0.0),
-            ]
-        yield starts
+    sets = itertools.product(image_sets(data).items(), range(config.replicates))
+    for (number, ((source, images), replicate)), labels in itertools.product(
+        enumerate(sets), LABELS
+    ):
+        own = f"{source} {replicate}"
+        x, y = _samples(config, images, labels, generator(config.seed, f"subset {own}"))
+        parts = principal_components(x)
+        white, raw = (reduce_regression(parts, y, scale) for scale in (1.0, None))
+        sizes = (len(white.root), *[config.width] * (config.depth - 1), y.shape[1])
+        draws = generator(config.seed, f"weights {own}")
+        low, high = config.initial_range
+        uniform = torch.rand(min(sizes), dtype=torch.float64, generator=draws)
+        balanced = balanced_weights(sizes, (low + (high - low) * uniform).tolist(), draws)
+        unbalanced = kaiming_uniform(sizes, generator(config.seed, f"Kaiming {own}"))
+        names = {"labels": labels, "replicate": number, "source": source}
+        facts = {name: np.array(value) for name, value in names.items()}
+        plain = Course(facts, white, unbalanced, config.learning_rate)
+        edge = config.beyond * 2 / plain.balanced_sharpness
+        runs = {
+            "whitened": replace(plain, weights=balanced),
+            "raw": replace(plain, weights=balanced, problem=raw),
+            "plain": plain,
+            "decay": replace(plain, decay=config.weight_decay),
+            "edge": replace(plain, rate=edge),
+        }
+        for treated, run in runs.items():
+            yield replace(run, labels=facts | {"treated": np.array(treated)})
 
 
 def _samples(
@@ -164,7 +165,8 @@ def unbalances(weights: Sequence[Tensor]) -> Tensor:
     return torch.stack(pairs).amax(dim=0)
 
 
-_RUN = "labels treated replicate"
+AXES = ("labels", "treated", "replicate")
+_RUN, _SHARPNESS = " ".join(AXES), "labels inputs replicate epoch"
 VARIABLES: Variables = {
     "labels": Variable("labels", "images of one class, or of all classes in equal shares"),
     "treated": Variable("treated", "inputs from balanced layers, or the training from Kaiming's"),
@@ -179,67 +181,46 @@ VARIABLES: Variables = {
     "law": Variable(f"{_RUN} epoch", "imbalance as gradient flow has it"),
     "solution": Variable(_RUN, "sharpness of the balanced least-squares solution, whitened inputs"),
     "loss": Variable(f"{_RUN} epoch", "loss above that of least squares"),
-    "epochs": Variable(f"done {_RUN}", "epochs until so much of the loss is gone, NaN for never"),
+    "epochs": Variable(f"{_RUN} done", "epochs until so much of the loss is gone, NaN for never"),
     "unbalance": Variable(f"{_RUN} epoch", "largest ‖W_l W_lᵀ − W_{l+1}ᵀ W_{l+1}‖_F"),
     "top": Variable(f"{_RUN} epoch layer", "largest singular value of the layer"),
     "diverged": Variable(_RUN, "whether the training diverged"),
-    "sharpness": Variable("labels inputs replicate epoch", "largest eigenvalue of the Hessian"),
-    "residual": Variable("labels inputs replicate epoch", "of the sharpness"),
+    "sharpness": Variable(_SHARPNESS, "largest eigenvalue of the Hessian"),
+    "residual": Variable(_SHARPNESS, "of the sharpness"),
 }
 
 
 def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
-    """What is known of the runs without training, of all replicates of all image sets.
+    """The facts of the runs that are known without training, of all replicates of all image sets.
 
     Under gradient flow W_l W_lᵀ − W_{l+1}ᵀ W_{l+1} is multiplied by e^{−2λt}, whatever the loss.
     """
-    runs = [run for result in courses(config, samples) for run in result]
-    start = np.array([float(unbalances([w[None] for w in run.weights])) for run in runs])
-    decay = np.array([run.decay * run.rate for run in runs])
-    solution = [math.nan if run.treated == "raw" else run.balanced_sharpness for run in runs]
-    arrays = {
-        "rate": np.array([run.rate for run in runs]),
-        "law": start[:, None] * np.exp(-2 * decay[:, None] * config.epoch),
-        "solution": np.array(solution),
-    }
-    labels = _labels(config, samples) | {"weight_decay": np.array(config.weight_decay)}
-    return data_set(labels | _by_run(arrays, BALANCED + KAIMING), VARIABLES)
+    parts = []
+    for run in courses(config, samples):
+        start = unbalances([weight[None] for weight in run.weights]).numpy()
+        known = run.labels["treated"] != "raw"
+        facts = {
+            "rate": np.array(run.rate),
+            "law": start * np.exp(-2 * run.decay * run.rate * config.epoch),
+            "solution": np.array(run.balanced_sharpness if known else math.nan),
+            "weight_decay": np.array(config.weight_decay),
+            "epoch": config.epoch,
+        }
+        parts.append(run.labels | facts)
+    return assembled(parts, VARIABLES, AXES)
 
 
-def _labels(config: Config, samples: xr.Dataset) -> Arrays:
-    """What tells runs apart, on both sides."""
-    source = np.repeat([*image_sets(samples)], config.replicates)
-    return {
-        "labels": np.array(LABELS),
-        "treated": np.array(BALANCED + KAIMING),
-        "replicate": np.arange(len(source)),
-        "epoch": config.epoch,
-        "source": source,
-    }
-
-
-def _by_run(arrays: Arrays, treated: Sequence[str]) -> Arrays:
-    """From ``(R runs, ...)`` to ``(labels, treated, R, ...)``."""
-    shape = (-1, len(LABELS), len(treated))
-    return {
-        name: np.moveaxis(values.reshape(*shape, *values.shape[1:]), 0, 2)
-        for name, values in arrays.items()
-    }
-
-
-@dataclass(frozen=True)
-class _Trained:
-    """Losses above that of least squares ``(epochs + 1, B)``, and weights at recorded epochs."""
-
-    losses: Tensor
-    weights: list[tuple[Tensor, ...]]
-
-
-def descend(runs: Sequence[Course], epochs: int, record: Sequence[int]) -> _Trained:
+def descend(
+    runs: Sequence[Course], epochs: int, record: Sequence[int]
+) -> tuple[Tensor, list[Tensor]]:
     """Gradient descent W_l ← W_l − η (∂loss/∂W_l + λ W_l) of several networks of one shape at once.
 
     With S_l = W_L ⋯ W_{l+1}, P = S_1 W_1 and G = (P diag(root) − target) diag(root) the slope is
     S_lᵀ (G W_1ᵀ ⋯ W_{l−1}ᵀ). Networks with fewer inputs than others get further ones that are zero.
+
+    Returns:
+        Losses above that of least squares ``(epochs + 1, B)``, and the weights of each layer at the
+        ``t`` recorded epochs, ``(t, B, d_l, d_{l−1})``.
     """
     features = max(len(run.problem.root) for run in runs)
 
@@ -261,62 +242,63 @@ def descend(runs: Sequence[Course], epochs: int, record: Sequence[int]) -> _Trai
         residual = (after[0] @ weights[0]) * root - target
         losses[epoch] = residual.square().sum(dim=(1, 2)) / 2
         if epoch in record:
-            recorded.append(tuple(weight.clone() for weight in weights))
+            recorded.append(list(weights))
         slope, slopes = residual * root, []
         for left, weight in zip(after, weights, strict=True):
             slopes.append(left.mT @ slope)
             slope = slope @ weight.mT
         for number, (weight, by) in enumerate(zip(weights, slopes, strict=True)):
             weights[number] = kept * weight - rate * by
-    return _Trained(losses, recorded)
+    return losses, [torch.stack(layer) for layer in zip(*recorded, strict=True)]
 
 
 def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
-    """What training does, and the sharpness in the runs from balanced layers."""
-    runs = [run for result in courses(config, samples) for run in result]
-    trained = descend(runs, config.epochs, config.epoch.tolist())
-    losses = trained.losses.numpy()
-    # What diverged has no curvature to speak of.
-    clean = [tuple(torch.nan_to_num(w, 0.0, 0.0, 0.0) for w in ws) for ws in trained.weights]
-    tops = [torch.stack([torch.linalg.matrix_norm(w, 2) for w in ws], dim=1) for ws in clean]
-    done = {name: losses <= left * losses[0] for name, left in LEFT.items()}
-    epochs = {n: np.where(d.any(axis=0), d.argmax(axis=0), math.nan) for n, d in done.items()}
-    arrays = {
-        "loss": losses[config.epoch].T,
-        "unbalance": torch.stack([unbalances(ws) for ws in clean], dim=1).numpy(),
-        "top": torch.stack(tops, dim=1).numpy(),
-        "diverged": ~(losses.max(axis=0) <= LOSS_LIMIT),
-    }
-    labels = {"inputs": np.array(BALANCED), "done": np.array([*LEFT])}
-    labels["layer"] = np.arange(1, config.depth + 1)
-    by_run = _by_run(arrays, BALANCED + KAIMING)
-    by_run["epochs"] = np.stack([*_by_run(epochs, BALANCED + KAIMING).values()])
-    by_run |= _by_run(_sharpness(runs, clean), BALANCED)
-    data = data_set(_labels(config, samples) | labels | by_run, VARIABLES)
-    return left_out(data, int(arrays["diverged"].sum()))
+    """The course of each training, and the sharpness in the runs from balanced layers."""
+    runs = list(courses(config, samples))
+    all_losses, weights = descend(runs, config.epochs, config.epoch.tolist())
+    parts, sharpness = [], []
+    for number, run in enumerate(runs):
+        losses = all_losses[:, number].numpy()
+        # What diverged has no curvature to speak of.
+        layers = [torch.nan_to_num(layer[:, number], 0.0, 0.0, 0.0) for layer in weights]
+        facts = {
+            "epoch": config.epoch,
+            "done": np.array([*LEFT]),
+            "layer": np.arange(1, config.depth + 1),
+            "loss": losses[config.epoch],
+            "epochs": np.array([_first(losses <= left * losses[0]) for left in LEFT.values()]),
+            "unbalance": unbalances(layers).numpy(),
+            "top": torch.stack([torch.linalg.matrix_norm(w, 2) for w in layers], dim=1).numpy(),
+            "diverged": ~(losses.max() <= LOSS_LIMIT),
+        }
+        parts.append(run.labels | facts)
+        if run.labels["treated"] in BALANCED:
+            labels = {name: run.labels[name] for name in ("labels", "replicate")}
+            labels |= {"inputs": run.labels["treated"], "epoch": config.epoch}
+            sharpness.append(labels | _sharpness(layers, run.problem))
+    data = assembled(parts, VARIABLES, AXES)
+    data = data.merge(assembled(sharpness, VARIABLES, ("labels", "inputs", "replicate")))
+    return left_out(data, int(data["diverged"].sum()))
 
 
-def _sharpness(runs: Sequence[Course], weights: Sequence[tuple[Tensor, ...]]) -> Arrays:
-    """The sharpness of each run from balanced layers at the recorded epochs, ``(runs, t)``."""
-    sharpness = [
-        ensemble_sharpness(_ensemble(weights, number, run), _moments(run.problem))
-        for number, run in enumerate(runs)
-        if run.treated in BALANCED
-    ]
-    return {
-        "sharpness": np.stack([item.values.numpy() for item in sharpness]),
-        "residual": np.stack([item.residuals.numpy() for item in sharpness]),
-    }
+def _first(done: np.ndarray) -> float:
+    """The first epoch of which something is so, NaN if there is none."""
+    return float(done.argmax()) if done.any() else math.nan
 
 
-def _ensemble(weights: Sequence[tuple[Tensor, ...]], number: int, run: Course) -> Ensemble:
-    """One network at all recorded epochs, on its own inputs."""
-    layers = [torch.stack([at[number] for at in layer]) for layer in zip(*weights, strict=True)]
-    layers[0] = layers[0][..., : len(run.problem.root)]
-    return Ensemble(weights=tuple(layers), multipliers=(1.0,) * len(layers), activation="linear")
+def _sharpness(layers: Sequence[Tensor], problem: ReducedRegression) -> Arrays:
+    """The sharpness of a network at all recorded epochs, on its own inputs."""
+    own = Ensemble(
+        weights=(layers[0][..., : len(problem.root)], *layers[1:]),
+        multipliers=(1.0,) * len(layers),
+        activation="linear",
+    )
+    top = ensemble_sharpness(own, moments(problem))
+    return {"sharpness": top.values.numpy(), "residual": top.residuals.numpy()}
 
 
-def _moments(problem: ReducedRegression) -> SecondMoments:
+def moments(problem: ReducedRegression) -> SecondMoments:
+    """The second moments of the samples that a problem is about."""
     root, target = problem.root, problem.target
     spread = target.square().sum() + 2 * problem.floor
     return SecondMoments(torch.diag(root**2), target * root, spread, len(root))

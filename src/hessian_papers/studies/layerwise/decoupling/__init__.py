@@ -1,1 +1,1 @@
-"""How near layer-wise Hessians are to Kronecker products of their two expectations."""
+"""Layer-wise Hessians beside Kronecker products of their two expectations."""

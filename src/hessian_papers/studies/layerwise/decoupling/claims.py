@@ -1,4 +1,4 @@
-"""What wu2022dissecting says of layer-wise Hessians and the decoupling conjecture."""
+"""Statements of wu2022dissecting on layer-wise Hessians and the decoupling conjecture."""
 
 import numpy as np
 import xarray as xr
@@ -8,9 +8,9 @@ from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.layerwise.decoupling import architectures
-from hessian_papers.studies.layerwise.decoupling.derived import NORMALISED, frobenius, outliers
+from hessian_papers.studies.layerwise.decoupling.derived import frobenius, outliers
 from hessian_papers.studies.layerwise.decoupling.tables import QUANTITIES, cases, printed_range
-from hessian_papers.studies.layerwise.layers import own_layers
+from hessian_papers.studies.layerwise.layers import NORMALISED, normalised, own_layers, plain
 
 # A bound's reason, and why a claim may differ.
 OPEN = "the paper leaves open how much; set after a first look at small networks on digits"
@@ -21,20 +21,23 @@ SMALL = (
 
 statements = Statements(
     values={
-        "output": "output Hessian E[M]",
+        "output": "output Hessian $E[M]$",
         "hessian": "layer-wise Hessian",
-        "aligned": "the squared dot product of the first eigenvector of E[x x'] and the mean input",
-        "ratio": "λ₁/λ₂ of E[x x']",
+        "aligned": (
+            "the squared dot product of the first eigenvector of $E[x x']$ and the mean input"
+        ),
+        "ratio": "$λ_1/λ_2$ of $E[x x']$",
         "nearest": "the nearest Kronecker product",
         "corrected": "EKFAC's matrix",
         "fc": "fully connected",
         "conv": "convolutional",
-    },
+    }
 ).having(otherwise=SMALL)
 true_labels = statements.about("wu2022dissecting", "Figure 2", "Figure 11", "Figure 28")
 random_labels = statements.about("wu2022dissecting", "Figure 3")
-plain = true_labels.having(over={"network": architectures.plain})
-normalised = true_labels.having(over={"network": architectures.normalised})
+beyond = statements.having(book="beyond")
+without = true_labels.having(over={"network": plain})
+with_batch_norm = true_labels.having(over={"network": normalised})
 
 
 @statements.statement(
@@ -51,40 +54,15 @@ def conjecture(data: xr.Dataset) -> xr.DataArray:
     Statistic: norm of the difference over that of the Hessian, both spectral, in the layer where it
     is largest, mean over seeds; interval: Student's t.
     """
-    return _spectral(data)
-
-
-def _spectral(data: xr.Dataset) -> xr.DataArray:
-    """The relative error in the spectral norm, in the layer of a network where it is largest."""
     return own_layers(data)["spectral"].max("layer", skipna=False)
 
 
-@statements.statement(
-    "section 3, beyond the paper",
-    typically,
-    at_most(0.0, "a sign: theory has the error vanish with the width", source="ours"),
-    id="error-falls-with-size",
-    each=architectures.sizes,
-    name="error-of-{larger}-below-{smaller}",
-    book="beyond",
-)
-def error_by_size(data: xr.Dataset, larger: str, smaller: str, what: str) -> xr.DataArray:
-    """Wider and deeper networks have a smaller error of the Kronecker form.
-
-    Statistic: norm of the difference over that of the Hessian, both spectral, in the layer where it
-    is largest, the larger network's minus the smaller one's, mean over seeds; interval: Student's
-    t.
-    """
-    return _spectral(data.sel(network=larger)) - _spectral(data.sel(network=smaller))
-
-
-@statements.statement(
+@beyond.statement(
     "section 4, beyond the paper",
     typically,
     at_most(0.0, "a sign: the theorems are about networks before training", source="ours"),
     id="error-is-smaller-before-training",
     over={"network": architectures.followed},
-    book="beyond",
 )
 def error_before_training(data: xr.Dataset) -> xr.DataArray:
     """The product's error is smaller before training than after training.
@@ -111,7 +89,7 @@ def _known(values: xr.DataArray) -> xr.DataArray:
     return values
 
 
-@plain.statement(
+@without.statement(
     "section 5.1, Figure 2",
     typically,
     reading_of("nearly"),
@@ -141,7 +119,7 @@ def _largest_error(top: xr.Dataset, predicted: xr.DataArray) -> xr.DataArray:
     return _known(errors.mean("rank", skipna=False)).max("layer")
 
 
-@plain.statement(
+@without.statement(
     "section 5.1, Figure 2",
     typically,
     at_least(0.5, OPEN, source="ours"),
@@ -168,7 +146,7 @@ def _overlap(data: xr.Dataset, name: str = "overlap") -> xr.DataArray:
     return _top(data)[name].isel(rank=-1)
 
 
-@normalised.statement(
+@with_batch_norm.statement(
     "appendix G.4, Figure 28",
     exists,
     at_least(10.0, "'highly nontrivial' is taken as ten times what chance gives", source="ours"),
@@ -200,21 +178,15 @@ def worse_with_normalisation(data: xr.Dataset, network: str) -> xr.DataArray:
     Statistic: overlap of the spaces of as many eigenvectors as there are classes, minus one, mean
     over layers, without minus with it; mean over seeds; interval: Student's t.
     """
-    without, with_ = (
-        _overlap(data.sel(network=name)).mean("layer") for name in (network, network + NORMALISED)
-    )
-    return without - with_
+    overlap = [_overlap(data.sel(network=network + end)).mean("layer") for end in ("", NORMALISED)]
+    return overlap[0] - overlap[1]
 
 
 @statements.statement(
-    "section 5.2",
-    typically,
-    reading_of("nearly"),
-    id="spectra-look-alike",
-    over={"network": architectures.plain},
+    "section 5.2", typically, reading_of("nearly"), id="spectra-look-alike", over={"network": plain}
 )
 def spectra_alike(data: xr.Dataset) -> xr.DataArray:
-    """The Hessian's top eigenvalues are those of E[M] times the first of E[x x'].
+    """The Hessian's top eigenvalues are those of $E[M]$ times the first of $E[x x']$.
 
     Statistic: mean relative error of as many as there are classes, minus one, in the layer, of no
     fewer outputs, where it is largest, mean over seeds; interval: Student's t.
@@ -290,7 +262,7 @@ def gaps(data: xr.Dataset, matrix: str) -> xr.DataArray:
     return ratios.fillna(0.0).argmax("rank") + 1
 
 
-@plain.statement(
+@without.statement(
     "appendix G.2, Figure 21",
     typically,
     reading_of("usually"),
@@ -307,7 +279,7 @@ def eigenvectors_are_products(data: xr.Dataset) -> xr.DataArray:
     return (ratios > 0.5).sum(each) / ratios.notnull().sum(each)
 
 
-@plain.statement(
+@without.statement(
     "appendix F.3, Figures 11 to 15",
     everywhere,
     at_least(0.5, "more than half of each", source="ours"),
@@ -315,7 +287,7 @@ def eigenvectors_are_products(data: xr.Dataset) -> xr.DataArray:
     book="readings",
 )
 def along_the_mean(data: xr.Dataset) -> xr.DataArray:
-    """The top eigenvectors lie along the first eigenvector of E[x x'].
+    """The top eigenvectors lie along the first eigenvector of $E[x x']$.
 
     Statistic: their correspondence with it, mean over as many as there are classes, minus one, in
     the layer where it is smallest, mean over seeds; interval: Student's t.
@@ -323,14 +295,14 @@ def along_the_mean(data: xr.Dataset) -> xr.DataArray:
     return _top(data)["along_first"].mean("rank").min("layer")
 
 
-@plain.statement(
+@without.statement(
     "section 3.1, Tables 6, 7",
     typically,
     at_least(0.91, "the smallest in Tables 6 and 7 is 0.910", source="Table 7"),
     id="first-eigenvector-is-the-mean-input",
 )
 def first_input_is_the_mean(data: xr.Dataset) -> xr.DataArray:
-    """The first eigenvector of E[x x'] is the mean input.
+    """The first eigenvector of $E[x x']$ is the mean input.
 
     Statistic: squared dot product of both, in the layer but the first where it is smallest, mean
     over seeds; interval: Student's t.
@@ -338,14 +310,14 @@ def first_input_is_the_mean(data: xr.Dataset) -> xr.DataArray:
     return own_layers(data)["mean_aligned"].isel(layer=slice(1, None)).min("layer")
 
 
-@plain.statement(
+@without.statement(
     "section 3.1, appendix F.4, Figure 19",
     everywhere,
     at_least(1.81, "the smallest in Tables 6 and 7", source="Table 7"),
     id="input-is-of-rank-one-throughout",
 )
 def input_is_of_rank_one(data: xr.Dataset) -> xr.DataArray:
-    """All along training E[x x'] is nearly of rank one.
+    """All along training $E[x x']$ is nearly of rank one.
 
     Statistic: its first eigenvalue over the second, in the layer but the first and at the kept
     epoch where it is smallest, mean over seeds; interval: Student's t.
@@ -354,7 +326,7 @@ def input_is_of_rank_one(data: xr.Dataset) -> xr.DataArray:
     return _known(values.isel(rank=0) / values.isel(rank=1)).min(("epoch", "layer"))
 
 
-@plain.statement(
+@without.statement(
     "appendix F.4, Figure 20",
     everywhere,
     at_least(0.5, "more than half, where the paper has all epochs of a layer", source="ours"),
@@ -362,24 +334,24 @@ def input_is_of_rank_one(data: xr.Dataset) -> xr.DataArray:
     book="readings",
 )
 def output_has_as_many_as_classes(data: xr.Dataset) -> xr.DataArray:
-    """All along training E[M] has around as many large eigenvalues as there are classes.
+    """All along training $E[M]$ has around as many large eigenvalues as there are classes.
 
     Statistic: fraction of kept epochs, and layers of more outputs than the c classes, in which the
-    largest ratio of neighbours comes after c − 2 to c + 1 eigenvalues, mean over seeds; interval:
-    Student's t.
+    largest ratio of neighbours comes after $c - 2$ to $c + 1$ eigenvalues, mean over seeds;
+    interval: Student's t.
     """
     beyond = gaps(data, "output") - outliers(data)
     return ((beyond >= -1) & (beyond <= 2)).mean(("epoch", "layer"))
 
 
-@normalised.statement(
+@with_batch_norm.statement(
     "appendix G.4, Table 9",
     typically,
     at_most(0.803, "the largest in Table 9", source="Table 9"),
     id="first-eigenvector-is-no-mean-after-normalisation",
 )
 def mean_is_gone(data: xr.Dataset) -> xr.DataArray:
-    """With batch normalisation the first eigenvector of E[x x'] is not the mean input.
+    """With batch normalisation the first eigenvector of $E[x x']$ is not the mean input.
 
     Statistic: squared dot product of both, in the fully connected layer but the first where it is
     largest, mean over seeds; interval: Student's t.
@@ -400,14 +372,14 @@ def of_kind(data: xr.Dataset, name: str, kind: str) -> xr.DataArray:
     return _known(values.isel(layer=chosen.values))
 
 
-@normalised.statement(
+@with_batch_norm.statement(
     "appendix G.4, Table 9",
     typically,
     at_most(1.89, "the largest in Table 9", source="Table 9"),
     id="input-is-far-from-rank-one-after-normalisation",
 )
 def rank_one_is_gone(data: xr.Dataset) -> xr.DataArray:
-    """With batch normalisation E[x x'] is not nearly of rank one.
+    """With batch normalisation $E[x x']$ is not nearly of rank one.
 
     Statistic: its first eigenvalue over the second, in the fully connected layer but the first
     where it is largest, mean over seeds; interval: Student's t.
@@ -426,21 +398,20 @@ def rank_one_is_gone(data: xr.Dataset) -> xr.DataArray:
 def row_of_a_table(
     data: xr.Dataset, network: str, kind: str, quantity: str, **row: object
 ) -> xr.DataArray:
-    """The squared dot product of the first eigenvector of E[xxᵀ] and the mean input, and λ₁/λ₂, of
-    the layers but the first, are within the range that is printed.
+    """The squared dot product of the first eigenvector of $E[xx^⊤]$ and the mean input, and
+    $λ_1/λ_2$, of the layers but the first, are within the range that is printed.
 
     Statistic: mean over layers and seeds; interval: Student's t over seeds.
     """
     return of_kind(data.sel(network=network), QUANTITIES[quantity], kind).mean("layer")
 
 
-@statements.statement(
+@beyond.statement(
     "section 3, beyond the paper",
     typically,
     at_most(1.5, "half as much again", source="ours: what any Kronecker product can reach"),
     id="hardly-another-product-is-nearer",
     over=["network"],
-    book="beyond",
 )
 def nearly_the_nearest(data: xr.Dataset) -> xr.DataArray:
     """Hardly another Kronecker product comes closer to the Hessian.
@@ -452,13 +423,12 @@ def nearly_the_nearest(data: xr.Dataset) -> xr.DataArray:
     return (_frobenius(last) / _frobenius(last, "nearest_missed")).max("layer", skipna=False)
 
 
-@statements.statement(
+@beyond.statement(
     "section 3, beyond the paper",
     typically,
     at_most(0.1, "a tenth", source="ours: what a user of the other matrix gains"),
     id="other-matrices-have-no-more-of-the-top",
     each=architectures.others,
-    book="beyond",
 )
 def has_no_more_of_the_top(data: xr.Dataset, network: str, other: str) -> xr.DataArray:
     """The nearest Kronecker product and EKFAC's matrix have hardly more of the Hessian's top

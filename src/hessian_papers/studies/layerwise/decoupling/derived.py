@@ -1,12 +1,8 @@
-"""What both figure and claims derive from layer-wise Hessians and their approximations."""
+"""Numbers of layer-wise Hessians that both figure and claims read."""
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.layerwise.layers import own_layers
-
-# How a network with batch normalisation is called, beside the one without.
-NORMALISED = "-BN"
+from hessian_papers.studies.layerwise.layers import outliers_of, own_layers
 
 
 def outliers(data: xr.Dataset) -> int:
@@ -17,10 +13,7 @@ def outliers(data: xr.Dataset) -> int:
     """
     layers = own_layers(data)
     weights = layers["outputs"] * layers["inputs"]
-    count, smallest = int(layers["outputs"][-1]) - 1, min(int(weights.min()), data.sizes["rank"])
-    if not 1 <= count <= smallest:
-        raise NothingToMeasure(f"this configuration has {smallest} of {count} eigenvalues")
-    return count
+    return outliers_of(int(layers["outputs"][-1]), min(int(weights.min()), data.sizes["rank"]))
 
 
 def frobenius(data: xr.Dataset, name: str) -> xr.DataArray:

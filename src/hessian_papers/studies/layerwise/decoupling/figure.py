@@ -1,70 +1,70 @@
 """Layer-wise Hessians beside their Kronecker approximations: spectra, spaces, and eigenvectors."""
 
-import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from hessian_papers.drawing import curves
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.layerwise.decoupling.derived import NORMALISED, frobenius, outliers
-from hessian_papers.studies.layerwise.drawing import draw_layers
-from hessian_papers.studies.layerwise.layers import layer_names, own_layers
+from hessian_papers.studies.layerwise.decoupling.derived import frobenius, outliers
+from hessian_papers.studies.layerwise.drawing import draw_layers, mark_outliers
+from hessian_papers.studies.layerwise.layers import NORMALISED, layer_names, own_layers
 from hessian_spectra.pictures import style
 
-COLUMNS = 4
 # Of one matrix each, in the panels of eigenvalues.
 SPECTRA: dict[str, dict[str, Any]] = {
-    "hessian": {**style.NUMERIC, "color": style.GREY, "label": "layer-wise Hessian"},
-    "approximation": {"color": style.BLUE, "label": r"$E[M] \otimes E[xx^\top]$"},
+    "hessian": {**style.NUMERIC, "color": style.GREY, "label": "layer-wise Hessian $H$"},
+    "approximation": {"color": style.BLUE, "label": r"product $E[M] \otimes E[xx^\top]$"},
     "output": {"color": style.VERMILION, "linestyle": ":", "label": r"$E[M]$ times $\gamma_1$"},
 }
 ERRORS: dict[str, dict[str, Any]] = {
-    "spectral": {"color": style.BLACK, "marker": "^", "label": "spectral norm"},
-    "missed": {"color": style.BLUE, "marker": "o", "label": "Frobenius norm"},
-    "nearest_missed": {"color": style.GREEN, "marker": "s", "label": "of the nearest product"},
+    "spectral": {"color": style.BLACK, "marker": "^", "label": "product, spectral norm"},
+    "missed": {"color": style.BLUE, "marker": "o", "label": "product, Frobenius norm"},
+    "nearest_missed": {"color": style.GREEN, "marker": "s", "label": "nearest product, Frobenius"},
 }
-# How many eigenvalues are followed through training.
-FOLLOWED = 12
+# Eigenvalues that are followed through training, and eigenvectors of a correspondence matrix.
+FOLLOWED, LEADING = 12, 40
 SIDES = {"input": r"$E[xx^\top]$", "output": r"$E[M]$"}
+# What stands over a panel, and what draws it.
+Panel = tuple[str, Callable[[Axes], Any]]
 
 
-def _parts(shown: str) -> tuple[str, str]:
-    """Layer and network of a name such as ``fc1:LeNet5``."""
-    layer, _, network = shown.partition(":")
-    return layer, network
+def _network(shown: str) -> str:
+    """The network of a layer such as ``fc1:LeNet5``."""
+    return shown.partition(":")[2]
 
 
 def _of_layer(data: xr.Dataset, shown: str) -> xr.Dataset:
     """A shown layer of the first seed."""
-    layer, network = _parts(shown)
+    layer, _, network = shown.partition(":")
     return own_layers(data.sel(network=network)).sel(layer=layer).isel(seed=0)
 
 
-def _draw_spectrum(axes: Axes, data: xr.Dataset, shown: str) -> None:
-    """Top eigenvalues of one layer by three matrices, of the first seed."""
-    layer = _of_layer(data, shown).isel(epoch=-1)
-    layer["output"] = layer["output"] * layer["input"].isel(rank=0)
-    least = 1e-6 * float(layer["hessian"].max())
-    index = np.arange(1, data.sizes["rank"] + 1)
-    for name, look in SPECTRA.items():
-        # Below this there is but round-off.
-        known = layer[name].where(layer[name] > least)
-        axes.plot(index, known.values, **{"markersize": 3, **look, "label": None})
-    if least > 0:
-        style.logarithmic(axes)
-    _mark_outliers(axes, data.sel(network=_parts(shown)[1]))
-    axes.set_xlabel("$i$")
+def _shown(data: xr.Dataset) -> list[str]:
+    """The layers that are shown.
+
+    Raises:
+        NothingToMeasure: none is.
+    """
+    names: list[str] = data["shown"].values.tolist()
+    if not names:
+        raise NothingToMeasure("the networks whose layers are to be shown diverged")
+    return names
 
 
-def _mark_outliers(axes: Axes, data: xr.Dataset) -> None:
-    with contextlib.suppress(NothingToMeasure):
-        axes.axvline(outliers(data) + 0.5, color=style.GREY, linewidth=0.6)
+def _shown_networks(data: xr.Dataset) -> list[str]:
+    return list(dict.fromkeys(map(_network, _shown(data))))
+
+
+def _is_convolutional(data: xr.Dataset) -> bool:
+    """True of networks with convolutions, of which the paper shows the eigenvectors."""
+    return bool(data["layer_name"].str.startswith("conv").any())
 
 
 def _shades(count: int) -> Any:
@@ -72,49 +72,71 @@ def _shades(count: int) -> Any:
     return style.COLOURMAP(np.linspace(1, 0, count))
 
 
-def _shown_networks(data: xr.Dataset) -> list[str]:
-    return list(dict.fromkeys(_parts(name)[1] for name in data["shown"].values.tolist()))
+def _index(axes: Axes, values: xr.DataArray | xr.Dataset, what: str) -> np.ndarray:
+    """The numbers along the horizontal axis, and its label."""
+    axes.set_xlabel(f"index i of the {what}")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
+    return np.arange(1, values.sizes["rank"] + 1)
 
 
-def _draw_by_index(axes: Axes, data: xr.Dataset, name: str) -> None:
+def _beside(axes: Axes, title: str) -> None:
+    """The names of the lines, outside of the panel."""
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), handlelength=1.0, title=title)
+
+
+def _draw_spectrum(axes: Axes, data: xr.Dataset, shown: str) -> None:
+    """Top eigenvalues of one layer by three matrices, of the first seed."""
+    layer = _of_layer(data, shown).isel(epoch=-1)
+    layer["output"] = layer["output"] * layer["input"].isel(rank=0)
+    least = 1e-6 * float(layer["hessian"].max())
+    index = _index(axes, layer, "eigenvalue")
+    for name, look in SPECTRA.items():
+        # Below this there is but round-off.
+        known = layer[name].where(layer[name] > least)
+        axes.plot(index, known.values, **{"markersize": 3, **look, "label": None})
+    if least > 0:
+        style.logarithmic(axes)
+    mark_outliers(axes, partial(outliers, data.sel(network=_network(shown))))
+    axes.set_ylabel("eigenvalue")
+
+
+def _draw_by_index(axes: Axes, data: xr.Dataset, name: str, label: str) -> None:
     """A number of each eigenvector of each layer, mean over seeds; with batch norm dashed."""
-    index = np.arange(1, data.sizes["rank"] + 1)
+    index = _index(axes, data, "eigenvector")
     for network in _shown_networks(data):
         dashes = "--" if NORMALISED in network else "-"
         rows = own_layers(data.sel(network=network))[name].mean("seed", skipna=False)
-        for colour, row in zip(_shades(len(rows)), rows.values, strict=True):
-            axes.plot(index, row, color=colour, linestyle=dashes, linewidth=0.9)
-    _mark_outliers(axes, data.sel(network=network))
+        for colour, row in zip(_shades(len(rows)), rows, strict=True):
+            look = {"color": colour, "linestyle": dashes, "linewidth": 0.9}
+            axes.plot(index, row.values, **look)
+    mark_outliers(axes, partial(outliers, data.sel(network=network)))
     axes.set_ylim(0, 1.02)
+    axes.set_ylabel(label)
+    names = max((layer_names(data, each) for each in _shown_networks(data)), key=len)
+    for colour, layer in zip(_shades(len(names)), names, strict=True):
+        axes.plot([], [], color=colour, linewidth=0.9, label=layer)
+    _beside(axes, "layer")
+
+
+def _draw_training(axes: Axes, data: xr.Dataset, shown: str, side: str) -> None:
+    """Top eigenvalues of a factor of one layer at the kept epochs, of the first seed."""
+    values = _of_layer(data, shown)[side].isel(rank=slice(FOLLOWED)).astype(float)
+    index = _index(axes, values, "eigenvalue")
+    known = values.where(values > 1e-6 * values.max("rank"))
+    for colour, row in zip(_shades(len(known)), known, strict=True):
+        look = {"color": colour, "marker": ".", "markersize": 3, "linewidth": 0.8}
+        axes.plot(index, row.values, label=str(int(row["epoch"])), **look)
+    if (values > 0).any():
+        style.logarithmic(axes)
+    axes.set_ylabel("eigenvalue")
+    _beside(axes, "epoch")
 
 
 def _followed(data: xr.Dataset) -> str:
     """The shown layer that is followed through training: one whose inputs change, if there is."""
-    names = data["shown"].values.tolist()
+    names = _shown(data)
     firsts = {f"{layer_names(data, net)[0]}:{net}" for net in _shown_networks(data)}
     return next((name for name in names if name not in firsts), names[0])
-
-
-def _draw_training(axes: Axes, data: xr.Dataset, side: str) -> None:
-    """Top eigenvalues of a factor of one layer at the kept epochs, of the first seed."""
-    values = _of_layer(data, _followed(data))[side].isel(rank=slice(FOLLOWED)).astype(float)
-    index = np.arange(1, values.sizes["rank"] + 1)
-    known = values.where(values > 1e-6 * values.max("rank"))
-    for colour, row in zip(_shades(len(known)), known, strict=True):
-        look = {"color": colour, "marker": ".", "markersize": 3, "linewidth": 0.8}
-        axes.plot(index, row.values, label=f"epoch {int(row['epoch'])}", **look)
-    if (values > 0).any():
-        style.logarithmic(axes)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
-    axes.set_xlabel("$i$")
-
-
-def _draw_errors(axes: Axes, data: xr.Dataset) -> None:
-    """Errors of the products by layer of each architecture, one point a seed."""
-    errors = {name: frobenius(data, name) for name in ERRORS if name != "spectral"}
-    draw_layers(axes, data.assign(errors), ERRORS, aside=0.2, fontsize=6)
-    axes.set_ylim(bottom=0)
-    axes.set_ylabel(r"$\|K - H\| \, / \, \|H\|$")
 
 
 def _of_the_product(layer: xr.Dataset, side: str) -> np.ndarray:
@@ -128,86 +150,139 @@ def _of_the_product(layer: xr.Dataset, side: str) -> np.ndarray:
     return result
 
 
-def _draw_shares(axes: Axes, shares: np.ndarray) -> Any:
-    """A correspondence matrix: eigenvectors of the Hessian to the right, of a factor downwards."""
+def _draw_shares(axes: Axes, shares: np.ndarray, side: str) -> Any:
+    """The leading part of a correspondence matrix, a factor's eigenvectors downwards."""
+    known = shares[:LEADING, :LEADING]
+    known = known[:, np.isfinite(known).any(axis=0)].T
+    extent = (0.5, known.shape[1] + 0.5, known.shape[0] + 0.5, 0.5)
     axes.grid(visible=False)
-    size = len(shares)
-    extent = (0.5, size + 0.5, size + 0.5, 0.5)
-    return axes.imshow(
-        shares.T, cmap=style.COLOURMAP, vmin=0, vmax=1, extent=extent, interpolation="nearest"
-    )
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+    axes.set_xlabel("index i of the eigenvector")
+    axes.set_ylabel(f"index j of that of {SIDES[side]}")
+    look: dict[str, Any] = {"cmap": "Blues", "interpolation": "nearest", "aspect": "auto"}
+    return axes.imshow(known, vmin=0, vmax=1, extent=extent, **look)
+
+
+def _spectra(data: xr.Dataset) -> list[Panel]:
+    return [(name, partial(_draw_spectrum, data=data, shown=name)) for name in _shown(data)]
+
+
+def _overlap(data: xr.Dataset) -> Panel:
+    label = "overlap of the first i"
+    return "top eigenspaces", partial(_draw_by_index, data=data, name="overlap", label=label)
+
+
+def _correspondences(title: str, shares: Mapping[str, np.ndarray]) -> list[Panel]:
+    """A panel for each side of a correspondence."""
+    return [
+        (title, partial(_draw_shares, shares=share, side=side)) for side, share in shares.items()
+    ]
+
+
+def _eigenvectors(data: xr.Dataset, shown: str) -> list[Panel]:
+    """The correspondence of the eigenvectors of a shown layer with those of both factors."""
+    shares = {side: data[f"{side}_share"].sel(shown=shown).values for side in SIDES}
+    return _correspondences(f"$H$, {shown}", shares)
+
+
+def _drawn(
+    panels: Sequence[Panel], columns: int, height: float, more: int = 0
+) -> tuple[Figure, Any]:
+    """Panels row by row, with ``more`` empty rows; those of eigenvectors share a bar of colours."""
+    size: dict[str, Any] = {"height": height, "width": max(style.FULL_WIDTH, 2.25 * columns)}
+    rows = -(-len(panels) // columns) + more
+    figure, grid = style.panels(rows, columns, squeeze=False, **size)
+    maps: dict[Axes, Any] = {}
+    for axes, (title, paint), name in zip(grid.flat, panels, style.letters(), strict=False):
+        if (image := paint(axes)) is not None:
+            maps[axes] = image
+        style.letter(axes, f"({name}) {title}")
+    for axes in grid.flat[len(panels) :]:
+        axes.remove()
+    for image in [*maps.values()][:1]:
+        label = "share of an eigenvector along another"
+        figure.colorbar(image, ax=[*maps], shrink=0.6, label=label)
+    return figure, grid[0, 0].get_gridspec()
+
+
+def _name_spectra(figure: Figure) -> None:
+    handles = [style.entry(**{**look, "markersize": 3}) for look in SPECTRA.values()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3)
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """Spectra, spaces, factors through training, errors, and the shown layers' eigenvectors.
+    """Spectra of the shown layers and overlaps of top spaces; of convolutions, eigenvectors.
 
     Raises:
         NothingToMeasure: no layer is shown.
     """
-    shown = data["shown"].values.tolist()
-    if not shown:
-        raise NothingToMeasure("the networks whose layers are to be shown diverged")
-    last = data.isel(epoch=-1)
-    figure, grid = style.panels(3 + len(shown), COLUMNS, height=1.75)
-    letters = style.letters()
-    for axes, name in zip(grid[0], shown, strict=False):
-        _draw_spectrum(axes, data, name)
-        style.letter(axes, f"({next(letters)}) {name}")
-    for axes in grid[0, len(shown) :]:
-        axes.set_axis_off()
-    grid[0, 0].set_ylabel("eigenvalue")
-    curves.main(grid[0, 0])
-    titles = {"overlap": "overlap, first $k$", "rank_one": r"$\|\mathrm{Mat}\, h_i\|$ / Frobenius"}
-    for axes, (name, title) in zip(grid[1, :2], titles.items(), strict=True):
-        _draw_by_index(axes, data, name)
-        axes.set_xlabel("$k$" if name == "overlap" else "$i$")
-        style.letter(axes, f"({next(letters)}) {title}")
-    for axes, (side, label) in zip(grid[1, 2:], SIDES.items(), strict=True):
-        _draw_training(axes, data, side)
-        style.letter(axes, f"({next(letters)}) {label}, {_parts(_followed(data))[0]}")
-    grid[1, 2].legend(handlelength=1.0, labelspacing=0.2)
-    for axes in grid[2]:
-        axes.remove()
-    wide = figure.add_subplot(grid[0, 0].get_gridspec()[2, :])
-    _draw_errors(wide, last)
-    style.letter(wide, f"({next(letters)}) error of the product")
-    points = [Line2D([], [], ls="none", markersize=3, **look) for look in ERRORS.values()]
-    wide.legend(handles=points, loc="lower right", bbox_to_anchor=(1, 1), ncols=3)
-    for row, name in zip(grid[3:], shown, strict=True):
-        for axes, (side, label) in zip(row[:2], SIDES.items(), strict=True):
-            image = _draw_shares(axes, data[f"{side}_share"].sel(shown=name).values)
-            style.letter(axes, f"({next(letters)}) $H$, {label}")
-        for axes, (side, label) in zip(row[2:], SIDES.items(), strict=True):
-            image = _draw_shares(axes, _of_the_product(_of_layer(last, name), side))
-            style.letter(axes, f"({next(letters)}) product, {label}")
-        row[0].set_ylabel(name)
-    figure.colorbar(image, ax=list(grid[3:, -1]), shrink=0.8)
-    grid[1, 1].legend(handles=_layers(data), loc="lower left", ncols=2, columnspacing=1.0)
-    looks = ({"markersize": 3, "linestyle": "-", **look} for look in SPECTRA.values())
-    spectra = [Line2D([], [], **look) for look in looks]
-    figure.legend(handles=spectra, loc="outside upper center", ncols=3)
+    shown = _shown(data)
+    if _is_convolutional(data):
+        layer = _of_layer(data.isel(epoch=-1), shown[0])
+        shares = {side: _of_the_product(layer, side) for side in SIDES}
+        product = _correspondences(f"product, {shown[0]}", shares)
+        return _drawn([*_eigenvectors(data, shown[0]), *product], 2, 2.9)[0]
+    figure, _ = _drawn([*_spectra(data), _overlap(data)], min(len(shown) + 1, 3), 2.1)
+    _name_spectra(figure)
+    curves.main(figure.axes[0])
     return figure
 
 
-def _layers(data: xr.Dataset) -> list[Line2D]:
-    names = max((layer_names(data, name) for name in _shown_networks(data)), key=len)
-    pairs = zip(_shades(len(names)), names, strict=True)
-    return [Line2D([], [], color=colour, linewidth=0.9, label=name) for colour, name in pairs]
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """The errors of products, how near eigenvectors are to products, and factors in training.
+
+    Raises:
+        NothingToMeasure: no layer is shown.
+    """
+    followed, convolutional = _followed(data), _is_convolutional(data)
+    label = r"$\|\mathrm{Mat}\, h_i\|$ / Frobenius norm"
+    rank_one = partial(_draw_by_index, data=data, name="rank_one", label=label)
+    panels: list[Panel] = [("eigenvectors as matrices", rank_one)]
+    panels += [
+        (f"{name}, {followed}", partial(_draw_training, data=data, shown=followed, side=side))
+        for side, name in SIDES.items()
+    ]
+    if convolutional:
+        panels.append(_overlap(data))
+        panels += [panel for name in _shown(data)[1:] for panel in _eigenvectors(data, name)]
+        panels += _spectra(data)
+    figure, places = _drawn(panels, 3 + convolutional, 2.0, more=1)
+    wide = figure.add_subplot(places[-1, :])
+    errors = {name: frobenius(data, name) for name in ERRORS if name != "spectral"}
+    draw_layers(wide, data.assign(errors).isel(epoch=-1), ERRORS, aside=0.2, fontsize=6)
+    wide.set_ylim(bottom=0)
+    wide.set_ylabel(r"$\|K - H\| \, / \, \|H\|$")
+    points = [style.entry(**{"ls": "none", "markersize": 3, **look}) for look in ERRORS.values()]
+    wide.legend(handles=points, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+    rest = ""
+    if convolutional:
+        _name_spectra(figure)
+        rest = " The rest as in the figure, and as in that of fully connected networks."
+    return figure, (
+        "Largest singular value of each matricised eigenvector of H, mean over seeds; eigenvalues "
+        "of the factors of one layer at the kept epochs, of the first network; distance of "
+        f"products K from H, one point a network.{rest}{_reading(data)}"
+    )
+
+
+def _reading(data: xr.Dataset) -> str:
+    """The key to marks that stand in panels of any of these figures."""
+    normalised = any(NORMALISED in network for network in _shown_networks(data))
+    dashed = " Dashed: with batch normalisation." if normalised else ""
+    return f"{dashed} Vertical line: $c - 1$, of c classes. After {int(data['epoch'][-1])} epochs."
 
 
 def caption(data: xr.Dataset) -> str:
-    """What is seen, how to read it, and the setting."""
-    normalised = any(NORMALISED in network for network in _shown_networks(data))
-    dashed = " (with batch normalisation dashed)" if normalised else ""
+    """The key to the figure, and the setting."""
+    if _is_convolutional(data):
+        return (
+            "How much of the i-th eigenvector of H, or of the product of the expectations, lies "
+            "along the j-th of each factor; of the product's, each lies along a single one. Of the "
+            f"first network, after {int(data['epoch'][-1])} epochs."
+        )
     return (
-        "The Kronecker product of two expectations has the top eigenvalues and eigenspace of a "
-        "layer-wise Hessian H as far as E[xxᵀ] is of rank one. First row: top eigenvalues of a "
-        "layer, of the product, and of E[M] times the first of E[xxᵀ]; the line marks c − 1, of c "
-        "classes. Second row: overlap of the first k eigenvectors of H and of the product, and the "
-        f"largest singular value of each matricised one of H, mean over seeds{dashed}; "
-        "eigenvalues of the factors at the kept epochs. Third row: the "
-        "product's error in two norms, and that of the nearest Kronecker product, one point a "
-        "network. Rows below: how much of the i-th eigenvector of H, or of the product, lies along "
-        "the j-th (downwards) of each factor, of the first network. Classifiers after "
-        f"{int(data['epoch'][-1])} epochs."
+        "Eigenvalues of a layer of the first network: of its Hessian, of the product of the "
+        "expectations, and of $E[M]$ times $γ_1$, the first of $E[xx^⊤]$. Overlap of the first i "
+        f"eigenvectors of H and of the product, mean over seeds.{_reading(data)}"
     )

@@ -1,4 +1,4 @@
-"""What is measured of one layer: its Hessian beside products of two matrices."""
+"""Measurements of one layer: its Hessian beside products of two matrices."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast
-from hessian_papers.studies.layerwise.ensembles import top_of
+from hessian_papers.studies.layerwise.ensembles import EigenpairMeasurement, top_of
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
@@ -22,22 +22,16 @@ WRITTEN_DOWN = 300
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecouplingMeasurement:
-    """What the measurement of a network depends on.
+class DecouplingMeasurement(EigenpairMeasurement):
+    """The settings that the measurement of a network depends on.
 
     Args:
-        seed: of the random vectors.
         top: eigenpairs of each layer, as many as it has.
-        tolerance: relative residual of the eigenpairs.
         probes: random vectors of the Frobenius norms.
-        images: the Hessian is that of the loss on the first so many; 0 for all.
     """
 
-    seed: int
     top: Annotated[int, AtLeast(2)]
-    tolerance: float
     probes: Annotated[int, AtLeast(2)]
-    images: Annotated[int, AtLeast(0)]
 
 
 def probed(layer: cv.Layerwise, settings: DecouplingMeasurement) -> list[Tensor]:
@@ -118,7 +112,7 @@ def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: DecouplingMea
 
 
 def first_input(layer: cv.Layerwise) -> Arrays:
-    """What Tables 6, 7 and 9 have of a layer, over all images.
+    """The numbers of a layer in Tables 6, 7 and 9, over all images.
 
     Returns:
         ``mean_aligned``, ``(v₁ · Ê[x])²``, where of several positions Ê[x] is the first left

@@ -1,4 +1,4 @@
-"""How near the Hessian of a layer is to the Kronecker product of its two expectations.
+"""The Hessian of a layer beside the Kronecker product of its two expectations.
 
 wu2022dissecting, sections 3, 5.1 and 5.2, appendices F.1, F.3, F.4, G.2 and G.4: the decoupling
 conjecture ``E[M ⊗ x xᵀ] ≈ E[M] ⊗ E[x xᵀ]`` for each layer of trained classifiers, by the error of
@@ -7,7 +7,7 @@ eigenvectors that are nearly products, an input autocorrelation of nearly rank o
 the Kronecker product that is nearest of all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -35,7 +35,6 @@ from hessian_papers.studies.layerwise.ensembles import (
     each_network,
     layers_of,
     network_of,
-    require_residual,
 )
 from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.work import FanOut, Item
@@ -61,7 +60,6 @@ class Config(DecouplingMeasurement, ClassifierStudyConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_residual(self)
         names = list(self.shown)
         fits = bool(names) and all(":" in name for name in names) and len({*names}) == len(names)
         require(fits, "shown", "different layers such as fc1:LeNet5", names)
@@ -76,9 +74,9 @@ class Config(DecouplingMeasurement, ClassifierStudyConfig):
 
 
 def measure(
-    kept: KeptClassifier, last: bool, labels: Mapping[str, Any], settings: DecouplingMeasurement
+    kept: KeptClassifier, last: bool, labels: Arrays, settings: DecouplingMeasurement
 ) -> Arrays:
-    """What decouples in the layers of one network.
+    """All that is measured of the layers of one network.
 
     Args:
         kept: the network, and what it was trained on.
@@ -111,7 +109,7 @@ def measure(
         "outputs": sizes[:, 0],
         "inputs": sizes[:, 1],
         "random_labels": np.array(kept.samples.random_labels),
-        **{name: np.array(label) for name, label in labels.items()},
+        **labels,
     }
 
 
@@ -119,16 +117,16 @@ def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     """Each architecture with each seed at each epoch whose weights are kept."""
     epochs = np.sort(networks["kept"].values)
     settings = DecouplingMeasurement(**shared(DecouplingMeasurement, config))
-    items = each_network(networks, settings, epochs, config.networks)
+    items = each_network(networks, epochs, config.networks, settings=settings)
     last = int(epochs[-1])
-    result: list[Item] = [{**item, "last": item["labels"]["epoch"] == last} for item in items]
+    result: list[Item] = [{**item, "last": int(item["labels"]["epoch"]) == last} for item in items]
     _require_layers(config, result)
     return result
 
 
 def _require_layers(config: Config, items: Sequence[Item]) -> None:
     """Refuse layers to be shown that their network lacks."""
-    models = {item["labels"]["network"]: item["kept"] for item in items}
+    models = {item["labels"]["network"].item(): item["kept"] for item in items}
     for name in layers_of(config.shown, models):
         parameters = dict(models[network_of(name)].load().named_parameters())
         known = [key.removesuffix(".weight") for key in parameters if key.endswith(".weight")]
@@ -204,7 +202,7 @@ def _cost(item: Item) -> float:
 
 
 def _probe(item: Item) -> Item:
-    """What is measured throughout."""
+    """The part that is measured throughout."""
     return {**item, "last": False}
 
 

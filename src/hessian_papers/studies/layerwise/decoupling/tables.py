@@ -1,4 +1,4 @@
-"""What Tables 6, 7 and 9 of wu2022dissecting print, row by row."""
+"""Tables 6, 7 and 9 of wu2022dissecting, row by row."""
 
 import csv
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What appendix C of wu2022dissecting says of the full Hessian."""
+"""Statements of appendix C of wu2022dissecting on the full Hessian."""
 
 import xarray as xr
 
@@ -13,22 +13,15 @@ VARIANCE = (
     "The form takes each layer's input for its mean. What the inputs vary by is left out of the "
     "values, which are then too small, and turns the vectors."
 )
-NO_MATTER = (
-    "Both forms leave out what the inputs vary by, which is much more than the lengths of the mean "
-    "inputs differ from layer to layer."
-)
 
 statements = Statements().having(otherwise=VARIANCE, over=["network"])
 
 
 @statements.statement(
-    "appendix C",
-    typically,
-    reading_of("nearly"),
-    id="full-hessian-has-the-top-eigenvalues",
+    "appendix C", typically, reading_of("nearly"), id="full-hessian-has-the-top-eigenvalues"
 )
 def top_values(data: xr.Dataset) -> xr.DataArray:
-    """The full Hessian's top eigenvalues are nearly σ_i ‖w_i‖², of the eigenpairs of the second
+    """The full Hessian's top eigenvalues are nearly $σ_i ‖w_i‖^2$, of the eigenpairs of the second
     derivative by the outputs of all layers with the mean inputs attached.
 
     Statistic: mean relative error of as many as there are classes, minus one, mean over networks
@@ -46,32 +39,9 @@ def top_values(data: xr.Dataset) -> xr.DataArray:
     book="readings",
 )
 def top_space(data: xr.Dataset) -> xr.DataArray:
-    """The full Hessian's top eigenspace is nearly that of the w_i.
+    """The full Hessian's top eigenspace is nearly that of the $w_i$.
 
     Statistic: overlap of the spaces of as many eigenvectors as there are classes, minus one, mean
     over networks after training; interval: Student's t.
     """
-    return _overlap(data, "printed")
-
-
-def _overlap(data: xr.Dataset, form: str) -> xr.DataArray:
-    """The overlap of the top ``c − 1`` spaces."""
-    return data["overlap"].sel(form=form).isel(rank=outliers(data) - 1)
-
-
-@statements.statement(
-    "appendix C, beyond the paper",
-    typically,
-    at_least(0.0, "no worse", source="ours"),
-    id="weighing-by-lengths-is-nearer",
-    otherwise=NO_MATTER,
-    book="beyond",
-)
-def lengths_first(data: xr.Dataset) -> xr.DataArray:
-    """Weighing the layers by the lengths of their mean inputs before eigenvectors are taken, which
-    is exact for constant inputs, gives a space that is nearer.
-
-    Statistic: its overlap minus that of the printed form, of as many eigenvectors as there are
-    classes, minus one, mean over networks; interval: Student's t.
-    """
-    return _overlap(data, "corrected") - _overlap(data, "printed")
+    return data["overlap"].sel(form="printed").isel(rank=outliers(data) - 1)

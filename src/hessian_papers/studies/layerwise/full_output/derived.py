@@ -1,8 +1,8 @@
-"""What both figure and claims derive from the top of the full Hessian."""
+"""The number of outliers, which both figure and claims read."""
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.layerwise.layers import outliers_of
 
 
 def outliers(data: xr.Dataset) -> int:
@@ -11,7 +11,4 @@ def outliers(data: xr.Dataset) -> int:
     Raises:
         NothingToMeasure: the study has fewer eigenvalues.
     """
-    count = int(data["classes"]) - 1
-    if not 1 <= count <= data.sizes["rank"]:
-        raise NothingToMeasure(f"this configuration has fewer than {count} eigenvalues")
-    return count
+    return outliers_of(int(data["classes"]), data.sizes["rank"])

@@ -1,11 +1,12 @@
-"""What section 4 and appendix B of wu2022dissecting say of infinite width, and what is true."""
+"""Statements of section 4 and appendix B of wu2022dissecting on infinite width, corrected."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import (
+    Bound,
     Estimate,
     NothingToMeasure,
     at_least,
@@ -25,6 +26,13 @@ LIMIT = "ours: a theorem about limits has no number"
 NEAR_ONE = at_least(0.95, "a twentieth from the limit 1", source=LIMIT)
 APART = at_most(0.2, "a fifth", source=LIMIT)
 SMALL = within(0.1, "a tenth; the limit is 0", source=GIVEN)
+ONE = equal_to(1.0, "a twentieth from the limit 1", tolerance=0.05, source=LIMIT)
+PROJECTED = equal_to(
+    0.0,
+    r"$W W^⊤$ differs from I by $\sqrt{c/n}$, an eighth at $n = 256$, and enters the ratio",
+    tolerance=0.15,
+    source=GIVEN,
+)
 CLOSE = within(0.05, "a twentieth; the limit is 0", source=GIVEN)
 FINITE = (
     "The statement is about infinite width, and the widths here are finite: a larger one, "
@@ -36,31 +44,30 @@ statements = Statements(
     values={
         "rectified": "rectified Gaussian inputs, as in the paper,",
         "gaussian": "Gaussian inputs of zero mean, which the paper does not take,",
+        "active": "the mean squared error of $P(D_{jj} = 1)$",
+        "softmax": "the error of $E[A]$",
         "independence": "one less the overlap of the top spaces of M and M*",
         "space": "one less the overlap of M's top space with its form",
         "formula": "the mean squared error of the form of M*",
-        "ratio": "λ_c(M)/λ_{c−1}(M)",
-        "layer": "one less the overlap of the top spaces of H and Ĥ",
-        "layer_ratio": "λ_c(H)/λ_{c−1}(H)",
-        "norms": "‖M‖²/‖M*‖²",
-        "projections": "‖W M Wᵀ‖²/‖W M* Wᵀ‖²",
-        "projected": "‖W M Wᵀ‖²/‖M‖²",
-        "projected_copy": "‖W M* Wᵀ‖²/‖M*‖²",
+        "ratio": "$λ_c(M)/λ_{c-1}(M)$",
+        "layer": "one less the overlap of the top spaces of H and $Ĥ$",
+        "layer_ratio": "$λ_c(H)/λ_{c-1}(H)$",
+        "norms": "$‖M‖^2/‖M^*‖^2$",
+        "projections": "$‖W M W^⊤‖^2/‖W M^* W^⊤‖^2$",
+        "projected": "$‖W M W^⊤‖^2/‖M‖^2$",
+        "projected_copy": "$‖W M^* W^⊤‖^2/‖M^*‖^2$",
     },
-).having(otherwise=FINITE, elsewhere=lambda case: case.get("law", RECTIFIED) != RECTIFIED)
-by_law = statements.having(over=["law"])
-of_rectified = statements.having(
+).having(otherwise=FINITE)
+
+
+def _of(*names: str, law: str = RECTIFIED) -> Callable[[xr.Dataset], list[Labels]]:
+    """Cases: some quantities under a law of the inputs, that of the paper."""
+    return lambda data: [{"law": law, "quantity": name} for name in names if law in data["law"]]
+
+
+rectified = statements.having(
     over={"law": lambda data: [RECTIFIED] if RECTIFIED in data["law"] else []}
 )
-
-
-def _of(*names: str, rectified: tuple[str, ...] = ()) -> Callable[[xr.Dataset], list[Labels]]:
-    """Cases: some quantities under each law, and others under that of the paper alone."""
-    return lambda data: [
-        {"law": law, "quantity": name}
-        for law in data["law"].values.tolist()
-        for name in (*names, *(rectified if law == RECTIFIED else ()))
-    ]
 
 
 def _widest(data: xr.Dataset, name: str, less: float = 0.0) -> Estimate:
@@ -80,11 +87,8 @@ def _error(data: xr.Dataset, name: str) -> Estimate:
     return Estimate(*(float(np.sqrt(max(end, 0.0))) for end in _widest(data, name)))
 
 
-@by_law.statement(
-    "Theorem 4.2, eq. (42)",
-    always,
-    NEAR_ONE,
-    id="same-top-space-with-independent-activations",
+@rectified.statement(
+    "Theorem 4.2, eq. (42)", always, NEAR_ONE, id="same-top-space-with-independent-activations"
 )
 def same_top_space(data: xr.Dataset) -> Estimate:
     """The output Hessian M and M*, in which activations are independent of the logits, have the
@@ -95,40 +99,38 @@ def same_top_space(data: xr.Dataset) -> Estimate:
     return _overlap(data, "independence")
 
 
-@by_law.statement(
-    "Theorem 4.2, eq. (43)",
-    always,
-    APART,
-    id="output-hessian-has-c-minus-1-large-eigenvalues",
+@rectified.statement(
+    "Theorem 4.2, eq. (43)", always, APART, id="output-hessian-has-c-minus-1-large-eigenvalues"
 )
 def large_eigenvalues(data: xr.Dataset) -> Estimate:
     """M has c−1 large eigenvalues.
 
-    Statistic: λ_c/λ_{c−1} at the largest width, mean over draws of the weights.
+    Statistic: $λ_c/λ_{c-1}$ at the largest width, mean over draws of the weights.
     """
     return _widest(data, "ratio")
 
 
-@by_law.statement(
+@rectified.statement(
     "Theorem 4.2",
     always,
     NEAR_ONE,
     id="top-space-of-the-output-hessian",
     printed=Print(
-        "it is approximately R{W_i} \\ {1ᵀW}, without Π: units are taken to be active with "
-        "probability 1/2 whatever the first layer's weights are",
+        r"it is approximately $R\lbrace W_i\rbrace ∖ \lbrace 1^⊤W\rbrace$, without $Π$: units are "
+        "taken to be active with probability 1/2 whatever the first layer's weights are",
         lambda data: _overlap(data, "printed_space"),
     ),
 )
 def top_space(data: xr.Dataset) -> Estimate:
-    """The top (c−1)-space of M tends to {Π Wᵀa: Σa = 0}, Π = diag P(D_jj = 1 | W).
+    r"""The top (c−1)-space of M tends to $\lbrace Π W^⊤a: Σa = 0\rbrace$,
+    $Π = \operatorname{diag} P(D_{jj} = 1 | W)$.
 
     Statistic: overlap at the largest width, mean over draws of the weights.
     """
     return _overlap(data, "space")
 
 
-@of_rectified.statement(
+@rectified.statement(
     "Theorem 4.2",
     always,
     equal_to(0.0, "a twentieth; the limit is 0", tolerance=0.05, source=GIVEN),
@@ -136,27 +138,27 @@ def top_space(data: xr.Dataset) -> Estimate:
     book="beyond",
 )
 def space_of_the_rows(data: xr.Dataset) -> Estimate:
-    """The overlap of M's top space with the space of the rows of W tends to (E π)²/E π² = 0.829, π
-    = P(D_jj = 1 | W).
+    """The overlap of M's top space with the space of the rows of W tends to
+    $(E π)^2/E π^2 = 0.829$, $π = P(D_{jj} = 1 | W)$.
 
     Statistic: overlap minus this at the largest width, mean over draws of the weights.
     """
     return _overlap(data, "printed_space", less=float(data["space_limit"]))
 
 
-@by_law.statement(
+@rectified.statement(
     "section 4, eq. (8); eq. (140), (153)",
     always,
     SMALL,
     id="output-hessian-of-independent-activations",
     printed=Print(
-        "M* = (X + diag X)/4, for units that are active with probability 1/2",
+        r"$M^* = (X + \operatorname{diag} X)/4$, for units that are active with probability 1/2",
         lambda data: _error(data, "printed_formula"),
     ),
 )
 def independent_copy(data: xr.Dataset) -> Estimate:
-    """M tends to M* = Π X Π + diag(π_j(1−π_j) X_jj), X = WᵀE[A]W, Π = diag(π_j), π_j = P(D_jj = 1 |
-    W).
+    r"""M tends to $M^* = Π X Π + \operatorname{diag}(π_j(1-π_j) X_{jj})$, $X = W^⊤E[A]W$,
+    $Π = \operatorname{diag}(π_j)$, $π_j = P(D_{jj} = 1 | W)$.
 
     Statistic: relative Frobenius error at the largest width, root of the mean square over draws of
     the weights.
@@ -167,7 +169,7 @@ def independent_copy(data: xr.Dataset) -> Estimate:
 @statements.statement(
     "Lemmas B.16 and B.17",
     always,
-    equal_to(1.0, "a twentieth from the limit 1", tolerance=0.05, source=LIMIT),
+    ONE,
     id="norms-agree-with-independent-activations",
     each=_of("norms", "projections"),
 )
@@ -182,27 +184,26 @@ def norms_agree(data: xr.Dataset, law: str, quantity: str) -> Estimate:
 @statements.statement(
     "Lemmas B.14 and B.18, eq. (162) and (167)",
     always,
-    equal_to(
-        0.0,
-        "W Wᵀ differs from I by √(c/n), an eighth at n = 256, and enters the ratio",
-        tolerance=0.15,
-        source=GIVEN,
-    ),
+    PROJECTED,
     id="projection-keeps-the-norm",
     each=_of("projected", "projected_copy"),
     printed=Print(
-        "it tends to 1: P(D_jj = 1) is taken to be 1/2",
+        "it tends to 1: $P(D_{jj} = 1)$ is taken to be 1/2",
         lambda data, law, quantity: _widest(data.sel(law=law), quantity, less=1.0),
     ),
 )
 def projected_norms(data: xr.Dataset, law: str, quantity: str) -> Estimate:
-    """The projected norm over the norm tends to ((E π)²/E π²)², π = P(D_jj = 1 | W), which is 0.687
-    for rectified and 1 for Gaussian inputs.
+    """The projected norm over the norm tends to $((E π)^2/E π^2)^2$, $π = P(D_{jj} = 1 | W)$,
+    which is 0.687 for rectified and 1 for Gaussian inputs.
 
     Statistic: its mean over draws of the weights at the largest width, minus the limit.
     """
-    own = data.sel(law=law)
-    return _widest(own, quantity, less=float(own["projected_limit"]))
+    return _projected(data.sel(law=law), quantity)
+
+
+def _projected(data: xr.Dataset, name: str) -> Estimate:
+    """The distance of a ratio of projected norms from its limit at the largest width."""
+    return _widest(data, name, less=float(data["projected_limit"]))
 
 
 @statements.statement(
@@ -216,12 +217,12 @@ def projected_norms(data: xr.Dataset, law: str, quantity: str) -> Estimate:
     ),
     id="row-sums-of-the-weights",
     printed=Print(
-        "Σ_j W_ij → 0: its variance is taken to be 1/n, that of a single summand",
+        "$Σ_j W_{ij} → 0$: its variance is taken to be 1/n, that of a single summand",
         lambda data: _row_sums(data),
     ),
 )
 def row_sums(data: xr.Dataset) -> Estimate:
-    """The sums Σ_j W_ij of a row's n weights are N(0, 1) at every width.
+    """The sums $Σ_j W_{ij}$ of a row's n weights are N(0, 1) at every width.
 
     Statistic: mean square over classes, draws, widths and laws, minus 1.
     """
@@ -234,19 +235,19 @@ def _row_sums(data: xr.Dataset, less: float = 0.0) -> Estimate:
     return Estimate(*(float(end) - less for end in over_draws(squares)))
 
 
-@by_law.statement(
+@rectified.statement(
     "Lemma B.9",
     always,
     CLOSE,
     id="law-of-the-pre-activations",
     printed=Print(
-        "u → N(0, (π−1)/(2π) I), so that each unit is active with probability 1/2",
+        "$u → N(0, (π-1)/(2π) I)$, so that each unit is active with probability 1/2",
         lambda data: _error(data, "printed_active"),
     ),
 )
 def pre_activations(data: xr.Dataset) -> Estimate:
-    """A unit is active with probability Φ(E[u_j|W]/√Var[u_j|W]) given the weights: with rectified
-    ones E[u_j|W] = Σ_i W_ji/√(2π), which is not small.
+    r"""A unit is active with probability $Φ(E[u_j|W]/\sqrt{\operatorname{Var}[u_j|W]})$ given the
+    weights: with rectified ones $E[u_j|W] = Σ_i W_{ji}/\sqrt{2π}$, which is not small.
 
     Statistic: error of the probability at the largest width, root of the mean square over units and
     draws of the weights.
@@ -254,35 +255,77 @@ def pre_activations(data: xr.Dataset) -> Estimate:
     return _error(data, "active")
 
 
-@by_law.statement(
-    "Lemma B.10, and E[A] of Lemma B.12",
+@rectified.statement(
+    "Lemma B.10, and $E[A]$ of Lemma B.12",
     always,
     CLOSE,
     id="law-of-the-logits",
     printed=Print(
-        "z → N(0, σ² I) with the variance σ² of an activation, since row sums of W and the units' "
-        "means vanish",
+        "$z → N(0, σ^2 I)$ with the variance $σ^2$ of an activation, since row sums of W and the "
+        "units' means vanish",
         lambda data: _error(data, "printed_softmax"),
     ),
 )
 def logits(data: xr.Dataset) -> Estimate:
-    """The logits tend to N(W m, W diag(v) Wᵀ) given the weights, m and v the mean and the variance
-    of each activation given the first layer's.
+    r"""The logits tend to $N(W m, W \operatorname{diag}(v) W^⊤)$ given the weights, m and v the
+    mean and the variance of each activation given the first layer's.
 
-    Statistic: relative error of E[A] of such logits at the largest width, root of the mean square
+    Statistic: relative error of $E[A]$ of such logits at the largest width, root of the mean square
     over draws of the weights.
     """
     return _error(data, "softmax")
 
 
-@of_rectified.statement(
+# Of Gaussian inputs: by case the quantity, its bound, and what reads it.
+GAUSSIAN: Mapping[str, tuple[str, Bound, Callable[[xr.Dataset, str], Estimate]]] = {
+    "same-top-space-gaussian": ("independence", NEAR_ONE, _overlap),
+    "large-eigenvalues-gaussian": ("ratio", APART, _widest),
+    "top-space-gaussian": ("space", NEAR_ONE, _overlap),
+    "independent-copy-gaussian": ("formula", SMALL, _error),
+    "norms-agree-gaussian-norms": ("norms", ONE, _widest),
+    "norms-agree-gaussian-projections": ("projections", ONE, _widest),
+    "projected-norms-gaussian-projected": ("projected", PROJECTED, _projected),
+    "projected-norms-gaussian-projected_copy": ("projected_copy", PROJECTED, _projected),
+    "pre-activations-gaussian": ("active", CLOSE, _error),
+    "logits-gaussian": ("softmax", CLOSE, _error),
+}
+
+
+def _of_gaussian(data: xr.Dataset) -> list[Labels]:
+    return [
+        {"case": case, "quantity": quantity}
+        for case, (quantity, _, _) in GAUSSIAN.items()
+        if "gaussian" in data["law"]
+    ]
+
+
+@statements.statement(
+    "section 4 and appendix B, beyond the paper",
+    always,
+    lambda case: GAUSSIAN[case["case"]][1],
+    id="gaussian-inputs-have-the-same-limits",
+    each=_of_gaussian,
+    name="{case}",
+    shown=("quantity",),
+    book="beyond",
+)
+def with_gaussian_inputs(data: xr.Dataset, case: str, quantity: str) -> Estimate:
+    """With Gaussian inputs of zero mean, which the paper does not take, what is said of M, M* and
+    the logits of rectified ones holds alike, each unit being active with probability 1/2.
+
+    Statistic: as of rectified inputs, at the largest width, mean over draws of the weights.
+    """
+    return GAUSSIAN[case][2](data.sel(law="gaussian"), quantity)
+
+
+@rectified.statement(
     "Theorem 4.1, eq. (40)",
     always,
     NEAR_ONE,
     id="hessian-and-kronecker-form-have-the-same-top-space",
 )
 def decoupling(data: xr.Dataset) -> Estimate:
-    """The Hessian H of the first layer's weights and its Kronecker approximation Ĥ have the same
+    """The Hessian H of the first layer's weights and its Kronecker approximation $Ĥ$ have the same
     top (c−1)-space in the limit.
 
     Statistic: overlap at the largest width, mean over draws of the weights.
@@ -290,19 +333,20 @@ def decoupling(data: xr.Dataset) -> Estimate:
     return _overlap(data, "layer")
 
 
-@of_rectified.statement(
-    "Theorem 4.1, eq. (41)",
-    always,
-    APART,
-    id="layer-hessian-has-c-minus-1-large-eigenvalues",
+@rectified.statement(
+    "Theorem 4.1, eq. (41)", always, APART, id="layer-hessian-has-c-minus-1-large-eigenvalues"
 )
 def large_eigenvalues_of_the_layer(data: xr.Dataset) -> Estimate:
     """H has c−1 large eigenvalues.
 
-    Statistic: λ_c/λ_{c−1} at the largest width, mean over draws of the weights; that inputs are
-    sampled enlarges λ_c.
+    Statistic: $λ_c/λ_{c-1}$ at the largest width, mean over draws of the weights; that inputs are
+    sampled enlarges $λ_c$.
     """
     return _widest(data, "layer_ratio")
+
+
+# What tends to 0. With Gaussian inputs E[xxᵀ] is not near rank one: nothing is said of H.
+FALLING = ("independence", "ratio", "space", "formula")
 
 
 @statements.statement(
@@ -310,8 +354,10 @@ def large_eigenvalues_of_the_layer(data: xr.Dataset) -> Estimate:
     always,
     at_most(0.5, "half is left; the limit of the ratio is 0", source=GIVEN),
     id="limits-are-approached",
-    each=_of("independence", "ratio", "space", "formula", rectified=("layer", "layer_ratio")),
-    elsewhere=None,
+    each=lambda data: [
+        *_of(*FALLING, "layer", "layer_ratio")(data),
+        *_of(*FALLING, law="gaussian")(data),
+    ],
     book="beyond",
 )
 def falls(data: xr.Dataset, law: str, quantity: str) -> Estimate:
@@ -348,12 +394,13 @@ def _ratio(large: np.ndarray, small: np.ndarray) -> Estimate:
     within(EXACT, QUADRATURE, source="moments of a rectified Gaussian"),
     id="fourth-moment-of-a-rectified-gaussian",
     printed=Print(
-        "E[(y_i − E y_i)⁴] = (6π² − 10π − 3)(π − 1)/(8π³)",
+        "$E[(y_i - E y_i)^4] = (6π^2 - 10π - 3)(π - 1)/(8π^3)$",
         lambda data: _relative(data, "printed_fourth", "fourth"),
     ),
 )
 def fourth_moment(data: xr.Dataset) -> float:
-    """E[(y_i − E y_i)⁴] = (π − 1)² (6π² − 10π − 3)/(16π⁴) for y = relu(u), u ~ N(0, (π−1)/(2π)).
+    r"""$E[(y_i - E y_i)^4] = (π - 1)^2 (6π^2 - 10π - 3)/(16π^4)$ for $y = \operatorname{relu}(u)$,
+    $u ∼ N(0, (π-1)/(2π))$.
 
     Statistic: relative error.
     """
@@ -365,12 +412,12 @@ def fourth_moment(data: xr.Dataset) -> float:
     within(EXACT, QUADRATURE, source="moments of a rectified Gaussian"),
     id="norm-of-rectified-inputs",
     printed=Print(
-        "‖E[xxᵀ]‖² = d²/(4π²) + d(π − 1)/(2π)",
+        "$‖E[xx^⊤]‖^2 = d^2/(4π^2) + d(π - 1)/(2π)$",
         lambda data: _relative(data, "printed_norm", "norm"),
     ),
 )
 def input_norm(data: xr.Dataset) -> float:
-    """‖E[xxᵀ]‖² = d²/(4π²) + d(π² − 1)/(4π²) for d rectified standard Gaussian inputs.
+    """$‖E[xx^⊤]‖^2 = d^2/(4π^2) + d(π^2 - 1)/(4π^2)$ for d rectified standard Gaussian inputs.
 
     Statistic: largest relative error over the widths.
     """

@@ -1,4 +1,4 @@
-"""What both figure and claims derive from networks of growing width."""
+"""Means over networks of growing width, which both figure and claims read."""
 
 import numpy as np
 import xarray as xr

@@ -1,7 +1,6 @@
-"""What tends to its limit with growing width, what does not, and to what instead."""
+"""Pictures of quantities that tend to a limit with growing width, in print and in truth."""
 
 import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,20 +20,8 @@ LOOKS: dict[str, dict[str, Any]] = {
     "gaussian": {"linestyle": ":", "marker": "s", "markerfacecolor": "none"},
 }
 LAWS = {"rectified": "rectified Gaussian inputs", "gaussian": "Gaussian inputs"}
-NAMES = {
-    PRINTED: "as printed",
-    RIGHT: "given the weights",
-    COPY: r"$M$ beside $M^*$",
-    LAYER: r"$H$, of the first layer's weights",
-    style.GREY: "what the sampling would add",
-}
-
-
-def _by_law(data: xr.Dataset, name: str) -> Iterator[tuple[dict[str, Any], xr.DataArray]]:
-    """A quantity under each law under which it is measured, and how the law looks."""
-    for law in data["law"].values:
-        with contextlib.suppress(NothingToMeasure):
-            yield LOOKS[law], measured(data.sel(law=law), name)
+NAMES = {PRINTED: "as printed", RIGHT: "given the weights"}
+OF_TWO = {COPY: r"$M$ beside $M^*$", LAYER: r"$H$, of the first layer's weights"}
 
 
 def _line(axes: Axes, data: xr.Dataset, name: str, colour: str, *, root: bool = False) -> None:
@@ -42,37 +29,19 @@ def _line(axes: Axes, data: xr.Dataset, name: str, colour: str, *, root: bool = 
 
     On axes of logarithms a mean that is not positive is left out, and an interval ends at 1e-9.
     """
-    for look, values in _by_law(data, name):
-        value, low, high = over_draws(values)
-        if axes.get_yscale() == "log":
-            low = np.maximum(low, 1e-9)
-            value = np.where(value > 0, value, np.nan)
-        if root:
-            value, low, high = (np.sqrt(end) for end in (value, low, high))
-        shown = np.isfinite(value)
-        if not shown.any():
-            continue
-        bars = np.array([value - low, high - value])[:, shown]
-        axes.errorbar(
-            values["width"].values[shown],
-            value[shown],
-            np.maximum(bars, 0),
-            color=colour,
-            markersize=3,
-            elinewidth=0.7,
-            **look,
-        )
-
-
-def _noise(axes: Axes, data: xr.Dataset, name: str, *, root: bool = False) -> None:
-    """What the sampling alone would add, a grey line for each law."""
-    for look, values in _by_law(data, name):
-        noise = values.mean("draw")
-        noise = noise[noise.values > 0]
-        if noise.size:
-            heights = np.sqrt(noise) if root else noise
-            line = {"linestyle": look["linestyle"], "linewidth": 0.8}
-            axes.plot(noise["width"], heights, color=style.GREY, **line)
+    for law in np.atleast_1d(data["law"].values):
+        with contextlib.suppress(NothingToMeasure):
+            own = measured(data.sel(law=law) if "law" in data.dims else data, name)
+            value, low, high = over_draws(own)
+            if axes.get_yscale() == "log":
+                low, value = np.maximum(low, 1e-9), np.where(value > 0, value, np.nan)
+            if root:
+                value, low, high = (np.sqrt(end) for end in (value, low, high))
+            shown = np.isfinite(value)
+            if shown.any():
+                bars = np.array([value - low, high - value])[:, shown].clip(min=0)
+                look: dict[str, Any] = {"markersize": 3, "elinewidth": 0.7, **LOOKS[law]}
+                axes.errorbar(own["width"][shown], value[shown], bars, color=colour, **look)
 
 
 def _decades(axes: Axes) -> None:
@@ -88,79 +57,84 @@ def _decades(axes: Axes) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
 
 
-def _limits(axes: Axes, data: xr.Dataset) -> None:
-    """The right limits of the projected norms, and the printed one."""
-    for law in data["law"].values:
-        look = {"linestyle": LOOKS[law]["linestyle"], "linewidth": 0.8}
-        axes.axhline(float(data["projected_limit"].sel(law=law)), color=RIGHT, **look)
-    axes.axhline(1.0, color=PRINTED, linewidth=0.8, linestyle="--")
+def _panels(data: xr.Dataset, labels: dict[str, str], names: dict[str, str]) -> tuple[Figure, Any]:
+    """Panels over the width, by what stands over them and along their vertical axis."""
+    figure, row = style.panels(1, len(labels), height=2.5)
+    for axes, mark, (title, label) in zip(row, "abc", labels.items(), strict=True):
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(data["width"].values, [f"{width:d}" for width in data["width"].values])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_yscale("log")
+        axes.set_xlabel("hidden units n")
+        axes.set_ylabel(label)
+        style.letter(axes, f"({mark}) {title}")
+    handles = [style.entry(label, color=colour) for colour, label in names.items()]
+    if data["law"].ndim:
+        black: dict[str, Any] = {"color": style.BLACK, "markersize": 3}
+        handles += [style.entry(LAWS[law], **black, **LOOKS[law]) for law in data["law"].values]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    return figure, row
+
+
+def _drawn_law(data: xr.Dataset) -> xr.Dataset:
+    """The paper's rectified inputs, or those that there are, by growing width."""
+    laws = data["law"].values.tolist()
+    return data.sel(law="rectified" if "rectified" in laws else laws[0]).sortby("width")
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """Spaces and gaps of M and H; errors of M* and of E[A]; norms of what is projected."""
-    data = data.sortby("width")
-    widths = data["width"].values
-    figure, grid = style.panels(2, 3, height=2.3)
-    spaces, gaps, layer, forms, norms, laws = grid.flat
-    logarithmic = (spaces, gaps, layer, forms, laws)
-    for axes in logarithmic:
-        axes.set_yscale("log")
-    for name, colour in (("printed_space", PRINTED), ("space", RIGHT), ("independence", COPY)):
-        _line(spaces, data, name, colour)
-    _line(gaps, data, "ratio", COPY)
-    _line(gaps, data, "layer_ratio", LAYER)
-    _line(layer, data, "layer", LAYER)
-    _line(norms, data, "projected", RIGHT)
-    for axes, name in ((forms, "formula"), (laws, "softmax")):
-        _line(axes, data, f"printed_{name}", PRINTED, root=True)
-        _line(axes, data, name, RIGHT, root=True)
-    _noise(spaces, data, "space_noise")
-    _noise(layer, data, "layer_noise")
-    _noise(laws, data, "softmax_noise", root=True)
-    _limits(norms, data)
+    """The top spaces and eigenvalues of M and of H, of which the theorems speak."""
+    data = _drawn_law(data)
     labels = {
         "top space of M": "1 − overlap",
         "eigenvalues": r"$\lambda_c \, / \, \lambda_{c-1}$",
         "top spaces of H and Ĥ": "1 − overlap",
+    }
+    figure, (spaces, ratios, layer) = _panels(data, labels, {**NAMES, **OF_TWO})
+    for name, colour in (("printed_space", PRINTED), ("space", RIGHT), ("independence", COPY)):
+        _line(spaces, data, name, colour)
+    _line(ratios, data, "ratio", COPY)
+    _line(ratios, data, "layer_ratio", LAYER)
+    _line(layer, data, "layer", LAYER)
+    for axes in (spaces, ratios, layer):
+        _decades(axes)
+    return figure
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """The form of M*, projections and logits, of which the lemmas speak, by law of the inputs."""
+    data = data.sortby("width")
+    labels = {
         "form of M*": "relative error",
         "projection": r"$\|W M W^\top\|^2 \, / \, \|M\|^2$",
         "law of the logits": r"relative error of E[$A$]",
     }
-    for axes, mark, (title, label) in zip(grid.flat, "abcdef", labels.items(), strict=True):
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(widths, [f"{width:d}" for width in widths])
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_ylabel(label)
-        style.letter(axes, f"({mark}) {title}")
-    for axes in logarithmic:
+    figure, (forms, norms, logits) = _panels(data, labels, NAMES)
+    norms.set_yscale("linear")
+    _line(norms, data, "projected", RIGHT)
+    for law in data["law"].values:
+        look = {"linestyle": LOOKS[law]["linestyle"], "linewidth": 0.8}
+        norms.axhline(float(data["projected_limit"].sel(law=law)), color=RIGHT, **look)
+    norms.axhline(1.0, color=PRINTED, linewidth=0.8, linestyle="--")
+    for axes, name in ((forms, "formula"), (logits, "softmax")):
+        _line(axes, data, f"printed_{name}", PRINTED, root=True)
+        _line(axes, data, name, RIGHT, root=True)
         _decades(axes)
-    for axes in grid[1]:
-        axes.set_xlabel("hidden units n")
-    figure.legend(handles=_handles(data), loc="outside upper center", ncols=4)
-    return figure
-
-
-def _handles(data: xr.Dataset) -> list[Any]:
-    lines = [style.entry(label, color=colour) for colour, label in NAMES.items()]
-    black: dict[str, Any] = {"color": style.BLACK, "markersize": 3}
-    return lines + [style.entry(LAWS[law], **black, **LOOKS[law]) for law in data["law"].values]
+    return figure, (
+        "(a) Error of eq. (8), with the units' probabilities $Π$ of being active and without. (b) "
+        "Dashed: the limit of Lemma B.14; blue lines: those given the weights. (c) Error of "
+        "$E[A]$ of logits with the law of Lemma B.10, and with that given the weights."
+    )
 
 
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
+    """The key to the figure, and the setting."""
     classes, samples = int(data["classes"]), int(data["samples"])
     return (
-        "What is said of infinite width holds closely at finite width once the units' "
-        "probabilities of being active are in it. "
-        f"Two-layer ReLU classifiers with c = {classes} classes and n hidden units at "
-        f"initialisation: means over {data.sizes['draw']} draws of the weights with Student's 95 % "
-        "intervals, "
-        f"expectations over {samples} inputs in two halves, whose products leave the sampling's "
-        "squared error out; grey: what it would add. (a) Overlap of the top (c−1)-space of the "
-        "output Hessian M with R{W_i} \\ {1ᵀW}, with {Π Wᵀa: Σa = 0}, Π the units' "
-        "probabilities of being active, and with that of M*; with Gaussian inputs both forms are "
-        "one. (b) The ratio λ_c/λ_(c−1) of M and of H. (c) Overlap of the top spaces of H and its "
-        "Kronecker approximation Ĥ. (d) Error of eq. (8), with Π and without. (e) Dashed: Lemma "
-        "B.14, blue lines: the limits given the weights. (f) Error of E[A] of logits with the law "
-        "of Lemma B.10, and with that given the weights."
+        f"Two-layer ReLU classifiers of {LAWS[_drawn_law(data)['law'].item()]}, $c =$ {classes} "
+        f"classes: means over {data.sizes['draw']} draws of the weights with 95 % intervals, "
+        f"expectations over {samples} inputs. (a) The top (c−1)-space of M beside "
+        r"$R\lbrace W_i\rbrace ∖ \lbrace 1^⊤W\rbrace$, $\lbrace Π W^⊤a: Σa = 0\rbrace$ and that "
+        "of M*. (b) The eigenvalue after the gap over that before it. (c) H beside its Kronecker "
+        "approximation $Ĥ$."
     )

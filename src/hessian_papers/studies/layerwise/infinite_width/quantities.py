@@ -1,4 +1,4 @@
-"""What is measured of one network from two halves of its inputs, as ``study.py`` names it.
+"""Measurements of one network from two halves of its inputs, as ``study.py`` names them.
 
 A squared distance ``‖X − Y‖²`` of two expected matrices, or of the projectors on their top spaces,
 is ``⟨X_a − Y_a, X_b − Y_b⟩``: the squared error of the sampling, which would be added to it,
@@ -46,7 +46,7 @@ def spaces_apart(ones: Sequence[Tensor], others: Sequence[Tensor]) -> float:
 def softmax_errors(
     network: Network, moments: cf.RectifiedMoments, halves: list[Expectations]
 ) -> Numbers:
-    """How far E[A] is from that of Gaussian logits: with their moments given W, or as printed.
+    """The distance of E[A] from that of Gaussian logits: with moments given W, or as printed.
 
     Given the weights they are ``W m`` and ``W diag(v) Wᵀ`` with the mean m and the variance v of
     each activation; in print the mean is 0 and the covariance a multiple of the identity.
@@ -58,12 +58,11 @@ def softmax_errors(
         "printed_softmax": (torch.zeros(len(second)).double(), printed * torch.eye(len(second))),
     }
     a, b = (half.softmax for half in halves)
-    squares = {
+    return {
         name: _product(a - expected, b - expected) / _product(a, b)
         for name, law in laws.items()
         for expected in [_softmax_of_gaussian_logits(*law)]
     }
-    return squares | {"softmax_noise": (a - b).square().sum() / _product(a, b) / 4}
 
 
 def _softmax_of_gaussian_logits(mean: Tensor, covariance: Tensor) -> Tensor:
@@ -76,7 +75,7 @@ def _softmax_of_gaussian_logits(mean: Tensor, covariance: Tensor) -> Tensor:
 
 
 def activation_errors(active: Tensor, halves: list[Expectations]) -> Numbers:
-    """How far the units' shares of active inputs are from Φ(mean/deviation), and from 1/2."""
+    """The distance of the units' shares of active inputs from Φ(mean/deviation), and from 1/2."""
     a, b = (half.both.diagonal() for half in halves)
     return {
         name: ((a - expected) * (b - expected)).mean()
@@ -111,7 +110,6 @@ def output_quantities(
         "space": spaces_apart(spaces, [candidate] * 2),
         # Of the two ways to take the sum of the rows out of their span, what is nearer.
         "printed_space": min(spaces_apart(spaces, [reading] * 2) for reading in readings),
-        "space_noise": (1 - subspace_overlap(*spaces)) / 4,
         "formula": error(active),
         "printed_formula": error(torch.full_like(active, 0.5)),
         "norms": square / star,
@@ -147,7 +145,6 @@ def layer_quantities(halves: list[Expectations], spaces: list[Tensor]) -> Number
     return {
         "layer": within - sum(crossed) / 2,
         "layer_ratio": sum(float(entries[0][0] / entries[0][1]) for entries in tops) / 2,
-        "layer_noise": (1 - own) / 4,
     }
 
 

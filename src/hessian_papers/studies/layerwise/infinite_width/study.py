@@ -95,9 +95,6 @@ QUANTITIES = {
     "projections": "‖W M Wᵀ‖² over ‖W M* Wᵀ‖²",
     "projected": "‖W M Wᵀ‖² over ‖M‖²",
     "projected_copy": "‖W M* Wᵀ‖² over ‖M*‖²",
-    "space_noise": "what the sampling alone would add to space",
-    "layer_noise": "what the sampling alone would add to layer",
-    "softmax_noise": "what the sampling alone would add to softmax",
 }
 VARIABLES: Variables = {
     "law": Variable("law", "how the entries of an input are distributed"),
@@ -106,10 +103,8 @@ VARIABLES: Variables = {
     "inputs": Variable("width", "inputs d"),
     "classes": Variable("", "classes c"),
     "samples": Variable("", "inputs of each network"),
-    "layer_samples": Variable("", "those of them that H is made of"),
     **{name: Variable("law width draw", meaning) for name, meaning in QUANTITIES.items()},
-    "active_square": Variable("law", "E π², π the probability that a unit is active"),
-    "space_limit": Variable("law", "(E π)²/E π², of the rows' space and the top space"),
+    "space_limit": Variable("law", "(E π)²/E π², of the rows' space and the top space, π a unit's"),
     "projected_limit": Variable("law", "its square, of ‖W M Wᵀ‖²/‖M‖²"),
     "fourth": Variable("", "fourth central moment of eq. (90), by quadrature"),
     "exact_fourth": Variable("", "its closed form"),
@@ -121,7 +116,7 @@ VARIABLES: Variables = {
 
 
 def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
-    """What the quantities tend to given the weights, and two integrals that are wrong in print.
+    """The limits of the quantities given the weights, and two integrals that are wrong in print.
 
     With rectified inputs a unit is active with probability ``π = Φ(g/√(π−1))``, ``g ~ N(0, 1)``, so
     that ``E π² = 1/4 + arcsin(1/π)/(2π)``; with Gaussian ones ``π = 1/2``.
@@ -134,7 +129,6 @@ def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     arrays = {
         "law": config.laws,
         "width": config.widths,
-        "active_square": square,
         "space_limit": 0.25 / square,
         "projected_limit": (0.25 / square) ** 2,
         "exact_fourth": common * (np.pi - 1) / (16 * np.pi**4),
@@ -172,7 +166,7 @@ def measure(
     layer_samples: int,
     seed: int,
 ) -> Arrays:
-    """What is measured of one network: its labels and :data:`QUANTITIES`."""
+    """The labels and :data:`QUANTITIES` of one network."""
     purpose = f"{law} inputs, width {width}, {inputs} inputs, {classes} classes, draw {draw}"
     network = Network.drawn(law, width, inputs, classes, generator(seed, f"weights: {purpose}"))
     kept = layer_samples // 2 if law == "rectified" else 0
@@ -188,8 +182,8 @@ def measure(
     if kept:
         values |= layer_quantities(halves, spaces)
     values["row_sum"] = network.second.sum(dim=1).square().mean()
-    labels = {"law": law, "width": width, "inputs": inputs, "draw": draw, "classes": classes}
-    labels |= {"samples": samples, "layer_samples": layer_samples}
+    labels = {"law": law, "width": width, "inputs": inputs, "draw": draw}
+    labels |= {"classes": classes, "samples": samples}
     numbers = {name: float(value) for name, value in values.items()}
     return {name: np.array(value) for name, value in (labels | numbers).items()}
 

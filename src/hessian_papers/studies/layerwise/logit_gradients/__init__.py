@@ -1,1 +1,1 @@
-"""Whether the mean gradients of classes and scores lie together by score or by class."""
+"""Mean gradients of classes and scores, which lie together by score or by class."""

@@ -1,4 +1,4 @@
-"""What appendix G.5 of wu2022dissecting says of gradients by class and score."""
+"""Statements of appendix G.5 of wu2022dissecting on gradients by class and score."""
 
 import xarray as xr
 
@@ -8,6 +8,7 @@ from hessian_papers.ledger.verdicts import exists, typically
 from hessian_papers.studies.layerwise.layers import (
     before_training,
     hidden_layers,
+    plain,
     with_hidden_layers,
 )
 from hessian_papers.studies.layerwise.logit_gradients.derived import chance
@@ -34,13 +35,8 @@ def by_score_at_first(data: xr.Dataset) -> xr.DataArray:
     return hidden_layers(before_training(data))["by_score"].mean("layer")
 
 
-def _plain(data: xr.Dataset) -> list[str]:
-    """The architectures without batch normalisation, of which Figure 30 shows one."""
-    return [network for network in with_hidden_layers(data) if not network.endswith("-BN")]
-
-
 def _by_class(data: xr.Dataset) -> xr.DataArray:
-    """How many neighbours are of the same class after training, mean over layers but the last.
+    """The share of neighbours of the same class after training, mean over layers but the last.
 
     Raises:
         NothingToMeasure: those weights are not kept.
@@ -56,7 +52,7 @@ def _by_class(data: xr.Dataset) -> xr.DataArray:
     exists,
     at_most(0.5, OPEN, source="ours"),
     id="gradients-cluster-weakly-by-class",
-    over={"network": _plain},
+    over={"network": plain},
     book="readings",
 )
 def weakly_by_class_at_last(data: xr.Dataset) -> xr.DataArray:
@@ -91,15 +87,15 @@ def more_by_class_than_chance(data: xr.Dataset) -> xr.DataArray:
     within(1e-6, "round-off in float64 where a softmax is sure of its classes"),
     id="output-hessian-is-a-mean-over-samples",
     printed=Print(
-        "M = E_ij[Γ_ijᵀ Γ_ij], over the means of classes and scores",
+        "$M = E_{ij}[Γ_{ij}^⊤ Γ_{ij}]$, over the means of classes and scores",
         lambda data: data["printed_error"].max(),
     ),
 )
 def the_moment_is_of_samples(data: xr.Dataset) -> xr.DataArray:
-    """E[M] is the mean over samples of Σ_j γ_j γ_jᵀ, the rows of Q G; of their means by class and
-    score it lacks what varies within a class, and the sum over scores is no mean.
+    """$E[M]$ is the mean over samples of $Σ_j γ_j γ_j^⊤$, the rows of Q G; of their means by class
+    and score it lacks what varies within a class, and the sum over scores is no mean.
 
-    Statistic: largest ‖F − E[M]‖ / ‖E[M]‖ over all networks, layers and both epochs.
+    Statistic: largest $‖F - E[M]‖ / ‖E[M]‖$ over all networks, layers and both epochs.
     """
     # NaN of the layers that a network lacks is left out.
     return data["moment_error"].max()

@@ -1,9 +1,9 @@
-"""What both figure and claims derive from how mean gradients lie together."""
+"""The share of neighbours by chance, which both figure and claims read."""
 
 import xarray as xr
 
 
 def chance(data: xr.Dataset) -> float:
-    """How many nearest neighbours are of the same score, or class, by chance."""
+    """The share of nearest neighbours that are of the same score, or class, by chance."""
     count = data.sizes["class"]
     return (count - 1) / (count**2 - 1)

@@ -24,41 +24,48 @@ def _draw_plane(axes: Axes, points: xr.DataArray, by: str) -> None:
     for number, colour in zip(points[by].values, colours, strict=True):
         x, y = (points.sel({by: number, "axis": axis}).values for axis in "xy")
         axes.plot(x, y, marker=f"${number}$", markersize=5, color=colour, ls="")
+    axes.set_xlabel("t-SNE, first axis (no unit)")
     axes.set_xticks([])
     axes.set_yticks([])
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """A picture by t-SNE, by score before training and by class after it; below it the shares."""
-    figure, grid = style.panels(2, 2, height=2.3)
-    for (plane, shares), epoch, by, (upper, lower) in zip(
-        grid.T, (0, -1), ("score", "class"), (("a", "c"), ("b", "d")), strict=True
-    ):
+    """A picture by t-SNE, by score before training and by class after it."""
+    figure, planes = style.panels(1, 2, height=2.6)
+    for axes, mark, epoch, by in zip(planes, "ab", (0, -1), ("score", "class"), strict=True):
         at = data.isel(epoch=epoch)
-        _draw_plane(plane, at["embedding"], by)
-        style.letter(plane, f"({upper}) {when(at)}, by {by}")
-        draw_layers(shares, at, LOOKS, fontsize=6)
-        shares.axhline(chance(data), color=style.BLACK, linewidth=0.6, linestyle=":")
-        shares.set_ylim(0, 1.04)
-        style.letter(shares, f"({lower}) {when(at)}")
-    grid[1, 0].set_ylabel("share of nearest neighbours")
-    handles = [style.entry(linestyle="none", markersize=3, **look) for look in LOOKS.values()]
-    handles += [style.entry("chance", color=style.BLACK, linewidth=0.6, linestyle=":")]
-    figure.legend(handles=handles, loc="outside upper center", ncols=3)
+        _draw_plane(axes, at["embedding"], by)
+        style.letter(axes, f"({mark}) {when(at)}, by {by}")
+    planes[0].set_ylabel("t-SNE, second axis (no unit)")
     return figure
 
 
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
+    """The key to the figure."""
     network = str(data["network"].values[0])
-    layer = layer_names(data, network)[0]
     return (
-        "Before training mean gradients group by the score that is differentiated, after it in "
-        "part by class. "
-        "Mean gradients Γ_ij of score j over the images of class i with respect to a layer's "
-        f"outputs, weighed by Q, QᵀQ = diag(p) − ppᵀ. (a, b) Those of {layer} "
-        f"of the first {network} in the plane by t-SNE, which shows clusters where there are none "
-        "as well; a number says which j, or i. (c, d) In their own space: of how many the nearest "
-        "neighbour has the same j, or i, one point a network; dotted what is expected of labels at "
-        f"random, {chance(data):.2f}."
+        "Mean gradients $Γ_{ij}$ of score j over the images of class i with respect to the "
+        f"outputs of {layer_names(data, network)[0]} of the first {network}, weighed by Q, "
+        r"$Q^⊤Q = \operatorname{diag}(p) - pp^⊤$, in the plane by t-SNE, which shows clusters "
+        "where there are none as well. A number says which j, or i."
+    )
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """The shares of nearest neighbours of the same score or class, among the vectors themselves."""
+    figure, row = style.panels(1, 2, height=2.3)
+    for axes, mark, epoch in zip(row, "ab", (0, -1), strict=True):
+        at = data.isel(epoch=epoch)
+        draw_layers(axes, at, LOOKS, fontsize=6)
+        axes.axhline(chance(data), color=style.BLACK, linewidth=0.6, linestyle=":")
+        axes.set_ylim(0, 1.04)
+        style.letter(axes, f"({mark}) {when(at)}")
+    row[0].set_ylabel("share of nearest neighbours")
+    handles = [style.entry(linestyle="none", markersize=3, **look) for look in LOOKS.values()]
+    handles += [style.entry("chance", color=style.BLACK, linewidth=0.6, linestyle=":")]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3)
+    return figure, (
+        "In their own space: of how many mean gradients the nearest neighbour has the same j, or "
+        "i, one point a network; dotted what is expected of labels at random, "
+        f"{chance(data):.2f}."
     )

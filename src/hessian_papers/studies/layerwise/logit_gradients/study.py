@@ -1,4 +1,4 @@
-"""Whether the mean gradients of classes and scores lie together by score or by class.
+"""Mean gradients of classes and scores, which lie together by score or by class.
 
 wu2022dissecting, appendix G.5: of samples x with the label i let ``Γ_ij`` be the mean of the j-th
 row of ``N = Q G``, with G the Jacobian of the scores by the outputs of a layer and
@@ -7,7 +7,6 @@ after it by the class i, and that only weakly. A picture by t-SNE cannot tell: i
 the vectors themselves whether the nearest neighbour of each has the same j or the same i.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -18,7 +17,6 @@ from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast
 from hessian_papers.labelled import Variable, Variables, gathering
-from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier
 from hessian_papers.results import stacked
 from hessian_papers.studies.layerwise.ensembles import (
@@ -28,9 +26,9 @@ from hessian_papers.studies.layerwise.ensembles import (
     each_network,
 )
 from hessian_papers.studies.layerwise.layers import ENSEMBLE
+from hessian_papers.studies.layerwise.rows import jacobian_rows
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature.layerwise import Captured, layers_of
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import optional_import
 
@@ -41,35 +39,26 @@ MEASURED = "network seed epoch layer"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogitGradientMeasurement:
-    """What the measurement of a network depends on.
+class Config(ClassifierStudyConfig):
+    """The study's configuration; its seed is that of t-SNE.
 
     Args:
-        seed: of t-SNE.
         images: the means are over the first so many; 0 for all.
     """
 
-    seed: int
     images: Annotated[int, AtLeast(0)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(LogitGradientMeasurement, ClassifierStudyConfig):
-    """The study's configuration."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Gradients:
-    """What is known of the rows of ``N = Q G`` of one layer with m outputs.
+    """Means of the rows of ``N = Q G`` of one layer with m outputs.
 
     Args:
         means: Γ, by class and score, ``(c, c, m)``.
-        shares: of the samples, by class, ``(c,)``.
         moment: ``E[Nᵀ N]``, ``(m, m)``.
     """
 
     means: Tensor
-    shares: Tensor
     moment: Tensor
 
 
@@ -83,40 +72,31 @@ def gradients(model: nn.Module, batches: list[Any], names: list[str]) -> dict[st
         batches: images and classes.
         names: layers whose outputs are vectors.
     """
-    layers = layers_of(model, names)
     sums: dict[str, Any] = dict.fromkeys(names, 0.0)
     moments: dict[str, Any] = dict.fromkeys(names, 0.0)
     counts: Any = 0.0
-    for x, labels in batches:
-        with torch.enable_grad(), Captured(model, layers) as captured:
-            scores = model(x)
-        p = torch.softmax(scores.detach(), dim=1)
-        classes = nn.functional.one_hot(labels, p.shape[1]).to(p)
+    for labels, softmax, rows in jacobian_rows(model, batches, names, _root):
+        classes = nn.functional.one_hot(labels, softmax.shape[1]).to(softmax)
         counts = counts + classes.sum(dim=0)
-        units = torch.eye(p.shape[1]).to(p)
-        rows: list[list[Tensor]] = []
-        for score, unit in enumerate(units):
-            seeds = p[:, score, None].sqrt() * (unit - p)
-            gradients = torch.autograd.grad(scores, captured.outputs, seeds, retain_graph=True)
-            rows.append([row[:, 0] for row in gradients])
-        for name, own in zip(names, zip(*rows, strict=True), strict=True):
-            stacked = torch.stack(own, dim=1)  # (n, c, m)
-            sums[name] = sums[name] + torch.einsum("ni,njm->ijm", classes, stacked)
-            flat = stacked.flatten(0, 1)
+        for name, own in rows.items():
+            sums[name] = sums[name] + torch.einsum("ni,njm->ijm", classes, own)
+            flat = own.flatten(0, 1)
             moments[name] = moments[name] + flat.T @ flat
-    samples = counts.sum()
+    sizes = counts.clamp(min=1)[:, None, None]
     return {
-        name: Gradients(
-            means=sums[name] / counts.clamp(min=1)[:, None, None],
-            shares=counts / samples,
-            moment=moments[name] / samples,
-        )
+        name: Gradients(means=sums[name] / sizes, moment=moments[name] / counts.sum())
         for name in names
     }
 
 
+def _root(softmax: Tensor) -> Tensor:
+    """Q of some samples: ``Qᵀ Q = diag(p) − p pᵀ``."""
+    units = torch.eye(softmax.shape[1]).to(softmax)
+    return softmax.sqrt()[:, :, None] * (units - softmax[:, None, :])
+
+
 def purities(means: Tensor) -> tuple[float, float]:
-    """How many of the vectors have a nearest neighbour of the same score, and of the same class.
+    """The shares of vectors with a nearest neighbour of the same score, and of the same class.
 
     With labels that have nothing to do with the vectors it is ``(c − 1) / (c² − 1)`` of either.
 
@@ -162,7 +142,6 @@ VARIABLES: Variables = {
     "axis": Variable("axis", "of the plane"),
     "by_score": Variable(MEASURED, "share of vectors whose nearest neighbour has the same score"),
     "by_class": Variable(MEASURED, "share of vectors whose nearest neighbour has the same class"),
-    "between": Variable(MEASURED, "trace of Σ_i π_i Σ_j Γ_ij Γ_ijᵀ over that of E[M]"),
     "printed_error": Variable(MEASURED, "‖F − E[M]‖ / ‖E[M]‖ of F = (1/c²) Σ_ij Γ_ij Γ_ijᵀ"),
     "moment_error": Variable(MEASURED, "‖F − E[M]‖ / ‖E[M]‖ of F = E[Nᵀ N]"),
     "embedding": Variable(
@@ -171,21 +150,20 @@ VARIABLES: Variables = {
 }
 
 
-def measure(
-    kept: KeptClassifier, drawn: bool, labels: Mapping[str, Any], settings: LogitGradientMeasurement
-) -> Arrays:
-    """How the mean gradients of one network lie together.
+def measure(kept: KeptClassifier, labels: Arrays, images: int, seed: int, drawn: bool) -> Arrays:
+    """The mean gradients of one network, and how they lie together.
 
     Args:
         kept: the network, and what it was trained on.
-        drawn: whether those of the first of its layers are shown by t-SNE.
         labels: what tells it from the others.
-        settings: the rest.
+        images: the means are over the first so many; 0 for all.
+        seed: of t-SNE.
+        drawn: whether those of the first of its layers are shown by t-SNE.
 
     Returns:
         What is in :data:`VARIABLES`, of its fully connected layers; ``embedding``, if it is drawn.
     """
-    model, batches = kept.load().double(), batches_of(kept, settings.images)
+    model, batches = kept.load().double(), batches_of(kept, images)
     names = [name for name, module in model.named_children() if isinstance(module, nn.Linear)]
     result = gradients(model, batches, names)
     layers = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), batches), names)
@@ -193,25 +171,23 @@ def measure(
     first = result[names[0]].means
     return {
         **stacked(rows),
-        **({"embedding": embedded(first, settings.seed)} if drawn else {}),
+        **({"embedding": embedded(first, seed)} if drawn else {}),
         "layer_name": np.array(names),
         "class": np.arange(len(first)),
         "score": np.arange(len(first)),
         "axis": np.array(["x", "y"]),
-        **{name: np.array(label) for name, label in labels.items()},
+        **labels,
     }
 
 
 def _numbers(arrays: Gradients, hessian: Tensor) -> dict[str, float]:
-    squares = torch.einsum("ijm,ijn->imn", arrays.means, arrays.means)
-    between = torch.einsum("i,imn->mn", arrays.shares, squares)
-    printed = squares.sum(dim=0) / len(squares) ** 2
+    rows = arrays.means.flatten(0, 1)
+    printed = rows.T @ rows / len(rows)
     size = hessian.norm()
     by_score, by_class = purities(arrays.means)
     return {
         "by_score": by_score,
         "by_class": by_class,
-        "between": float(between.trace() / hessian.trace()),
         "printed_error": float((printed - hessian).norm() / size),
         "moment_error": float((arrays.moment - hessian).norm() / size),
     }
@@ -219,12 +195,9 @@ def _numbers(arrays: Gradients, hessian: Tensor) -> dict[str, float]:
 
 def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     """Each architecture with each seed, before and after training."""
-    settings = LogitGradientMeasurement(**shared(LogitGradientMeasurement, config))
-    kept = networks["kept"].values
-    ends = kept[[0, -1]] if len(kept) > 1 else kept
-    items = each_network(networks, settings, np.sort(ends))
-    place = {name: item["labels"][name] for item in items[:1] for name in ("network", "seed")}
-    return [{**item, "drawn": place.items() <= item["labels"].items()} for item in items]
+    ends = np.unique(networks["kept"].values[[0, -1]])
+    items = each_network(networks, ends, images=config.images, seed=config.seed)
+    return [{**item, "drawn": place < len(ends)} for place, item in enumerate(items)]
 
 
 layerwise = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, *LABELS))

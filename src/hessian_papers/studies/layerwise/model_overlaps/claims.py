@@ -1,4 +1,4 @@
-"""What wu2022dissecting says of the top eigenspaces of independently trained networks."""
+"""Statements of wu2022dissecting on top eigenspaces of independently trained networks."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -18,8 +18,8 @@ from hessian_papers.ledger.bounds import (
 )
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
-from hessian_papers.ledger.words import one_by, reading_of
-from hessian_papers.studies.layerwise.layers import layer_names
+from hessian_papers.ledger.words import one_by
+from hessian_papers.studies.layerwise.layers import layer_names, normalised, plain
 from hessian_papers.studies.layerwise.model_overlaps.derived import layers, paired, satisfied
 from hessian_spectra.statistics import student_interval
 
@@ -31,6 +31,7 @@ AROUND = 0.2
 PEAK = "it peaks there if this is above 1; 'around' is taken as a fifth of m either side"
 # A ratio that is approximately 1.
 NEAR_ONE = one_by("approximately")
+NEAR_LARGEST = at_least(0.9, "nine tenths of the largest", source="ours")
 # The layer whose overlap the paper prints.
 EXAMPLE = {"network": "F-200^2", "layer": "fc2"}
 SETTING = (
@@ -38,9 +39,7 @@ SETTING = (
     "and its Hessian is that of all images."
 )
 
-statements = Statements(
-    values={"kronecker": "Kronecker approximations", "overlap": "Hessians"}
-).having(otherwise=SETTING)
+statements = Statements().having(otherwise=SETTING)
 
 
 def over_networks(pairs: Pairs, statistic: Callable[[Pairs], Any]) -> Estimate:
@@ -117,28 +116,17 @@ def _named(data: xr.Dataset, networks: Iterable[str], part: slice = slice(None))
     ]
 
 
-def _normed(network: str) -> bool:
-    """Whether an architecture has batch norms."""
-    return network.endswith("-BN")
-
-
-def _plain(data: xr.Dataset) -> list[str]:
-    """The architectures without batch norm."""
-    return [network for network in data["network"].values.tolist() if not _normed(network)]
-
-
 def _hidden(data: xr.Dataset) -> list[Labels]:
-    """Their layers whose outputs can be permuted."""
-    return _named(data, _plain(data), slice(-1))
+    """The layers whose outputs can be permuted, of networks without batch norm."""
+    return _named(data, plain(data), slice(-1))
 
 
 hidden = statements.having(each=_hidden)
-beyond = hidden.having(book="beyond")
 
 
 def _later(data: xr.Dataset) -> list[Labels]:
     """The hidden layers whose inputs have passed a batch norm."""
-    return _named(data, filter(_normed, data["network"].values.tolist()), slice(1, -1))
+    return _named(data, normalised(data), slice(1, -1))
 
 
 @statements.statement(
@@ -197,7 +185,7 @@ def _either(case: Labels) -> Bound:
     "single input direction; that the overlap grows up to m takes less.",
 )
 def condition_tells(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimate:
-    """The overlap peaks around m where τ_m γ_1 > τ_1 γ_2 holds, and does not where it fails.
+    """The overlap peaks around m where $τ_m γ_1 > τ_1 γ_2$ holds, and does not where it fails.
 
     Statistic: the largest mean overlap around m over the largest elsewhere; interval: jackknife
     over the networks of which pairs are made.
@@ -207,7 +195,7 @@ def condition_tells(data: xr.Dataset, network: str, layer: str, condition: str) 
 
 @hidden.statement("Theorem G.1", typically, NEAR_ONE, id="overlap-grows-linearly")
 def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
-    """The overlap is (k/m) (t_1 · t_1')² as far as τ_k γ_1 > τ_1 γ_2.
+    """The overlap is $(k/m) (t_1 · t_1')^2$ as far as $τ_k γ_1 > τ_1 γ_2$.
 
     Statistic: sum of its mean over these k over that of the prediction; interval: jackknife over
     the networks of which pairs are made.
@@ -225,7 +213,7 @@ def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
     id="overlap-at-the-outputs-is-that-of-first-inputs",
 )
 def height_at_outputs(data: xr.Dataset, network: str, layer: str) -> Estimate:
-    """The overlap at m is (t_1 · t_1')².
+    """The overlap at m is $(t_1 · t_1')^2$.
 
     Statistic: ratio of both, means over pairs; interval: jackknife over the networks of which pairs
     are made.
@@ -246,15 +234,15 @@ def _inner(data: xr.Dataset) -> list[Labels]:
 @statements.statement(
     "F.2.3 and G.3.3",
     exists,
-    at_least(1.0, "it decreases after c − 1 if this is above 1"),
+    at_least(1.0, "it decreases after $c - 1$ if this is above 1"),
     id="early-low-peak",
     each=_inner,
 )
 def early_low_peak(data: xr.Dataset, network: str, layer: str) -> Estimate:
-    """The overlap grows up to c − 1, the outliers of E[M], and decreases after.
+    """The overlap grows up to $c - 1$, the outliers of $E[M]$, and decreases after.
 
-    Statistic: mean overlap at c − 1 over the smallest between there and m; interval: jackknife over
-    the networks of which pairs are made.
+    Statistic: mean overlap at $c - 1$ over the smallest between there and m; interval: jackknife
+    over the networks of which pairs are made.
     """
     pairs = layer_of(data, network, layer)
     outputs, classes = int(pairs["outputs"]), int(pairs["classes"])
@@ -287,15 +275,15 @@ def printed_overlap(data: xr.Dataset, network: str, layer: str) -> Estimate:
     typically,
     at_least(0.5, "more than half; linear growth would begin at 1/m", source="ours"),
     id="last-layer-is-high-from-the-start",
-    over={"network": _plain},
+    over={"network": plain},
     book="readings",
 )
 def last_layer_is_high_from_the_start(data: xr.Dataset) -> Estimate:
-    """In the last layer, whose outputs are the classes, the overlap stays about (t_1 · t_1')² for
-    all k up to m.
+    """In the last layer, whose outputs are the classes, the overlap stays about $(t_1 · t_1')^2$
+    for all k up to m.
 
-    Statistic: the smallest mean overlap over k < c over (t_1 · t_1')²; interval: jackknife over the
-    networks of which pairs are made.
+    Statistic: the smallest mean overlap over $k < c$ over $(t_1 · t_1')^2$; interval: jackknife
+    over the networks of which pairs are made.
     """
     layer = layers(data)[-1]
     low = layer.sel(rank=slice(max(int(layer["outputs"]) - 1, 1)))
@@ -310,19 +298,19 @@ def _smallest(layer: xr.Dataset) -> xr.DataArray:
 
 @statements.identity(
     "appendix G.3.2",
-    within(1e-5, "round-off of E[M] in float32"),
+    within(1e-5, "round-off of $E[M]$ in float32"),
     id="last-layer-has-no-theorem",
     over=["network"],
     printed=Print(
-        "the last layer may satisfy the assumptions of Theorem G.1, τ_m γ_1 > τ_1 γ_2",
+        "the last layer may satisfy the assumptions of Theorem G.1, $τ_m γ_1 > τ_1 γ_2$",
         lambda data: _shortfall(layers(data)[-1]),
     ),
 )
 def last_layer_has_no_theorem(data: xr.Dataset) -> float:
-    """The last layer has τ_m = 0, since diag(p) − p pᵀ, each sample's output Hessian, takes 1 to 0:
-    the assumption of Theorem G.1 fails for every network.
+    r"""The last layer has $τ_m = 0$, since $\operatorname{diag}(p) - p p^⊤$, each sample's output
+    Hessian, takes 1 to 0: the assumption of Theorem G.1 fails for every network.
 
-    Statistic: largest τ_m/τ_1 of networks.
+    Statistic: largest $τ_m/τ_1$ of networks.
     """
     return float(_smallest(layers(data)[-1]).max())
 
@@ -374,7 +362,7 @@ def batch_norm_has_no_peak(data: xr.Dataset, network: str, layer: str) -> Estima
     typically,
     at_least(2.0, "'surprisingly high' is taken as twice that at least", source="chance: 1/n"),
     id="overlap-is-above-chance",
-    over={"network": _plain},
+    over={"network": plain},
     book="readings",
 )
 def above_chance(data: xr.Dataset) -> Estimate:
@@ -383,68 +371,38 @@ def above_chance(data: xr.Dataset) -> Estimate:
     Statistic: mean overlap at the largest k up to m over k/(m n), in the hidden layer where it is
     least; interval: jackknife over the networks of which pairs are made.
     """
-    if len(own := layers(data)) < 2:
-        raise NothingToMeasure(f"{data['network'].item()} has no hidden layer")
-    ends = [layer.sel(rank=slice(int(layer["outputs"]))).isel(rank=-1) for layer in own[:-1]]
+    own = layers(data)[:-1]
+    ends = [layer.sel(rank=slice(int(layer["outputs"]))).isel(rank=-1) for layer in own]
     ratios = [end["overlap"] * end["outputs"] * end["inputs"] / end["rank"] for end in ends]
     return over_networks(xr.concat(ratios, "layer"), xr.DataArray.min)
 
 
-@beyond.statement(
+def _at_the_peak(data: xr.Dataset) -> list[Labels]:
+    return [{"what": what, **case} for what in ("place", "height") for case in _hidden(data)]
+
+
+@statements.statement(
     "F.2.3 and G.3.3, beyond the paper",
     typically,
-    reading_of("approximately"),
-    id="permutations-predict-the-overlap",
-    each=lambda data: [
-        {**case, "of": of} for case in _hidden(data) for of in ("kronecker", "overlap")
-    ],
+    lambda case: {"place": NEAR_LARGEST, "height": NEAR_ONE}[case["what"]],
+    id="factors-tell-the-peak",
+    each=_at_the_peak,
+    name="factors-tell-the-{what}-{network}-{layer}",
+    book="beyond",
 )
-def permutations_predict(data: xr.Dataset, network: str, layer: str, of: str) -> Estimate:
-    """The eigenpairs of E[M] and E[x x'] tell the overlap of the Kronecker approximations, and of
-    the Hessians, at all k, with the outputs of one network permuted at random: (1/k) Σ E(r_i · P
-    r_i')² (t_j · t_j')² over the top k pairs (i, j) of each.
+def factors_tell_the_peak(data: xr.Dataset, what: str, network: str, layer: str) -> Estimate:
+    """Of the k that are measured the overlap is largest where the eigenpairs of $E[M]$ and
+    $E[x x']$ say, and as large as they say.
 
-    Statistic: summed error of the means over pairs, relative; interval: jackknife over the networks
-    of which pairs are made.
-    """
-    pairs = layer_of(data, network, layer)
-    return over_networks(
-        pairs, lambda mean: abs(mean["permuted"] - mean[of]).sum() / mean[of].sum()
-    )
-
-
-@beyond.statement(
-    "F.2.3 and G.3.3, beyond the paper",
-    typically,
-    at_least(0.9, "nine tenths of the largest", source="ours"),
-    id="factors-tell-the-place-of-the-peak",
-)
-def factors_tell_the_place(data: xr.Dataset, network: str, layer: str) -> Estimate:
-    """Of the k that are measured the overlap is largest where the eigenpairs of E[M] and E[x x']
-    say.
-
-    Statistic: its mean at the k where that expected over permutations is largest, over the largest
-    mean; interval: jackknife over the networks of which pairs are made.
+    Statistic: of the place, the mean overlap at the k where that expected over permutations is
+    largest, over the largest mean; of the height, the largest mean over the largest of those
+    expected; interval: jackknife over the networks of which pairs are made.
     """
 
     def reached(mean: xr.Dataset) -> xr.DataArray:
-        overlap = mean["overlap"]
-        return overlap.sel(rank=mean["permuted"].idxmax()) / overlap.max()
+        overlap, expected = mean["overlap"], mean["permuted"]
+        if what == "height":
+            return overlap.max() / expected.max()
+        return overlap.sel(rank=expected.idxmax()) / overlap.max()
 
     return over_networks(layer_of(data, network, layer), reached)
-
-
-@beyond.statement(
-    "F.2.3 and G.3.3, beyond the paper",
-    typically,
-    NEAR_ONE,
-    id="factors-tell-the-height-of-the-peak",
-)
-def factors_tell_the_height(data: xr.Dataset, network: str, layer: str) -> Estimate:
-    """The overlap is as large as the eigenpairs of E[M] and E[x x'] say.
-
-    Statistic: the largest mean overlap over the largest of those expected over permutations;
-    interval: jackknife over the networks of which pairs are made.
-    """
-    pairs = layer_of(data, network, layer)
-    return over_networks(pairs, lambda mean: mean["overlap"].max() / mean["permuted"].max())

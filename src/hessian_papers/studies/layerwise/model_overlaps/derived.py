@@ -1,4 +1,4 @@
-"""What both figure and claims derive from overlaps of independently trained networks."""
+"""Layers and pairs of independently trained networks, as both figure and claims read them."""
 
 from itertools import combinations
 
@@ -7,8 +7,6 @@ import xarray as xr
 
 from hessian_papers.studies.layerwise.layers import own_layers
 
-# Of Hessians, of their Kronecker approximations, and what is expected of these.
-CURVES = ("overlap", "kronecker", "permuted")
 # An eigenvalue is told from smaller ones if it is so many times the error of any of them.
 FAR = 10
 

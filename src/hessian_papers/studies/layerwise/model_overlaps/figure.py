@@ -1,114 +1,132 @@
 """Overlaps by the dimension of the spaces, a row for each architecture, a panel for each layer."""
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from hessian_papers.studies.layerwise.model_overlaps.derived import (
-    CURVES,
-    layers,
-    paired,
-    satisfied,
-)
+from hessian_papers.studies.layerwise.model_overlaps.derived import layers, paired, satisfied
 from hessian_spectra.pictures import style
 
-LOOKS: dict[str, dict[str, Any]] = {
+Looks = Mapping[str, Mapping[str, Any]]
+MEASURED: Looks = {
     "overlap": {"color": style.BLUE, "label": "Hessians, with the deviation over pairs"},
-    "kronecker": {"color": style.ORANGE, "label": "Kronecker approximations", "linewidth": 0.9},
-    "permuted": {
-        "color": style.VERMILION,
-        "label": "expected over permutations of outputs",
-        "linestyle": "--",
-        "linewidth": 0.9,
-    },
-    "theorem": {"color": style.GREEN, "label": "Theorem G.1", "linestyle": ":", "linewidth": 1.4},
     "chance": {"color": style.GREY, "label": "random spaces", "linewidth": 0.9},
 }
-
-# Of the pairs of networks that were trained with the same settings, where not all were.
-ALIKE: dict[str, Any] = {
-    "color": style.PURPLE,
-    "label": "Hessians, trained alike",
-    "linestyle": "-.",
-    "linewidth": 0.9,
+# The pairs of networks that were trained with the same settings, where not all were.
+ALIKE: Looks = {
+    "alike": {
+        **{"color": style.PURPLE, "linestyle": "-.", "linewidth": 0.9},
+        "label": "Hessians, trained alike",
+    }
+}
+PREDICTED: Looks = {
+    "overlap": {"color": style.BLUE, "label": "Hessians"},
+    "kronecker": {"color": style.ORANGE, "label": "Kronecker approximations", "linewidth": 0.9},
+    "permuted": {
+        **{"color": style.VERMILION, "linestyle": "--", "linewidth": 0.9},
+        "label": "expected over permutations of outputs",
+    },
+    "theorem": {"color": style.GREEN, "label": "Theorem G.1", "linestyle": ":", "linewidth": 1.4},
 }
 
 
-def _draw_layer(axes: Axes, layer: xr.Dataset) -> None:
-    """The overlaps of one layer; dimensions are on a logarithmic axis, so that early peaks show."""
-    k, outputs = layer["rank"].values, int(layer["outputs"])
-    mean, spread = layer["overlap"].mean("pair").values, layer["overlap"].std("pair").values
-    axes.fill_between(k, mean - spread, mean + spread, color=style.BLUE, alpha=0.18, linewidth=0)
-    curves = {name: layer[name].mean("pair").values for name in CURVES}
+def _curves(layer: xr.Dataset, looks: Looks) -> dict[str, xr.DataArray]:
+    """The lines of a layer by the dimension of the spaces: means over pairs, and theory."""
+    k, outputs = layer["rank"], layer["outputs"]
+    height = layer["first_inputs"].mean()
+    known = {
+        "chance": k / (outputs * layer["inputs"]),
+        "alike": layer["overlap"].where(~layer["differing"]).mean("pair"),
+        "theorem": (height + 0 * k if layer["last"] else height * k / outputs).where(k <= outputs),
+    }
+    means = layer[["overlap", "kronecker", "permuted"]].mean("pair")
+    return {name: known[name] if name in known else means[name] for name in looks}
+
+
+def _draw_layer(axes: Axes, layer: xr.Dataset, looks: Looks) -> None:
+    """The overlaps of one layer, with a line at its outputs."""
+    k, spread = layer["rank"].values, layer["overlap"].std("pair")
+    curves = _curves(layer, looks)
     for name, curve in curves.items():
-        axes.plot(k, curve, **LOOKS[name])
-    alike = ~layer["differing"]
-    if alike.any() and not alike.all():
-        axes.plot(k, layer["overlap"].where(alike).mean("pair").values, **ALIKE)
-    axes.plot(k, k / (outputs * int(layer["inputs"])), **LOOKS["chance"])
-    low, height = k[:outputs], layer["first_inputs"].mean().item()
+        axes.plot(k, curve, **looks[name])
+    low, high = (curves["overlap"] + sign * spread for sign in (-1, 1))
+    axes.fill_between(k, low, high, color=style.BLUE, alpha=0.18, linewidth=0)
     # The theorem's line may leave the panel: what is measured decides its height.
-    top = 1.12 * max(*(curve.max() for curve in curves.values()), (mean + spread).max())
-    theorem = np.full(len(low), height) if layer["last"] else height * low / outputs
-    axes.plot(low, theorem, **LOOKS["theorem"])
-    axes.axvline(outputs, color=style.BLACK, linewidth=0.6)
-    if 1 <= satisfied(layer) < outputs:
-        axes.axvline(satisfied(layer), color=style.BLACK, linewidth=0.6, linestyle=":")
-    axes.set_xscale("log")
+    heights = [float(curve.max()) for name, curve in curves.items() if name != "theorem"]
+    axes.set_ylim(0, 1.12 * max(*heights, float(high.max())))
     axes.set_xlim(1, max(len(k), 2))
-    axes.set_ylim(0, top)
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
+    axes.axvline(int(layer["outputs"]), color=style.BLACK, linewidth=0.6)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.tick_params(labelsize=6.5)
 
 
-def draw(data: xr.Dataset) -> Figure:
-    """Each layer's overlap with what the factors predict of it."""
-    networks = data["network"].values.tolist()
+def _draw_predicted(axes: Axes, layer: xr.Dataset, looks: Looks) -> None:
+    """The same beside what is predicted; dimensions are logarithmic, so that early peaks show."""
+    _draw_layer(axes, layer, looks)
+    if 1 <= satisfied(layer) < int(layer["outputs"]):
+        axes.axvline(satisfied(layer), color=style.BLACK, linewidth=0.6, linestyle=":")
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _drawn(
+    data: xr.Dataset, looks: Looks, paint: Callable[[Axes, xr.Dataset, Looks], None]
+) -> Figure:
+    """A panel for each layer, a row for each architecture."""
+    networks: Iterable[str] = data["network"].values.tolist()
     rows = {network: layers(data.sel(network=network)) for network in networks}
     columns = max(map(len, rows.values()))
     figure, grid = style.panels(len(rows), columns, height=1.75, squeeze=False)
     names = style.letters()
     for (network, own), row in zip(rows.items(), grid, strict=True):
         for axes, layer in zip(row, own, strict=False):
-            _draw_layer(axes, layer)
+            paint(axes, layer, looks)
             title = f"{layer['layer'].item()}, m = {int(layer['outputs'])}"
             style.letter(axes, f"({next(names)}) {title}")
+            axes.set_xlabel("dimension k")
         for axes in row[len(own) :]:
-            axes.set_visible(False)
-        row[0].set_ylabel(f"{network}\noverlap")
-    for axes in grid[-1]:
-        axes.set_xlabel("dimension k")
-    looks = [*LOOKS.values(), *([ALIKE] if paired(data)["differing"].any() else [])]
-    handles = [style.entry(**look) for look in looks]
-    figure.legend(handles=handles, loc="outside upper center", ncols=3)
+            axes.remove()
+        row[0].set_ylabel(f"{network}\noverlap of the first k")
+    handles = [style.entry(**look) for look in looks.values()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
     return figure
 
 
+def draw(data: xr.Dataset) -> Figure:
+    """The overlap of each layer's top spaces beside that of random ones."""
+    differing = paired(data)["differing"]
+    some = differing.any() and not differing.all()
+    return _drawn(data, {**MEASURED, **(ALIKE if some else {})}, _draw_layer)
+
+
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
+    """The key to the figure, and the setting."""
     differing = paired(data)["differing"].values
     also = (
-        f", and the mean over those {(~differing).sum()} of {len(differing)} whose networks were "
-        "trained with the same rate, momentum and weight decay"
+        f"; {(~differing).sum()} of {len(differing)} pairs were trained with the same rate, "
+        "momentum and weight decay"
         if differing.any()
         else ""
     )
     return (
-        "Top eigenspaces of a layer overlap between networks that were trained independently, "
-        "more than random spaces would. "
         f"Overlap of the top k eigenspaces of a layer's Hessian, of the loss on "
-        f"{int(data['images'])} images, in {data.sizes['seed']} networks of one architecture that "
-        f"were trained independently: mean over their pairs, shaded the standard deviation{also}. "
-        "Beside it the overlap of the layers' Kronecker approximations, what is expected of it "
-        "when the outputs of one network are permuted at random (in the last layer they are the "
-        "classes, and have an order), (k/m) (t₁·t₁')² of Theorem G.1 up to the output dimension m "
-        "(solid vertical line; in the last layer (t₁·t₁')²), and k/(m n), that of random spaces. "
-        "Dotted vertical line: the largest k at which τ_k γ_1 > τ_1 γ_2 in all networks, where not "
-        "m, up to which the theorem's first input direction is alone."
+        f"{int(data['images'])} images, in {data.sizes['seed']} independently trained networks: "
+        f"mean over their pairs, shaded the standard deviation{also}. Vertical line: the layer's "
+        "m outputs."
+    )
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """The overlaps beside what the factors predict of them."""
+    return _drawn(data, PREDICTED, _draw_predicted), (
+        "The overlap of the Hessians, of their Kronecker approximations, and what is expected of "
+        "that with the outputs of one network permuted at random; $(k/m) (t_1·t_1')^2$ of Theorem "
+        "G.1 up to m, in the last layer $(t_1·t_1')^2$. Thin vertical lines: m, and the largest k "
+        "at which $τ_k γ_1 > τ_1 γ_2$ in all networks."
     )

@@ -82,23 +82,6 @@ def product_overlaps(output: Tensor, inputs: Tensor, first: Tensor, other: Tenso
     return squares.cumsum(dim=0).cumsum(dim=1).diagonal() / counts
 
 
-def rotated_squares(first: Tensor, other: Tensor) -> Tensor:
-    """``E (r_i · Q r'_i')² = 1/m`` over all rotations Q of the outputs.
-
-    Args:
-        first: eigenvectors r as columns, ``(m, m)``.
-        other: r'.
-
-    Source: wu2022dissecting, (268).
-
-    Example:
-        >>> rotated_squares(torch.eye(2), torch.eye(2))
-        tensor([[0.5000, 0.5000],
-                [0.5000, 0.5000]])
-    """
-    return torch.full_like(first.T @ other, 1 / len(first))
-
-
 def permuted_squares(first: Tensor, other: Tensor) -> Tensor:
     """``E (r_i · P r'_i')²`` over all permutations P of the outputs.
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor, nn
 
 from hessian_papers.studies.layerwise.ensembles import top_of
@@ -12,7 +11,6 @@ from hessian_papers.studies.layerwise.model_overlaps.quantities import (
     eigenpairs,
     permuted_squares,
     product_overlaps,
-    rotated_squares,
     top_places,
 )
 from hessian_spectra import curvature as cv
@@ -28,7 +26,6 @@ class Space(NamedTuple):
         output: of ``E[M]``.
         inputs: of ``E[x xᵀ]``.
         places: the first pairs of eigenvectors of the two, ``(2, K)``.
-        mean: the direction of ``E[x]``, ``(n,)``.
     """
 
     values: Tensor
@@ -37,7 +34,6 @@ class Space(NamedTuple):
     output: Factor
     inputs: Factor
     places: Tensor
-    mean: Tensor
 
 
 def top_space(
@@ -62,26 +58,17 @@ def top_space(
         output=output,
         inputs=inputs,
         places=top_places(output.values, inputs.values, k),
-        # Of several positions the first left singular vector of the means at each.
-        mean=torch.linalg.svd(layer.input_mean.double(), full_matrices=False).U[:, 0],
     )
 
 
 def pair_of(space: Space, other: Space) -> dict[str, Tensor]:
-    """What two networks have in common; see ``study.measure``."""
+    """The overlaps of two networks; see ``study.measure``."""
     (r, s), (t, u) = ((a.output.vectors, a.inputs.vectors) for a in (space, other))
     inputs = (s.T @ u).square()
-    outputs = {
-        "kronecker": (r.T @ t).square(),
-        "rotated": rotated_squares(r, t),
-        "permuted": permuted_squares(r, t),
-    }
+    outputs = {"kronecker": (r.T @ t).square(), "permuted": permuted_squares(r, t)}
     entries = {
         name: product_overlaps(squares, inputs, space.places, other.places)
         for name, squares in outputs.items()
     }
-    return entries | {
-        "overlap": cv.subspace_overlaps(space.vectors, other.vectors),
-        "first_inputs": inputs[0, 0],
-        "means": (space.mean @ other.mean).square(),
-    }
+    overlap = cv.subspace_overlaps(space.vectors, other.vectors)
+    return entries | {"overlap": overlap, "first_inputs": inputs[0, 0]}

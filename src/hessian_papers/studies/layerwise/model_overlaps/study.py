@@ -1,32 +1,32 @@
-"""How much the top eigenspaces of a layer's Hessian overlap in networks trained independently.
+"""Overlaps of the top eigenspaces of a layer's Hessian in networks trained independently.
 
 wu2022dissecting, section 5.3, appendices F.2 and G.3: of networks of one architecture, whose
 trainings may differ, each two give the overlap of the spaces of the first k eigenvectors of a
 layer's Hessian, for all k at once.
 Beside it stand the overlap of the layer's Kronecker approximations, and what is expected of that
-when the hidden units of one network are rotated, as in Theorem G.1, or permuted at random.
+when the hidden units of one network are permuted at random.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations
 from typing import Annotated, Any
 
 import numpy as np
 import torch
 import xarray as xr
 
-from hessian_papers.constraints import AtLeast, Once
+from hessian_papers.constraints import AtLeast, Once, Positive
 from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.studies.layerwise.ensembles import (
     ClassifierStudyConfig,
+    EigenpairMeasurement,
     batches_of,
     chosen_networks,
-    require_residual,
 )
 from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.studies.layerwise.model_overlaps.spaces import pair_of, top_space
@@ -35,18 +35,14 @@ from hessian_spectra.curvature.layerwise import layers_of
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
-PRECISIONS = {"float64": torch.float64, "float32": torch.float32}
-
 # Of each pair and of each network, by the number of dimensions; networks are paired in the order of
 # ``itertools.combinations``.
 PAIRS, NETWORKS = "network epoch layer pair", "network epoch layer seed"
 OF_PAIRS: Variables = {
     "overlap": Variable(f"{PAIRS} rank", "of the spaces of the Hessians' first k eigenvectors"),
     "kronecker": Variable(f"{PAIRS} rank", "the same of their Kronecker approximations"),
-    "rotated": Variable(f"{PAIRS} rank", "expected of that with outputs rotated at random"),
     "permuted": Variable(f"{PAIRS} rank", "expected of that with outputs permuted at random"),
     "first_inputs": Variable(PAIRS, "(t₁ · t₁')² of the first eigenvectors of E[x xᵀ]"),
-    "means": Variable(PAIRS, "the same of the directions of E[x]"),
 }
 VARIABLES: Variables = {
     **ENSEMBLE,
@@ -64,32 +60,23 @@ VARIABLES: Variables = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverlapMeasurement:
-    """What the measurement of a layer depends on.
+class OverlapMeasurement(EigenpairMeasurement):
+    """The settings that the measurement of a layer depends on.
 
     Args:
-        seed: of the vectors that eigenpairs are searched from.
         reach: eigenpairs of a layer over its number of outputs, at least two pairs.
         top: the most eigenpairs.
-        tolerance: their relative residual.
-        images: the Hessian is that of the loss on the first so many; 0 for all.
-        precision: ``float64``, or ``float32``, which rounds products by about 1e-4 of the largest
-            eigenvalue: the first m of a trained network may fall as far.
     """
 
-    seed: int
-    reach: float
+    reach: Positive
     top: Annotated[int, AtLeast(2)]
-    tolerance: float
-    images: Annotated[int, AtLeast(0)]
-    precision: str
 
     def count(self, outputs: int, inputs: int) -> int:
-        """How many eigenpairs of a layer with so many outputs and inputs.
+        """The number of eigenpairs of a layer with so many outputs and inputs.
 
         Example:
-            >>> OverlapMeasurement(seed=0, reach=1.5, top=100, tolerance=1e-4, images=0,
-            ...          precision="float64").count(10, 84)
+            >>> settings = {"seed": 0, "tolerance": 1e-4, "images": 0}
+            >>> OverlapMeasurement(reach=1.5, top=100, **settings).count(10, 84)
             15
         """
         # Rounded first, as 1.1 times 10 is above 11.
@@ -103,36 +90,17 @@ class Config(OverlapMeasurement, ClassifierStudyConfig):
 
     Args:
         networks: architectures of the ensemble; empty for all of them.
-        times: at which of the ensemble's kept epochs, by their place: 0 is the first, -1 the last.
     """
 
     networks: Annotated[list[str], Once()]
-    times: Annotated[list[int], Once()]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(len(self.times) > 0, "times", "at least one", self.times)
-        fits = math.isfinite(self.reach) and self.reach > 0
-        require(fits, "reach", "a positive number", self.reach)
-        require_residual(self)
-        known = self.precision in PRECISIONS
-        require(known, "precision", " or ".join(PRECISIONS), self.precision)
 
     def require_networks(self, networks: Any) -> None:
-        """Refuse networks that are no classifiers, that have no pair, or are not those asked for.
-
-        Raises:
-            ValueError: the message begins with the field.
-        """
+        """Refuse networks that are no classifiers, have no pair, or are not those asked for."""
         super().require_networks(networks)
         chosen_networks(self, networks)
-        kept = list(networks.kept)
         count = len(networks.trainings)
         expected = "two seeds or more of each network"
         require(count >= 2, "ensemble", expected, f"{count} in {self.ensemble}")
-        places = {time % len(kept) for time in self.times if -len(kept) <= time < len(kept)}
-        expected = f"different places among the {len(kept)} kept epochs of {self.ensemble}"
-        require(len(places) == len(self.times), "times", expected, list(self.times))
 
 
 def measure(
@@ -152,11 +120,11 @@ def measure(
     Returns:
         What is in :data:`VARIABLES`, with :meth:`OverlapMeasurement.count` ranks, and the facts.
     """
-    kind = PRECISIONS[settings.precision]
-    batches = batches_of(kept[0], settings.images, kind)
+    # In float32 products are rounded by 1e-4 of the largest eigenvalue, and the m-th is as small.
+    batches = batches_of(kept[0], settings.images)
     spaces = [
         top_space(
-            item.load().to(kind), batches, layer,
+            item.load().double(), batches, layer,
             count=settings.count, tol=settings.tolerance, seed=settings.seed,
         )
         for item in kept
@@ -183,13 +151,12 @@ def measure(
 
 
 def _items(config: Config, networks: xr.Dataset) -> list[Item]:
-    """Each layer of each architecture at each time, with all seeds but those that diverged."""
+    """Each layer of each architecture after training, with all seeds but those that diverged."""
     settings = OverlapMeasurement(**shared(OverlapMeasurement, config))
     names, seeds = surviving(networks, "network", config.networks, least=2)
-    epochs = networks["kept"].values[list(config.times)].tolist()
-    items: list[Item] = []
+    epoch, items = int(networks["kept"][-1]), list[Item]()
     facts = {"variation": networks["variation"].sel(seed=seeds).values.tolist()}
-    for network, epoch in product(names, sorted(epochs)):
+    for network in names:
         kept = [kept_classifier(networks, network, seed, epoch) for seed in seeds]
         items += [
             {

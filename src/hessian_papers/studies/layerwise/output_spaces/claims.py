@@ -1,4 +1,4 @@
-"""What appendix G.1 of wu2022dissecting says of output Hessians, and what is nearer."""
+"""Statements of appendix G.1 of wu2022dissecting on output Hessians, and what is nearer."""
 
 from collections.abc import Iterator
 
@@ -18,8 +18,9 @@ from hessian_papers.studies.layerwise.layers import (
 
 OPEN = "the paper leaves open how near; half is ours, set after a first look at small networks"
 HALVED = (
-    "A ReLU is not active half of the time whatever its weights are, and those of one path are not "
-    "independent of one another: S / 2^(L−p) is not E[G], the less the more layers are behind."
+    "A ReLU is not active half of the time whatever its weights are, and those of one path are "
+    "not independent of one another: $S / 2^{L-p}$ is not $E[G]$, the less the more layers are "
+    "behind."
 )
 
 # Overlaps of Table 8 with true labels, of fc1, fc2 and fc3, by data and network.
@@ -35,7 +36,7 @@ statements = Statements().having(otherwise=HALVED)
 
 
 def hidden(data: xr.Dataset, name: str) -> xr.DataArray:
-    """What is known of all layers of a network but the last, of which everything is exact.
+    """The values of all layers of a network but the last, of which everything is exact.
 
     Raises:
         NothingToMeasure: it is not known of all of them.
@@ -70,8 +71,8 @@ def largest(values: xr.DataArray) -> xr.DataArray:
     elsewhere=lambda case: case["network"] not in NETWORKS,
 )
 def rows_of_the_product(data: xr.Dataset) -> xr.DataArray:
-    """After training the top c − 1 eigenvectors of E[M] span nearly the rows of S without their
-    sum, S the product of the weights behind the layer.
+    """After training the top $c - 1$ eigenvectors of $E[M]$ span nearly the rows of S without
+    their sum, S the product of the weights behind the layer.
 
     Statistic: overlap of the two spaces by the better of two readings, in the layer but the last
     where it is smallest, mean over networks; interval: Student's t.
@@ -91,8 +92,8 @@ def _rows(data: str) -> Cases:
 
 
 def row_of_the_table(data: xr.Dataset, /, network: str, layer: str, **row: object) -> xr.DataArray:
-    """After training the overlap of the rows of S without their sum and of the top c − 1
-    eigenvectors of E[M] is that of Table 8.
+    """After training the overlap of the rows of S without their sum and of the top $c - 1$
+    eigenvectors of $E[M]$ is that of Table 8.
 
     Statistic: the overlap, by the better of two readings, mean over networks; interval: Student's
     t.
@@ -123,8 +124,8 @@ for _artifact, _data in (("Table 8", "MNIST"), ("Table 8 (LeNet5)", "CIFAR-10"))
     book="beyond",
 )
 def the_mean_jacobian_is_nearer(data: xr.Dataset) -> xr.DataArray:
-    """After training the span of E[G]ᵀa, Σa = 0, is nearer to it, with the mean Jacobian of the
-    scores by the layer's outputs in place of S.
+    """After training the span of $E[G]^⊤a$, $Σa = 0$, is nearer to it, with the mean Jacobian of
+    the scores by the layer's outputs in place of S.
 
     Statistic: its overlap minus that of the rows of S, in the layer but the last where it is
     smallest, mean over networks; interval: Student's t.
@@ -142,10 +143,10 @@ def the_mean_jacobian_is_nearer(data: xr.Dataset) -> xr.DataArray:
     book="observations",
 )
 def form_in_print(data: xr.Dataset) -> xr.DataArray:
-    """At initialisation E[M] could be Sᵀ A S / 4^(L−p): each ReLU behind the layer halves every
-    path, whatever the others do.
+    """At initialisation $E[M]$ could be $S^⊤ A S / 4^{L-p}$: each ReLU behind the layer halves
+    every path, whatever the others do.
 
-    Statistic: norm of the difference over that of E[M], both Frobenius, in the layer but the last
+    Statistic: norm of the difference over that of $E[M]$, both Frobenius, in the layer but the last
     where it is largest, mean over networks; interval: Student's t.
     """
     return largest(hidden(before_training(data), "printed_error"))
@@ -160,9 +161,9 @@ def form_in_print(data: xr.Dataset) -> xr.DataArray:
     book="beyond",
 )
 def form_at_initialisation(data: xr.Dataset) -> xr.DataArray:
-    """At initialisation E[M] is nearly E[G]ᵀ E[A] E[G], of rank c − 1.
+    """At initialisation $E[M]$ is nearly $E[G]^⊤ E[A] E[G]$, of rank $c - 1$.
 
-    Statistic: ‖E[G]ᵀ E[A] E[G] − E[M]‖ / ‖E[M]‖ in the Frobenius norm, in the layer but the last
+    Statistic: $‖E[G]^⊤ E[A] E[G] - E[M]‖ / ‖E[M]‖$ in the Frobenius norm, in the layer but the last
     where it is largest, mean over networks; interval: Student's t.
     """
     return largest(hidden(before_training(data), "jacobian_error"))
@@ -175,8 +176,8 @@ def form_at_initialisation(data: xr.Dataset) -> xr.DataArray:
     otherwise="",
 )
 def exact_in_the_last_layer(data: xr.Dataset) -> float:
-    """In the last layer S is the identity: E[M] is E[A], and the overlap is 1. Table 8 has 0.999
-    there for LeNet5.
+    """In the last layer S is the identity: $E[M]$ is $E[A]$, and the overlap is 1. Table 8 has
+    0.999 there for LeNet5.
 
     Statistic: the largest deviation over all networks and epochs.
     """

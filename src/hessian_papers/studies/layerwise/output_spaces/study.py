@@ -1,4 +1,4 @@
-"""What the weights behind a layer say of its output Hessian, in networks that were trained.
+"""Output Hessians of trained networks beside what the weights behind a layer say of them.
 
 wu2022dissecting, appendix G.1 and Table 8, equation (272): with S the product of the weights behind
 a layer, the top ``c − 1`` eigenvectors of ``E[M]`` span about the rows of S without their sum, and
@@ -8,7 +8,7 @@ mean Jacobian ``E[G]`` of the scores by the layer's outputs in the place of ``S 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -19,7 +19,6 @@ from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast
 from hessian_papers.labelled import Variable, Variables, gathering
-from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier
 from hessian_papers.results import stacked
 from hessian_papers.studies.layerwise.ensembles import (
@@ -29,29 +28,23 @@ from hessian_papers.studies.layerwise.ensembles import (
     each_network,
 )
 from hessian_papers.studies.layerwise.layers import ENSEMBLE
-from hessian_papers.studies.layerwise.rows import without_the_sum
+from hessian_papers.studies.layerwise.rows import jacobian_rows, without_the_sum
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature.layerwise import Captured, layers_of
 from hessian_spectra.files import Arrays
 
 Batches = list[tuple[Tensor, Tensor]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputSpacesMeasurement:
-    """What the measurement of a network depends on.
+class Config(ClassifierStudyConfig):
+    """The study's configuration.
 
     Args:
         images: the loss is that on the first so many; 0 for all.
     """
 
     images: Annotated[int, AtLeast(0)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Config(OutputSpacesMeasurement, ClassifierStudyConfig):
-    """The study's configuration."""
 
 
 def products_behind(model: nn.Module) -> dict[str, Tensor]:
@@ -94,33 +87,27 @@ def expectations(
         names: layers whose outputs are vectors.
 
     Returns:
-        ``(c, c)`` and, by layer, ``(c, m)``, float64.
+        ``(c, c)`` and, by layer, ``(c, m)``.
     """
-    layers = layers_of(model, names)
     count = sum(len(x) for x, _ in batches)
     softmax: Any = 0.0
     jacobians: dict[str, Any] = dict.fromkeys(names, 0.0)
-    for x, _ in batches:
-        with torch.enable_grad(), Captured(model, layers) as captured:
-            scores = model(x)
-        p = torch.softmax(scores.detach().double(), dim=1)
+    for _, p, rows in jacobian_rows(model, batches, names, _units):
         softmax = softmax + (torch.diag(p.sum(dim=0)) - p.T @ p) / count
-        rows = [
-            torch.autograd.grad(score, captured.outputs, retain_graph=True)
-            for score in scores.sum(dim=0)
-        ]
-        for name, own in zip(names, zip(*rows, strict=True), strict=True):
-            summed = torch.stack([row[:, 0].sum(dim=0) for row in own]).double()
-            jacobians[name] = jacobians[name] + summed / count
+        for name, own in rows.items():
+            jacobians[name] = jacobians[name] + own.sum(dim=0) / count
     return softmax, jacobians
+
+
+def _units(softmax: Tensor) -> Tensor:
+    """The identity of each sample, which leaves the Jacobian itself."""
+    return torch.eye(softmax.shape[1]).to(softmax).expand(len(softmax), -1, -1)
 
 
 # What is measured of the layers; the overlaps are those with the top c − 1 space of E[M].
 MEASURED = "network seed epoch layer"
 VARIABLES: Variables = {
     **ENSEMBLE,
-    "outputs": Variable("network layer", "number of a layer's outputs"),
-    "classes": Variable("", "number of classes c"),
     "rows": Variable(MEASURED, "overlap of the rows of S without their sum, {Sᵀ a: Σ a = 0}"),
     "complement": Variable(MEASURED, "overlap of what of their span is orthogonal to their sum"),
     "jacobian": Variable(MEASURED, "overlap of {E[G]ᵀ a: Σ a = 0}"),
@@ -129,20 +116,18 @@ VARIABLES: Variables = {
 }
 
 
-def measure(
-    kept: KeptClassifier, labels: Mapping[str, Any], settings: OutputSpacesMeasurement
-) -> Arrays:
-    """How near the output Hessians of a network are to what is predicted of them.
+def measure(kept: KeptClassifier, labels: Arrays, images: int) -> Arrays:
+    """The output Hessians of a network, and how near they are to what is predicted of them.
 
     Args:
         kept: the network, and what it was trained on.
         labels: what tells it from the others.
-        settings: the rest.
+        images: the loss is that on the first so many; 0 for all.
 
     Returns:
         What is in :data:`VARIABLES`, of the layers of :func:`products_behind`, the first one first.
     """
-    model, batches = kept.load().double(), batches_of(kept, settings.images)
+    model, batches = kept.load().double(), batches_of(kept, images)
     behind = dict(reversed(products_behind(model).items()))
     softmax, jacobians = expectations(model, batches, list(behind))
     problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
@@ -159,16 +144,14 @@ def measure(
     return {
         **stacked(rows),
         "layer_name": np.array(list(behind)),
-        "outputs": np.array([layers[name].shape[0] for name in behind]),
-        "classes": np.array(len(softmax)),
-        **{name: np.array(label) for name, label in labels.items()},
+        **labels,
     }
 
 
 def measure_layer(
     hessian: Tensor, softmax: Tensor, jacobian: Tensor, halved: Tensor
 ) -> dict[str, float]:
-    """What is predicted of one output Hessian ``E[M]``, ``(m, m)``.
+    """The predictions of one output Hessian ``E[M]``, ``(m, m)``, against it.
 
     Args:
         hessian: ``E[M]``.
@@ -210,8 +193,7 @@ def _basis(rows: Tensor, dimensions: int) -> Tensor | None:
 
 
 def _items(config: Config, networks: xr.Dataset) -> list[Item]:
-    settings = OutputSpacesMeasurement(**shared(OutputSpacesMeasurement, config))
-    return each_network(networks, settings, networks["kept"].values)
+    return each_network(networks, networks["kept"].values, images=config.images)
 
 
 layerwise = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, *LABELS))

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy import stats
 
 from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, at_least, at_most
 from hessian_papers.ledger.statements import Cases, Labels, Statements
@@ -133,8 +133,8 @@ def _terms(data: xr.Dataset, row: Row) -> str:
     divergence, error, variance, test_error = values
     return (
         f"KL {divergence:.0f} ({row.divergence:g}), error of drawn networks {error:.4f} "
-        f"({row.error:g}), half of ln λ {np.log(variance) / 2:.4f} ({row.half_log_variance:g}), "
-        f"test error {test_error:.4f} ({row.test_error:g})"
+        rf"({row.error:g}), half of $\ln λ$ {np.log(variance) / 2:.4f} "
+        f"({row.half_log_variance:g}), test error {test_error:.4f} ({row.test_error:g})"
     )
 
 
@@ -215,7 +215,7 @@ def _others(data: xr.Dataset) -> Iterator[Labels]:
 )
 def other_bases(data: xr.Dataset, network: str, other: str) -> xr.DataArray:
     """A basis nearer to the layer's Hessian, the nearest Kronecker product's or its own, gives a
-    tighter bound than those of E[M] and E[xxᵀ].
+    tighter bound than those of $E[M]$ and $E[xx^⊤]$.
 
     Statistic: by how much the bound is lower, mean over the networks; interval: Student's t.
     """
@@ -263,5 +263,5 @@ def fails_as_rarely_as_promised(data: xr.Dataset, promised: float) -> Estimate:
     values = failures(data).values
     if values.size < REPEATED:
         raise NothingToMeasure("too few bounds")
-    test = stats.binomtest(int((values > 0).sum()), values.size)
+    test = scipy.stats.binomtest(int((values > 0).sum()), values.size)
     return Estimate(*map(float, (test.statistic, *test.proportion_ci(0.95))))

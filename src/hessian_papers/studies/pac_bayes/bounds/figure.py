@@ -139,19 +139,18 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, how to read it, and the setting."""
+    """How to read the figure, and the setting."""
     samples, held_out = int(data["samples"]), int(data["held_out"])
     level = f"{confidence(data):g}"
     if _is_single(data):
         return (
-            f"Bounds at confidence {level} and what they promise: errors of drawn networks "
-            "on held-out images lie below the line, one point a network trained on "
-            f"{samples} images of its own, {held_out} others held out."
+            f"Bounds at confidence {level}, and errors of drawn networks on held-out images; on "
+            f"the line both are equal. One point a network trained on {samples} images of its own, "
+            f"{held_out} others held out."
         )
     printed = "; short lines: Table 10" if printed_rows(data) else ""
     return (
-        "How tight a PAC-Bayes bound is depends on the basis in which the posterior's covariance "
-        "is diagonal, and on how often that is renewed. (a) The bound, one point a network with "
+        "(a) The bound, one point a network with "
         f"initial weights and images of its own{printed}. (b) What "
         "the error of drawn networks is at most on these images (filled), and their error on "
         f"{held_out} others (hollow). (c) The divergence while the posterior is trained, mean "

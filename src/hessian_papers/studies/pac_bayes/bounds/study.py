@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 import torch
 import xarray as xr
-from scipy import stats
 from torch import Tensor, nn
 
 from hessian_papers.constraints import Checked, Count
@@ -274,8 +274,8 @@ def deviations(
                      for part in parts])  # fmt: skip
         with warnings.catch_warnings():
             # Of a curvature that is zero, behind units that are all silent, there is none: NaN.
-            warnings.simplefilter("ignore", stats.ConstantInputWarning)
-            correlations.append(stats.spearmanr(variances, curvature).statistic)
+            warnings.simplefilter("ignore", scipy.stats.ConstantInputWarning)
+            correlations.append(scipy.stats.spearmanr(variances, curvature).statistic)
     return {"variance": np.array(rows), "rank_correlation": np.array(correlations)}
 
 

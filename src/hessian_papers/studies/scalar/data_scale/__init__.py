@@ -1,1 +1,1 @@
-"""How the spectrum of the scalar linear network depends on the scale of its inputs."""
+"""The dependence of the scalar linear network's spectrum on the scale of its inputs."""

@@ -1,6 +1,7 @@
-"""What the papers say about the spectrum of the scalar linear network and the data scale."""
+"""Statements about the spectrum of the scalar linear network and the data scale."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -71,15 +72,15 @@ def _disorder(data: xr.Dataset) -> float:
     id="bulk-of-signed-pairs-and-two-outliers",
 )
 def structure(data: xr.Dataset) -> float:
-    """The spectrum is a bulk of m - 1 signed pairs ±δx and two outliers, with -|δx| ≤ λ_2 ≤ |δx| ≤
-    λ_1.
+    """The spectrum is a bulk of $m - 1$ signed pairs $±δx$ and two outliers, with
+    $-|δx| ≤ λ_2 ≤ |δx| ≤ λ_1$.
     """
     return max(map(_disorder, _everything(data)))
 
 
 @statements.identity(TRACE, within(EXACT, ROUND_OFF), id="trace-scales-with-the-input-variance")
 def trace(data: xr.Dataset) -> float:
-    """The trace is σ_x²(‖w‖² + ‖v‖²), proportional to σ_x² whatever the targets."""
+    """The trace is $σ_x^2(‖w‖^2 + ‖v‖^2)$, proportional to $σ_x^2$ whatever the targets."""
     errors = []
     for of_one in _everything(data):
         trace, numerical = of_one["second_moment"] * of_one["squared_norm"], of_one["numerical"]
@@ -89,13 +90,9 @@ def trace(data: xr.Dataset) -> float:
     if not values.size:
         raise NothingToMeasure(
             "this configuration has no network whose trace stands out of the rounding of its "
-            "eigenvalues: the weights are too small beside E[yx]"
+            "eigenvalues: the weights are too small beside $E[yx]$"
         )
     return float(values.max())
-
-
-def _with_fixed_targets(data: xr.Dataset) -> float:
-    return _largest_departure(data, "fixed")
 
 
 def _largest_departure(data: xr.Dataset, targets: str) -> float:
@@ -108,24 +105,25 @@ def _largest_departure(data: xr.Dataset, targets: str) -> float:
     BELOW,
     within(
         1e-8,
-        "float64, for a bulk down to 1e-6 of λ_1, which sets the size of the round-off",
-        source="the spectrum depends on the data through E[x²] and E[yx] alone",
+        "float64, for a bulk down to 1e-6 of $λ_1$, which sets the size of the round-off",
+        source="the spectrum depends on the data through $E[x^2]$ and $E[yx]$ alone",
     ),
     id="eigenvalues-scale-with-the-input-variance",
     printed=Print(
-        "The eigenvalues scale in proportion to σ_x² (targets left alone)", _with_fixed_targets
+        "The eigenvalues scale in proportion to $σ_x^2$ (targets left alone)",
+        partial(_largest_departure, targets="fixed"),
     ),
 )
 def proportional(data: xr.Dataset) -> float:
-    """If the targets are scaled along with the inputs (or E[yx] = 0), λ/σ_x² of the large outlier
-    and of the bulk is the same at every scale.
+    """If the targets are scaled along with the inputs (or $E[yx] = 0$), $λ/σ_x^2$ of the large
+    outlier and of the bulk is the same at every scale.
     """
     for network in data.network.values:
         largest = spectra(data, network=network, targets="scaled").isel(second_moment=-1)
         bulk, large = (abs(eigenvalues(largest, name, "numerical")) for name in PROPORTIONAL)
         if not (bulk.values > LEAST_BULK * large.values).all():
             raise NothingToMeasure(
-                "this configuration has a bulk below 1e-6 of λ_1, whose rounding hides how it "
+                "this configuration has a bulk below 1e-6 of $λ_1$, whose rounding hides how it "
                 "scales"
             )
     return _largest_departure(data, "scaled")
@@ -136,17 +134,17 @@ def proportional(data: xr.Dataset) -> float:
     typically,
     reading_of("to the eye"),
     id="proportional-with-targets-left-alone",
-    otherwise="E[yx] of a finite sample is not 0. It grows with σ_x only, so |δx|/σ_x² = "
-    "|⟨w, v⟩ - E[yx]/σ_x²| of the bulk changes with the scale: by little if n is large (10^5 in "
-    "singh2026cracking's Figure 7) and by much if n is small or ⟨w, v⟩ near 0. The large outlier "
-    "hardly feels it.",
+    otherwise="$E[yx]$ of a finite sample is not 0. It grows with $σ_x$ only, so "
+    "$|δx|/σ_x^2 = |⟨w, v⟩ - E[yx]/σ_x^2|$ of the bulk changes with the scale: by "
+    "little if n is large (10^5 in singh2026cracking's Figure 7) and by much if n is "
+    "small or $⟨w, v⟩$ near 0. The large outlier hardly feels it.",
 )
 def proportional_in_print(data: xr.Dataset) -> float:
-    """With targets left alone the eigenvalues scale in proportion to σ_x², to the eye if not
+    """With targets left alone the eigenvalues scale in proportion to $σ_x^2$, to the eye if not
     exactly.
 
-    Statistic: largest departure of λ/σ_x² from its value at the largest scale, over λ_1 and the
-    bulk of both networks.
+    Statistic: largest departure of $λ/σ_x^2$ from its value at the largest scale, over $λ_1$ and
+    the bulk of both networks.
     """
     return _largest_departure(data, "fixed")
 
@@ -156,17 +154,17 @@ def proportional_in_print(data: xr.Dataset) -> float:
     typically,
     at_least(
         1.0,
-        "E[yx] ≠ 0 bends the line: the exponent is 1 only for targets scaled along",
+        "$E[yx] ≠ 0$ bends the line: the exponent is 1 only for targets scaled along",
         tolerance=0.05,
     ),
     id="larger-data-sharpen-the-spectrum",
-    otherwise="Where E[yx] is large beside σ_x²(‖w‖² + ‖v‖²), at small scales and small weights, "
-    "λ_1 is about |E[yx]| and grows with σ_x only: an exponent of 1/2.",
+    otherwise="Where $E[yx]$ is large beside $σ_x^2(‖w‖^2 + ‖v‖^2)$, at small scales and small "
+    "weights, $λ_1$ is about $|E[yx]|$ and grows with $σ_x$ only: an exponent of 1/2.",
 )
 def sharpening(data: xr.Dataset) -> float:
     """A larger data scale sharpens the spectrum.
 
-    Statistic: least exponent a of λ_1 ~ (σ_x²)^a between neighbouring scales, both networks,
+    Statistic: least exponent a of $λ_1 ∼ (σ_x^2)^a$ between neighbouring scales, both networks,
     targets left alone.
     """
     steps = np.diff(np.log(data["second_moment"]))

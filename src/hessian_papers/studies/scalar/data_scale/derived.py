@@ -1,4 +1,4 @@
-"""What both figure and claims derive from the spectra over the scale of the inputs."""
+"""Groups of eigenvalues over the scale of the inputs that both figure and claims derive."""
 
 from typing import Literal
 
@@ -27,7 +27,7 @@ def eigenvalues(data: xr.Dataset, name: Group, of: str = "exact") -> xr.DataArra
 
 
 def departure(data: xr.Dataset, name: Group, of: str = "exact") -> xr.DataArray:
-    """How far a group of eigenvalues is from proportional to σ_x², along ``second_moment``.
+    """The departure of a group of eigenvalues from proportional to σ_x², along ``second_moment``.
 
     |(λ/σ_x²) / (λ/σ_x² at the largest σ_x²) - 1|, whichever of the networks gives more.
     """

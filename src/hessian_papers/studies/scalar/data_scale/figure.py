@@ -1,4 +1,4 @@
-"""The spectrum against the scale of the data: in order, along the scale, how proportional."""
+"""The spectrum at several scales of the data; as controls, along the scale and its errors."""
 
 import itertools
 from typing import Any
@@ -20,11 +20,16 @@ from hessian_papers.studies.scalar.data_scale.derived import (
     eigenvalues,
 )
 from hessian_papers.studies.spectra import error, group, ranks, spectra
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.pictures import style
 
 # For each network its line and its marker.
 LOOKS: dict[str, tuple[Any, str]] = {"first": ("-", "o"), "second": ("--", "s")}
-TIGHT = {"columnspacing": 1.5, "handletextpad": 0.1, "title_fontsize": 7}
+NAMES: dict[Group, str] = {
+    "outlier 1": r"outlier $\lambda_1$",
+    "outlier 2": r"outlier $\lambda_2$",
+    "bulk": r"bulk $\pm\,\overline{\delta x}$",
+}
 SCALE = r"data scale $\sigma_x^2$ (units of $x^2$)"
 
 
@@ -86,22 +91,19 @@ def _errors(axes: Axes, data: xr.Dataset) -> None:
                 markersize=4,
                 color=style.COLOURS["error"],
                 markerfacecolor=face,
-                label=f"{int(data['width'].sel(network=network))}, {targets}",
             )
     error_axis(axes, top=1e-4)
     axes.set_xlabel(SCALE)
-    axes.set_ylabel("relative error of\nthe closed form")
-    axes.legend(ncols=2, loc="upper center", title="width m, targets y", **TIGHT)
+    axes.set_ylabel("error relative to the\nlargest eigenvalue")
 
 
 def _departures(axes: Axes, data: xr.Dataset) -> None:
-    """How far λ/σ_x² is from its value at the largest scale, which is left out: it is 0 there.
+    """The distance of λ/σ_x² from its value at the largest scale, which is left out: it is 0 there.
 
     Departures below the float64 spacing are shown at 1e-16.
     """
     moments = data["second_moment"].values[:-1]
-    lines = {"fixed": "-", "scaled": "--"}
-    for name, (targets, line) in itertools.product(PROPORTIONAL, lines.items()):
+    for name, (targets, line) in itertools.product(PROPORTIONAL, zip(TARGETS, "-:", strict=True)):
         exact, numeric = (
             np.maximum(departure(data.sel(targets=targets), name, of).values[:-1], 1e-16)
             for of in ("exact", "numerical")
@@ -110,80 +112,60 @@ def _departures(axes: Axes, data: xr.Dataset) -> None:
         points = style.NUMERIC | ({"markerfacecolor": "none"} if targets == "scaled" else {})
         axes.semilogy(moments, numeric, color=colour, **points)
         axes.semilogy(moments, exact, color=colour, linestyle=line, **style.EXACT)
-    handles = [
-        style.entry(r"$\lambda_1$", color=style.COLOURS["outlier 1"]),
-        style.entry("bulk", color=style.COLOURS["bulk"]),
-        style.entry("y fixed", color=style.BLACK, linestyle="-"),
-        style.entry("y scaled with x", color=style.BLACK, linestyle="--"),
-    ]
-    # Between the departures in print and those at round-off, wherever the former are.
-    axes.legend(handles=handles, ncols=2, loc="center", bbox_to_anchor=(0.5, 0.36))
     axes.set_ylim(1e-17, 10)
     axes.set_xlabel(SCALE)
     axes.set_ylabel(r"departure of $\lambda\,/\,\sigma_x^2$" "\nfrom a constant")
 
 
-def _legend(figure: Figure, widths: list[int]) -> None:
-    labels = {
-        "outlier 1": r"outlier $\lambda_1$",
-        "outlier 2": r"outlier $\lambda_2$",
-        "bulk": r"bulk $\pm\,\overline{\delta x}$",
-    }
-    handles = [style.entry(label, color=style.COLOURS[group]) for group, label in labels.items()]
-    for (line, marker), width in zip(LOOKS.values(), widths, strict=True):
-        points = style.NUMERIC | {"marker": marker, "color": style.BLACK}
-        handles += [
-            style.entry(f"closed form, m = {width}", color=style.BLACK, linestyle=line),
-            style.entry(f"numerical, m = {width}", **points),
-        ]
-    ring = {"color": style.BLACK, "markeredgewidth": 0.8, **style.EXACT_RING}
-    handles.append(style.entry("closed form in (a), (b)", **ring))
-    figure.legend(handles=handles, loc="outside upper center", ncols=4, columnspacing=1.6)
-
-
 def draw(data: xr.Dataset) -> Figure:
-    """Ordered spectra, the way along the scale, errors, and departures from proportionality."""
-    figure, grid = style.panels(3, 2, height=2.15)
-    for axes, network, width, number in zip(
-        grid[0], data["network"].values, data["width"].values, "ab", strict=True
-    ):
+    """The whole spectra of both networks at several data scales, in ascending order."""
+    figure, grid = style.panels(1, 2, height=2.6)
+    for letter, axes, network in zip("ab", grid, LOOKS, strict=True):
         _ordered(axes, data, network)
-        style.letter(axes, f"({number}) whole spectrum, width m = {width}")
-    grid[0, 0].set_ylabel(r"Hessian eigenvalue $\lambda$")
+        style.letter(axes, f"({letter}) width m = {int(data['width'].sel(network=network))}")
+    grid[0].set_ylabel(r"Hessian eigenvalue $\lambda$")
     norm = Normalize(0, float(data["second_moment"][-1]))
-    figure.colorbar(
-        ScalarMappable(norm, style.COLOURMAP),
-        ax=grid[0, :],
-        label=r"$\sigma_x^2$",
-        pad=0.01,
-        aspect=15,
-    )
-    _along_scale(grid[1, 0], data, ("outlier 1",))
-    _along_scale(grid[1, 1], data, ("bulk", "outlier 2"))
-    _errors(grid[2, 0], data)
-    _departures(grid[2, 1], data)
-    titles = [
-        "(c) large outlier",
-        "(d) bulk and small outlier",
-        "(e) closed form against numbers",
-        "(f) proportionality",
+    figure.colorbar(ScalarMappable(norm, style.COLOURMAP), ax=grid, label=SCALE, pad=0.01)
+    ring = {**style.EXACT_RING, "linewidth": 0}
+    handles = [
+        style.entry(f"closed form, {NAMES['outlier 1']}", color=style.COLOURS["outlier 1"], **ring),
+        style.entry(f"closed form, {NAMES['outlier 2']}", color=style.COLOURS["outlier 2"], **ring),
+        style.entry(f"closed form, {NAMES['bulk']}", color=style.BLACK),
+        style.entry("numerical", color=style.BLACK, **style.NUMERIC),
     ]
-    for axes, title in zip(grid[1:].flat, titles, strict=True):
-        style.letter(axes, title)
-    _legend(figure, data["width"].values.tolist())
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
     return figure
 
 
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """The eigenvalues along the scale, their errors, and how proportional they are to it."""
+    figure, grid = style.panels(2, 2, height=2.2)
+    _along_scale(grid[0, 0], data, ("outlier 1",))
+    _along_scale(grid[0, 1], data, ("bulk", "outlier 2"))
+    _errors(grid[1, 0], data)
+    _departures(grid[1, 1], data)
+    titles = ("large outlier", "bulk and small outlier", "closed form against numbers")
+    for letter, axes, title in zip("abcd", grid.flat, (*titles, "proportionality"), strict=True):
+        style.letter(axes, f"({letter}) {title}")
+    handles = [style.entry(text, color=style.COLOURS[name]) for name, text in NAMES.items()]
+    for width, (line, marker) in zip(data["width"].values, LOOKS.values(), strict=True):
+        look = {"linestyle": line, "marker": marker, "markersize": 3.5}
+        handles.append(style.entry(f"$m =$ {width}", color=style.BLACK, **look))
+    figure.legend(handles=handles, loc="outside upper center", ncols=5)
+    return figure, (
+        "Lines: closed form; points: numerical spectrum. (c) Relative to the largest eigenvalue, "
+        f"dashed: {EXACT:.0e}; hollow points, in (d) with dotted lines: targets scaled along with "
+        "the inputs, elsewhere left alone, as in print. (d) For the worse of the two networks, "
+        "relative to $λ/σ_x^2$ at the largest scale, which is left out; $E[yx] ≠ 0$ in the "
+        "sample."
+    )
+
+
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
+    """The key to the figure."""
     (first, second), moments = data["width"].values, data["second_moment"].values
     return (
-        "The Hessian's large outlier and its bulk grow nearly in proportion to the second moment "
-        "of the inputs. "
         f"Hessian spectrum of two-layer linear networks of width {first} and {second} at "
-        f"initialisation, inputs rescaled to σ_x² from {moments[0]:g} to {moments[-1]:g}. "
-        "Lines and rings: closed form; points: numerical spectrum (dashed in (e): the tolerance, "
-        "1e-10). (f) By how much λ/σ_x² varies, for the worse of the two networks: with the "
-        "targets left alone, as in print, because E[yx] ≠ 0 in the sample; with targets scaled "
-        "along it is constant."
+        f"initialisation, inputs rescaled to $σ_x^2$ from {moments[0]:g} to {moments[-1]:g}, "
+        "targets left alone. Lines and rings: closed form; points: numerical spectrum."
     )

@@ -1,4 +1,4 @@
-"""How the spectrum of the scalar linear network depends on the scale of its inputs.
+"""The dependence of the scalar linear network's spectrum on the scale of its inputs.
 
 Two networks of different width stand at initialisation, and the inputs of one sample are rescaled
 to several second moments σ_x². The targets are either left alone, as in the papers, or scaled along
@@ -7,7 +7,7 @@ data is E[x²] and E[yx].
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -61,30 +61,12 @@ def second_moments(config: Config) -> np.ndarray:
     return (np.arange(config.scales) + 0.5) * config.largest_second_moment / config.scales
 
 
-def _weights(config: Config) -> Iterator[tuple[str, Tensor, Tensor]]:
-    """Name, ``v`` and ``w`` of both networks; each has draws of its own."""
-    for name, width in (("first", config.width), ("second", config.second_width)):
-        draws = generator(config.seed, f"weights of the {name} network")
-        yield name, *standard_parametrisation(width, config.variance_times_fan_in, draws)
-
-
 def _rescaled(samples: xr.Dataset, second_moment: float, targets: str) -> tuple[Tensor, Tensor]:
     """The sample with inputs of mean square ``second_moment``, and its targets."""
     x, y = inputs_and_targets(samples)
     unit = x / x.square().mean().sqrt()
     scale = math.sqrt(second_moment)
     return scale * unit, scale * y if targets == "scaled" else y
-
-
-def _instances(
-    config: Config, samples: xr.Dataset
-) -> Iterator[tuple[Arrays, Tensor, Tensor, list[tuple[Tensor, Tensor]]]]:
-    """Labels, ``v``, ``w``, and the samples at all values of σ_x²."""
-    moments = second_moments(config).tolist()
-    for name, v, w in _weights(config):
-        for targets in TARGETS:
-            labels = {"network": np.array(name), "targets": np.array(targets)}
-            yield labels, v, w, [_rescaled(samples, moment, targets) for moment in moments]
 
 
 VARIABLES: Variables = {
@@ -95,36 +77,38 @@ VARIABLES: Variables = {
     "squared_norm": Variable("network", "‖w‖² + ‖v‖²"),
     **spectra.variables("network targets second_moment"),
 }
-AXES = ("network", "targets")
+
+
+def _read(config: Config, samples: xr.Dataset, read: Callable[..., Arrays]) -> xr.Dataset:
+    """All that a function reads of ``v``, ``w`` and the samples at all values of σ_x²."""
+    parts, moments = [], second_moments(config)
+    for name, width in (("first", config.width), ("second", config.second_width)):
+        draws = generator(config.seed, f"weights of the {name} network")
+        v, w = standard_parametrisation(width, config.variance_times_fan_in, draws)
+        for targets in TARGETS:
+            rescaled = [_rescaled(samples, moment, targets) for moment in moments.tolist()]
+            labels = {"network": np.array(name), "targets": np.array(targets)}
+            parts.append({**labels, "second_moment": moments, **read(v, w, rescaled)})
+    return assembled(parts, VARIABLES, ("network", "targets"))
 
 
 def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """All eigenvalues by Theorem 3.1 of singh2026cracking, and what is known of the networks."""
-    parts = [
-        {
-            **labels,
-            "second_moment": second_moments(config),
-            "width": np.array(len(v)),
-            "squared_norm": np.array((v.square().sum() + w.square().sum()).item()),
-            **spectra.closed_form_arrays(
-                [cf.two_layer_linear(w, v, x, y).arrays() for x, y in rescaled]
-            ),
-        }
-        for labels, v, w, rescaled in _instances(config, samples)
-    ]
-    return assembled(parts, VARIABLES, AXES)
+
+    def read(v: Tensor, w: Tensor, rescaled: list[tuple[Tensor, Tensor]]) -> Arrays:
+        rows = [cf.two_layer_linear(w, v, x, y).arrays() for x, y in rescaled]
+        squared_norm = np.array((v.square().sum() + w.square().sum()).item())
+        known = {"width": np.array(len(v)), "squared_norm": squared_norm}
+        return known | spectra.closed_form_arrays(rows)
+
+    return _read(config, samples, read)
 
 
 def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """All eigenvalues of the Hessian that exact products with the loss of the whole sample give."""
-    parts = [
-        {
-            **labels,
-            "second_moment": second_moments(config),
-            "numerical": np.stack(
-                [numeric_spectrum(TwoLayerLinear(v, w), x, y) for x, y in rescaled]
-            ),
-        }
-        for labels, v, w, rescaled in _instances(config, samples)
-    ]
-    return assembled(parts, VARIABLES, AXES)
+
+    def read(v: Tensor, w: Tensor, rescaled: list[tuple[Tensor, Tensor]]) -> Arrays:
+        rows = [numeric_spectrum(TwoLayerLinear(v, w), x, y) for x, y in rescaled]
+        return {"numerical": np.stack(rows)}
+
+    return _read(config, samples, read)

@@ -1,4 +1,4 @@
-"""What the papers say about the phases of learning, and how it is measured."""
+"""Statements about the phases of learning, and how it is measured."""
 
 from collections.abc import Iterator
 
@@ -14,15 +14,16 @@ from hessian_spectra.agreement import EXACT
 APPENDIX = "appendix C (singh2024closed, section 1)"
 HEADS = "appendix B.4.2, below Corollary B.2"
 RETARDED = (
-    "λ₂ of a head is negative until ⟨w, v⟩ has come to a third of the target (appendix C). The "
-    "paper leaves the initial weights open: from small ones the heads wait close to the saddle at "
-    "0, for different times; from larger ones the last head has left that phase when the first one "
-    "has learned."
+    "$λ_2$ of a head is negative until $⟨w, v⟩$ has come to a third of the target (appendix C). "
+    "The paper leaves the initial weights open: from small ones the heads wait close to the "
+    "saddle at 0, for different times; from larger ones the last head has left that phase when "
+    "the first one has learned."
 )
 ORDER = (
-    "Close to its target a head has |λ₂|/λ₁ = 2 |δx|/|yx| (|yx|/λ₁)², and λ₁ is at least 2 |yx|. "
-    "From small initial weights it is just that, so that λ₂ follows the residual; from larger ones "
-    "each head keeps a λ₁ of its own, and heads of nearly the same speed change places."
+    "Close to its target a head has $|λ_2|/λ_1 = 2 |δx|/|yx| (|yx|/λ_1)^2$, and $λ_1$ is at least "
+    "$2 |yx|$. From small initial weights it is just that, so that $λ_2$ follows the residual; "
+    "from larger ones each head keeps a $λ_1$ of its own, and heads of nearly the same speed "
+    "change places."
 )
 # The numerical eigenvalues carry an error of about 1e-15 of the largest one.
 RESOLVED = 1e-12
@@ -40,7 +41,7 @@ def select_signs(data: xr.Dataset, *signs: int) -> xr.Dataset:
     chosen = np.isin(np.sign(data["solution"]), signs)
     if not chosen.any():
         words = " or ".join(map(str, signs))
-        raise NothingToMeasure(f"this configuration has no network whose θ* has sign {words}")
+        raise NothingToMeasure(f"this configuration has no network whose $θ^*$ has sign {words}")
     return data.isel(network=chosen)
 
 
@@ -56,7 +57,7 @@ def pair(data: xr.Dataset, of: str = "numerical") -> tuple[xr.DataArray, xr.Data
 
 
 def printed_phases(data: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
-    """Which networks are in the late phase, and which in another one, by ⟨w, v⟩ as in print.
+    """The networks in the late phase, and those in another one, by ⟨w, v⟩ as in print.
 
     A network may be in both, or in none.
     """
@@ -66,7 +67,7 @@ def printed_phases(data: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
 
 
 def contradict(data: xr.Dataset, late: xr.DataArray, outside: xr.DataArray) -> xr.DataArray:
-    """Whether a network's pair contradicts a phase that it is in.
+    """The networks whose pair contradicts a phase that they are in.
 
     λ₁ ≤ tr and λ₂ ≥ 0 in the late phase, the opposite of both in the others.
 
@@ -85,7 +86,7 @@ def contradict(data: xr.Dataset, late: xr.DataArray, outside: xr.DataArray) -> x
     "Theorem 3.1",
     within(
         EXACT,
-        "round-off of a dense float64 eigen-decomposition is below 1e-14 of λ₁",
+        "round-off of a dense float64 eigen-decomposition is below 1e-14 of $λ_1$",
         source="theorem",
     ),
     id="linear-spectrum",
@@ -97,11 +98,13 @@ def spectrum(data: xr.Dataset) -> float:
 
 @statements.identity(
     f"{APPENDIX}, text below equation (122)",
-    within(EXACT, "round-off of a product of two eigenvalues, relative to λ₁²", source="theorem"),
+    within(
+        EXACT, "round-off of a product of two eigenvalues, relative to $λ_1^2$", source="theorem"
+    ),
     id="product-by-phase",
 )
 def product(data: xr.Dataset) -> float:
-    """−λ₁ λ₂ = (E[x²] θ*)² (t − 1) (3t − 1) with t = ⟨w, v⟩/θ*."""
+    """$-λ_1 λ_2 = (E[x^2] θ^*)^2 (t - 1) (3t - 1)$ with $t = ⟨w, v⟩/θ^*$."""
     alignment, solution = data["alignment"], data["solution"]
     # Multiplied out, so that it holds for θ* = 0 as well.
     expected = (alignment - solution) * (3 * alignment - solution)
@@ -109,23 +112,20 @@ def product(data: xr.Dataset) -> float:
     return float((abs(large * small + data["second_moment"] ** 2 * expected) / large**2).max())
 
 
-def _contradict_print(data: xr.Dataset) -> float:
-    return float(contradict(data, *printed_phases(data)).sum())
-
-
 @statements.identity(
     APPENDIX,
-    at_most(0.0, COUNT, source="the sign of (t − 1) (3t − 1)"),
+    at_most(0.0, COUNT, source="the sign of $(t - 1) (3t - 1)$"),
     id="signs-of-the-phases",
     printed=Print(
-        "the same with ⟨w, v⟩ ≤ θ*/3, θ*/3 ≤ ⟨w, v⟩ ≤ θ*, θ* ≤ ⟨w, v⟩, which is right for θ* > 0 "
-        "alone",
-        _contradict_print,
+        "the same with $⟨w, v⟩ ≤ θ^*/3$, $θ^*/3 ≤ ⟨w, v⟩ ≤ θ^*$, $θ^* ≤ ⟨w, v⟩$, which is right "
+        "for $θ^* > 0$ alone",
+        lambda data: float(contradict(data, *printed_phases(data)).sum()),
     ),
 )
 def signs(data: xr.Dataset) -> float:
-    """With t = ⟨w, v⟩/θ*: early (t ≤ 1/3) and divergent (t ≥ 1) have λ₁ ≥ tr and λ₂ ≤ 0, late (1/3
-    ≤ t ≤ 1) has λ₁ ≤ tr and λ₂ ≥ 0.
+    r"""With $t = ⟨w, v⟩/θ^*$: early $(t ≤ 1/3)$ and divergent $(t ≥ 1)$ have
+    $λ_1 ≥ \operatorname{tr}$ and $λ_2 ≤ 0$, late $(1/3 ≤ t ≤ 1)$ has $λ_1 ≤ \operatorname{tr}$ and
+    $λ_2 ≥ 0$.
 
     Statistic: number of networks that contradict it.
     """
@@ -135,12 +135,12 @@ def signs(data: xr.Dataset) -> float:
 
 @statements.identity(
     APPENDIX,
-    at_most(0.0, COUNT, source="−λ₁ λ₂ = 3 (E[x²] ⟨w, v⟩)² ≥ 0"),
+    at_most(0.0, COUNT, source="$-λ_1 λ_2 = 3 (E[x^2] ⟨w, v⟩)^2 ≥ 0$"),
     id="no-late-phase-without-signal",
     book="beyond",
 )
 def without_signal(data: xr.Dataset) -> float:
-    """With θ* = 0 there is no late phase: λ₂ ≤ 0 for all weights.
+    """With $θ^* = 0$ there is no late phase: $λ_2 ≤ 0$ for all weights.
 
     Statistic: number of networks that contradict it.
     """
@@ -167,9 +167,9 @@ def heads_in_order(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArra
     """The heads' small outliers converge to zero in the order of their speeds of learning; the
     initial weights are left open.
 
-    Statistic: fraction of a network's pairs of heads in which that head has |λ₂| ≤ λ₁/100 for good
-    first that has |δ_k x| ≤ |y_k x|/100 for good first, mean over networks, for each head a target
-    of random size and sign; interval: Student's, 95 %.
+    Statistic: fraction of a network's pairs of heads in which that head has $|λ_2| ≤ λ_1/100$ for
+    good first that has $|δ_k x| ≤ |y_k x|/100$ for good first, mean over networks, for each head a
+    target of random size and sign; interval: Student's, 95 %.
     """
     chosen = data.sel(head_scale=head_scale)
     learned, zero = chosen["learned"], chosen["reached_zero"]
@@ -200,8 +200,8 @@ def retarded_head(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArray
     """The output whose learning is retarded still contributes a negative small outlier; the initial
     weights are left open.
 
-    Statistic: fraction of the networks for which λ₂ of the head that learns last is negative when
-    the first one has learned; interval: Wilson's, 95 %.
+    Statistic: fraction of the networks for which $λ_2$ of the head that learns last is negative
+    when the first one has learned; interval: Wilson's, 95 %.
     """
     retarded = data["retarded"].sel(head_scale=head_scale).dropna("draw")
     if not retarded.size:

@@ -6,7 +6,7 @@ each head is trained as if it were alone (singh2026cracking, appendix B.4.2, Cor
 
 import numpy as np
 
-from hessian_papers.studies.scalar.outliers import outliers
+from hessian_papers.studies.scalar.outliers import Outliers
 from hessian_spectra.files import Arrays
 
 # A head has learned, and its small outlier reached zero, where 1 % is left: of the target's
@@ -14,38 +14,27 @@ from hessian_spectra.files import Arrays
 LEFT = 0.01
 
 
-def train_heads(
-    weights: np.ndarray, second_moment: float, moment: np.ndarray, rate: float, steps: int
-) -> Arrays:
-    """Gradient descent of many networks with K heads each.
+def learning(course: Outliers, moment: np.ndarray) -> Arrays:
+    """The order in which K heads of each of N networks learn.
 
     Args:
-        weights: v_k and w_k at the start, ``(N, K, 2, m)``.
-        second_moment: E[x²].
+        course: residual and outliers of each head at each step, ``(steps + 1, N, K)``.
         moment: E[y_k x], ``(N, K)``.
-        rate: the learning rate.
-        steps: number of updates.
 
     Returns:
         ``learned`` and ``reached_zero`` (N, K), the first steps from which on |δ_k x| ≤ ``LEFT``
         |E[y_k x]| and |λ₂| ≤ ``LEFT`` λ₁, −1 for never; ``retarded`` (N,), λ₂/λ₁ of the head that
         learns last when the first one has learned, NaN where a head never learns.
     """
-    unlearned, away, shares = [], [], []
+    with np.errstate(invalid="ignore"):
+        share = course.small / course.large
     # What diverges has learned nothing, as what is not a number has.
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(steps + 1):
-            residual, large, small = outliers(weights, second_moment, moment)
-            shares.append(small / large)
-            unlearned.append(~(np.abs(residual) <= LEFT * np.abs(moment)))
-            away.append(~(np.abs(shares[-1]) <= LEFT))
-            weights = weights - rate * residual[:, :, None, None] * weights[:, :, ::-1]
-    learned = _settled(np.array(unlearned))
+    learned = _settled(~(np.abs(course.residual) <= LEFT * np.abs(moment)))
     first, last = learned.min(axis=1), learned.argmax(axis=1)
-    retarded = np.array(shares)[first, np.arange(len(first)), last]
+    retarded = share[first, np.arange(len(first)), last]
     return {
         "learned": learned,
-        "reached_zero": _settled(np.array(away)),
+        "reached_zero": _settled(~(np.abs(share) <= LEFT)),
         "retarded": np.where((learned >= 0).all(axis=1), retarded, np.nan),
     }
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -10,12 +10,13 @@ import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Count, Once, Positive
-from hessian_papers.data.base import ONE_FEATURE
+from hessian_papers.data.base import ONE_FEATURE, Form
 from hessian_papers.data.tools.pairs import inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies import spectra
 from hessian_papers.studies.base import DataStudyConfig
-from hessian_papers.studies.scalar.learning_phases.heads import train_heads
+from hessian_papers.studies.scalar.learning_phases.heads import learning
+from hessian_papers.studies.scalar.outliers import course
 from hessian_papers.studies.training import numeric_spectrum, require_dense
 from hessian_spectra import closed_form as cf
 from hessian_spectra.models import TwoLayerLinear
@@ -103,8 +104,8 @@ def instances(config: Config, data: xr.Dataset) -> Instances:
     Raises:
         ValueError: the data set has more than one feature.
     """
+    config.require_data(Form.of_features(data["x"]))
     x, y = inputs_and_targets(data)
-    require(x.ndim == 1, "data", "a data set with one feature per sample", config.data)
     unexplained = y - x * torch.dot(x, y) / torch.dot(x, x)
     total = 2 * config.instances + config.without_signal
     draws = generator(config.seed, "targets")
@@ -144,7 +145,7 @@ VARIABLES: Variables = {
 
 
 def heads(config: Config, second_moment: float) -> xr.Dataset:
-    """Networks with several heads in training, by Corollary B.2; see :func:`.heads.train_heads`."""
+    """Networks with several heads in training, by Corollary B.2; see :func:`.heads.learning`."""
     size = config.head_draws, config.heads
     draws = generator(config.seed, "targets of heads")
     targets = _uniform(config.solution, math.prod(size), draws).reshape(size)
@@ -152,9 +153,12 @@ def heads(config: Config, second_moment: float) -> xr.Dataset:
     moment = second_moment * (signs * targets).numpy()
     draws = generator(config.seed, "weights of heads")
     normal = torch.randn(*size, 2, config.width, generator=draws, dtype=torch.float64).numpy()
-    settings = second_moment, moment, config.head_rate, config.head_steps
+    settings: dict[str, Any] = {"rate": config.head_rate, "steps": config.head_steps}
     parts = [
-        {"head_scale": np.array(scale), **train_heads(scale * normal, *settings)}
+        {
+            "head_scale": np.array(scale),
+            **learning(course(scale * normal, second_moment, moment, **settings), moment),
+        }
         for scale in map(float, config.head_scales)
     ]
     return assembled(parts, VARIABLES, ["head_scale"])

@@ -1,4 +1,4 @@
-"""What the papers say about the spectrum of the scalar ReLU network and its two cells."""
+"""Statements about the spectrum of the scalar ReLU network and its two cells."""
 
 import numpy as np
 import xarray as xr
@@ -22,7 +22,7 @@ DRAWN = {paper: f"{theorem}; {{artifact}}" for paper, theorem in THEOREM.items()
 DENSITY = {
     "singh2026cracking": "'Impact of ReLU on the Hessian spectrum'",
     "singh2024closed": "'Impact of ReLU on the Hessian spectrum'",
-    "singh2024poster": "the factors n±/n of the cell-wise Hessian",
+    "singh2024poster": "the factors $n_±/n$ of the cell-wise Hessian",
 }
 
 ROUNDING = within(EXACT, ROUND_OFF)
@@ -50,7 +50,7 @@ def decoupling(data: xr.Dataset) -> float:
 
 @statements.identity(THEOREM, at_most(0.0, "a count"), id="multiplicities-of-the-cells")
 def multiplicities(data: xr.Dataset) -> float:
-    """The bulk has q − 1 signed pairs in the positive cell and m − q − 1 in the negative one.
+    """The bulk has $q - 1$ signed pairs in the positive cell and $m - q - 1$ in the negative one.
 
     Statistic: eigenvalues too many or too few.
     """
@@ -58,7 +58,7 @@ def multiplicities(data: xr.Dataset) -> float:
 
 
 def _miscounted(data: xr.Dataset, cell: str) -> int:
-    """How many eigenvalues the two bulks of a cell have too many or too few.
+    """The number of eigenvalues that the two bulks of a cell have too many or too few.
 
     In theory, against q - 1 pairs for q units; and in numbers, where the eigenvalues within
     round-off of a bulk value are counted.
@@ -87,7 +87,7 @@ def density(data: xr.Dataset) -> float:
     """The eigenvalues scale in proportion to the fraction of points in their cell, the averages
     over the cell being the same.
 
-    Statistic: largest error as all points x < 0 are taken twice.
+    Statistic: largest error as all points $x < 0$ are taken twice.
     """
     before, after = data["numerical"], data["doubled_numerical"]
     # The shares change by 1/growth for the positive cell and by 2/growth for the negative one.

@@ -1,4 +1,4 @@
-"""What both figure and claims derive from the spectrum of the scalar ReLU network by cell."""
+"""Quantities of the scalar ReLU network by cell that both figure and claims derive."""
 
 import xarray as xr
 
@@ -6,7 +6,7 @@ CELLS = ("+", "-")
 
 
 def lives_in(mass: xr.DataArray, cell: str) -> xr.DataArray:
-    """Which numerical eigenvectors have most of their squared norm in a cell.
+    """The numerical eigenvectors that have most of their squared norm in a cell.
 
     Args:
         mass: the share that they have in the positive cell.

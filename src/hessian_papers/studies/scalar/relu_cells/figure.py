@@ -1,4 +1,4 @@
-"""The spectrum of the scalar ReLU network: by cell, bulk against outliers, and the error."""
+"""The spectrum of the scalar ReLU network: by cell, and bulk against outliers."""
 
 import numpy as np
 import xarray as xr
@@ -9,6 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from hessian_papers.drawing.errors import error_axis, visible
 from hessian_papers.studies.scalar.relu_cells.derived import CELLS, lives_in, mass_elsewhere
 from hessian_papers.studies.spectra import group, ranks
+from hessian_spectra.agreement import EXACT
 from hessian_spectra.pictures import style
 
 NAMES = {"+": "positive cell", "-": "negative cell"}
@@ -89,40 +90,37 @@ def _legend(figure: Figure) -> None:
         style.entry("numerical", color=style.BLACK, **style.NUMERIC),
         style.entry("negative / positive", color=style.GREY, linestyle=":"),
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=6, columnspacing=1.2)
+    figure.legend(handles=handles, loc="outside upper center", ncols=3)
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """The ordered spectrum by cell, bulk against outliers, and the errors."""
-    figure, grid = style.panels(2, 2, height=2.1, gridspec_kw={"height_ratios": [1.6, 1]})
-    _by_cell(grid[0, 0], data)
-    _bulk_and_outliers(grid[0, 1], data)
-    errors = abs(data["exact"] - data["numerical"]) / abs(data["numerical"]).max()
-    _errors(grid[1, 0], errors, "relative error", "o")
-    _errors(grid[1, 1], mass_elsewhere(data), "mass in the\nother cell", "x")
-    titles = [
-        f"(a) spectrum by cell, width m = {int(data['width'])}",
-        "(b) bulk against outliers",
-        "(c) closed form against numbers",
-        "(d) eigenvectors keep to their cell",
-    ]
-    for axes, title in zip(grid.flat, titles, strict=True):
-        style.letter(axes, title)
+    """The ordered spectrum by cell, and bulk against outliers."""
+    figure, grid = style.panels(1, 2, height=2.8)
+    _by_cell(grid[0], data)
+    _bulk_and_outliers(grid[1], data)
+    style.letter(grid[0], f"(a) spectrum by cell, width m = {int(data['width'])}")
+    style.letter(grid[1], "(b) bulk against outliers")
     _legend(figure)
     return figure
 
 
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """The errors of the closed form and of the cells, and how they are read."""
+    figure, grid = style.panels(1, 2, height=1.8)
+    errors = abs(data["exact"] - data["numerical"]) / abs(data["numerical"]).max()
+    _errors(grid[0], errors, "error relative to the\nlargest eigenvalue", "o")
+    _errors(grid[1], mass_elsewhere(data), "share of the norm²\nin the other cell", "x")
+    style.letter(grid[0], "(a) closed form against numbers")
+    style.letter(grid[1], "(b) eigenvectors keep to their cell")
+    return figure, f"Of each eigenvalue and of its numerical eigenvector (dashed: {EXACT:.0e})."
+
+
 def caption(data: xr.Dataset) -> str:
-    """What is to be seen, and how to read it."""
+    """The key to the figure."""
     width, density = int(data["width"]), float(data["density"])
     return (
-        "Each eigenvalue of a ReLU network's Hessian belongs to one cell of inputs, the positive "
-        "or the negative one. "
         f"All {2 * width} Hessian eigenvalues of a ReLU network with {width} hidden units, "
-        f"{int(data['positive_units'])} of them in the positive cell, which holds "
-        f"{density:.0%} of the points; "
-        "×k: multiplicity. Rings and diamonds: closed form; points: numerical spectrum, coloured "
-        "by the cell that its eigenvector lives in. (c) Their difference over the largest "
-        "eigenvalue. (d) The share of each eigenvector's squared norm in the other cell (dashed: "
-        "the tolerance, 1e-10)."
+        f"{int(data['positive_units'])} of them in the positive cell, which holds {density:.0%} "
+        "of the points; $×k$: multiplicity. Rings and diamonds: closed form; points: numerical "
+        "spectrum, coloured by the cell that its eigenvector lives in."
     )

@@ -1,1 +1,0 @@
-"""Whether the product without the last matrix leads most where networks have few inputs."""

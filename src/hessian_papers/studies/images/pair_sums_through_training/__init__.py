@@ -1,1 +1,0 @@
-"""The top eigenvalues of two-layer networks through training (anon2026data, Figure 4)."""

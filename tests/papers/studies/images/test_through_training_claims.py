@@ -1,0 +1,297 @@
+"""The claims about networks through training, on planted traces, estimates and spectra."""
+
+import numpy as np
+import pytest
+from claims_contract import Planted, contract, planted_data
+
+from hessian_papers.labelled import assembled
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.images.through_training import claims as module
+from hessian_papers.studies.images.through_training.claims import statements
+from hessian_papers.studies.images.through_training.derived import FORMS, NETWORK
+from hessian_papers.studies.images.through_training.study import VARIABLES
+
+EPOCHS = np.array([0, 1, 4, 16, 64, 256, 1024, 4096])
+# Down to the floor of 0.2: the first five epochs have more than half of the way before them.
+FLOOR = 0.2
+LOSS = FLOOR + 0.8 * np.array([1.0, 0.99, 0.95, 0.8, 0.55, 0.3, 0.01, 1e-4])
+LAST_EARLY = 4
+ONLY_START = np.array([1.0] + [FLOOR] * (len(EPOCHS) - 1))
+GROWING = np.linspace(1, 2, len(EPOCHS))
+# Signs that sum to 0 and have a mean square of 1.
+SIGNS = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0])
+TOP, RANK, OUTPUTS, SCALE = 4, 7, 3, 1.5
+NORMS = (1, 0.99, 0.98, 0.96, 0.94, 0.95, 0.97, 0.98)  # of the layers, relative to the start's
+
+
+def network(source, width, closed_form, numerics, loss=LOSS):
+    """A network through a training that was made up, by side."""
+    labels = {"source": np.array(source), "width": np.array(width), "replicate": np.array(0)}
+    facts = {"epoch": EPOCHS, "loss": loss, "floor": np.array(FLOOR)}
+    numerics = labels | {"epoch": EPOCHS} | numerics
+    return {"closed_form": labels | facts | closed_form, "numerics": numerics}
+
+
+def replaced(networks, number, side, **arrays):
+    """The networks with some arrays of one of them replaced."""
+    first = networks[number]
+    new = {**first, side: first[side] | arrays}
+    return [*networks[:number], new, *networks[number + 1 :]]
+
+
+def traces(count=2):
+    """Networks whose estimates are one standard error off, in turn above and below."""
+    actual = []
+    for number in range(count):
+        exact = np.array([1.0, 0.99, 0.97, 0.95, 0.9, 1.1, 1.4, 1.5]) * 100 * (number + 1)
+        error = 0.01 * exact
+        numeric = {"estimate": exact + SIGNS * error, "standard_error": error}
+        actual.append(network(f"set {number}", 5, {"trace": exact}, numeric))
+    return actual
+
+
+def biased(by):
+    """Networks whose estimates are all off by so many standard errors."""
+    actual = traces()
+    for number, item in enumerate(actual):
+        off = by * item["numerics"]["standard_error"]
+        actual = replaced(actual, number, "numerics", estimate=item["closed_form"]["trace"] + off)
+    return actual
+
+
+def off_by(factor):
+    """Networks of which the second one's errors are so many times what they say."""
+    first = traces()[1]
+    exact, estimate = first["closed_form"]["trace"], first["numerics"]["estimate"]
+    return replaced(traces(), 1, "numerics", estimate=exact + factor * (estimate - exact))
+
+
+def theory(first, last):
+    """Equation (15) with both index sets, and the trace, of the layers' singular values."""
+    padded = [np.pad(v**2, (0, n - len(v))) for v, n in ((first, RANK), (last, OUTPUTS))]
+    sums = {"printed": np.add.outer(first**2, last**2), "corrected": np.add.outer(*padded)}
+    row = {"trace": np.array(SCALE**2 * (OUTPUTS * (first**2).sum() + RANK * (last**2).sum()))}
+    row["spectral_norm"] = np.array([first[0], last[0]])
+    for name, values in sums.items():
+        ascending = np.sort(SCALE**2 * values.ravel())
+        row |= {name: np.pad(ascending, (TOP, 0))[-TOP:], f"{name}_sum": ascending.sum()}
+        row[f"{name}_count"] = np.array((ascending > 0).sum())
+    return row
+
+
+def spectra(width, source):
+    """A network of random layers whose Hessian nears its Gauss-Newton part, or does not.
+
+    The narrow one ends with a tenth of the excess loss, and its error stays.
+    """
+    draw = np.random.default_rng(width)
+    fitted = width >= OUTPUTS
+    loss = LOSS if fitted else np.maximum(LOSS, 0.28)
+    shrink = np.sqrt((loss - FLOOR) / 0.8)
+    start = [draw.uniform(0.5, 1, min(width, size)) for size in (RANK, OUTPUTS)]
+    start[0][0], start[1][0] = 1.2, 1.1
+    rows = [theory(norm * start[0], norm * start[1]) for norm in NORMS]
+    exact = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+    off = 0.02 * shrink[:, None] ** (2 if fitted else 0.5)
+    numeric = {"ggn": exact["corrected"], "hessian": exact["corrected"] * (1 + off)}
+    return network(source, width, exact, numeric, loss)
+
+
+def both():
+    """Two image sets, each with a wide and a narrow network."""
+    return [spectra(width, source) for source in ("first", "second") for width in (6, 2)]
+
+
+WIDE, NARROW = 2, 1  # the second image set's wide network, and the first one's narrow one
+
+
+def exact(number, name):
+    return both()[number]["closed_form"][name]
+
+
+def numeric(number, name):
+    return both()[number]["numerics"][name]
+
+
+def sides(networks):
+    """The sides of a study; forms and matrices, each an array of a network above, have an axis."""
+    parts = {"closed_form": [], "numerics": []}
+    for network in networks:
+        exact, numeric = dict(network["closed_form"]), dict(network["numerics"])
+        if "corrected" in exact:
+            for name, end in (("exact", ""), ("sum", "_sum"), ("count", "_count")):
+                exact[name] = np.stack([exact.pop(f"{form}{end}") for form in FORMS], axis=1)
+            matrices = ("hessian", "ggn")
+            numeric["numerical"] = np.stack([numeric.pop(name) for name in matrices], axis=1)
+            exact |= {"form": np.array(FORMS), "layer": np.array([1, 2])}
+            numeric["matrix"] = np.array(matrices)
+        parts["closed_form"].append(exact)
+        parts["numerics"].append(numeric)
+    return {side: assembled(arrays, VARIABLES, NETWORK) for side, arrays in parts.items()}
+
+
+def measured(name, networks):
+    return getattr(module, name)(planted_data(sides(networks), VARIABLES))
+
+
+def printed(name, networks):
+    (claim,) = [claim for claim in statements.all if claim.function_name == name]
+    return claim.printed.measure(planted_data(sides(networks), VARIABLES))
+
+
+def failing_pairs():
+    """Networks on which one claim or some about their eigenvalues fail."""
+    corrected = exact(WIDE, "corrected")
+    rising_error = corrected * (1 + np.linspace(0.01, 0.02, len(EPOCHS)))[:, None]
+    return [
+        replaced(both(), WIDE, "numerics", ggn=numeric(WIDE, "ggn") * (1 + 1e-5)),
+        replaced(both(), WIDE, "closed_form", corrected_sum=0.9 * exact(WIDE, "trace")),
+        replaced(both(), WIDE, "numerics", hessian=rising_error),
+        replaced(both(), WIDE, "numerics", hessian=GROWING[:, None] * np.ones(TOP)),
+        replaced(both(), WIDE, "closed_form", trace=GROWING),
+        both()[1::2],  # narrow ones alone
+    ]
+
+
+@pytest.fixture(scope="module")
+def planted():
+    growing = replaced(traces(), 1, "closed_form", trace=GROWING)
+    of_theory = {"sums": "singular values against the entries of the layers: the print fails"}
+    return [
+        Planted(
+            paper="anon2026data",
+            artifact=artifact,
+            holds=sides(holds),
+            fails=[sides(item) for item in fails],
+            reduced=[
+                sides(holds[:1]),
+                sides(replaced(holds, len(holds) // 2, "closed_form", loss=ONLY_START)),
+            ],
+            of_theory=proven,
+        )
+        for artifact, holds, fails, proven in (
+            ("Figure 3", traces(), (off_by(5), biased(-2), growing), {}),
+            ("Figure 4", both(), failing_pairs(), of_theory),
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+
+
+def test_errors_are_compared_with_what_they_should_be():
+    assert measured("trace", traces()) == pytest.approx(1.0)
+    # One network of two decides, whether its errors are too large or too small to be true.
+    assert measured("trace", off_by(2)) == pytest.approx(2.0)
+    assert measured("trace", off_by(0)) == pytest.approx(0.0)
+
+
+def test_a_bias_is_that_of_all_epochs_together():
+    assert measured("no_bias", traces()) == pytest.approx(0.0, abs=1e-9)
+    assert measured("no_bias", biased(-0.9)) == pytest.approx(-0.9 * np.sqrt(2 * len(EPOCHS)))
+
+
+@pytest.mark.parametrize(("at", "counts"), [(LAST_EARLY, True), (LAST_EARLY + 1, False)])
+def test_only_early_epochs_are_early(at, counts):
+    numeric = traces()[0]["numerics"]
+    far = numeric["estimate"].copy()
+    far[at] += 10 * numeric["standard_error"][at]
+    value = measured("early", replaced(traces(), 0, "numerics", estimate=far))
+    assert value == pytest.approx(10 + SIGNS[at] if counts else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "networks", "fall", "side", "array"),
+    [
+        ("falls_early", traces, -0.1, "closed_form", "trace"),
+        ("norm_falls_early", both, 0.94**2 - 1, "closed_form", "trace"),
+        ("sharpness_falls_early", both, 0.94**2 - 1, "numerics", "hessian"),
+    ],
+)
+def test_the_fall_is_that_of_the_network_where_it_is_least(name, networks, fall, side, array):
+    # The Hessian's error shrinks as well, by a per cent at most.
+    assert measured(name, networks()) == pytest.approx(fall, abs=0.01)
+    values = GROWING[:, None] * np.ones(TOP) if array == "hessian" else GROWING
+    last = len(networks()) - 1
+    value = measured(name, replaced(networks(), last, side, **{array: values}))
+    assert value == pytest.approx(1 / 7)
+
+
+def test_a_fall_after_the_early_epochs_does_not_count():
+    late = np.array([1.0, 1.1, 1.1, 1.1, 1.1, 0.5, 0.5, 0.5])
+    value = measured("falls_early", replaced(traces(), 0, "closed_form", trace=late))
+    assert value == pytest.approx(0.1)
+    with pytest.raises(NothingToMeasure, match="no early epoch beside the start"):
+        measured("falls_early", replaced(traces(), 0, "closed_form", loss=ONLY_START))
+
+
+def test_without_a_standard_error_nothing_is_compared():
+    """Where all probes give the same trace, as of a diagonal Hessian."""
+    exact = traces()
+    for number in range(2):
+        exact = replaced(exact, number, "numerics", standard_error=np.zeros(len(EPOCHS)))
+    for name in ("trace", "no_bias"):
+        with pytest.raises(NothingToMeasure, match="all random probes give the same trace"):
+            measured(name, exact)
+    with pytest.raises(NothingToMeasure, match="no networks of which that can be said"):
+        measured("early", exact)
+    # An epoch without an error leaves the others.
+    first = np.append(0.0, 0.01 * traces()[0]["closed_form"]["trace"][1:])
+    left = replaced(traces(), 0, "numerics", standard_error=first)
+    assert measured("trace", left) == pytest.approx(1)
+
+
+def test_networks_that_diverge_count_up_to_then():
+    """Later epochs, which would break the claim, are none of theirs."""
+    long, short = traces()
+    cut = {
+        side: {name: array[:6] if np.ndim(array) else array for name, array in arrays.items()}
+        for side, arrays in short.items()
+    }
+    assert measured("trace", [long, cut]) == pytest.approx(1.0)
+    assert measured("falls_early", [long, cut]) == pytest.approx(-0.1)
+    rises = long["closed_form"]["trace"] * [*[1] * 6, 9, 9]
+    assert measured("trace", replaced([long, cut], 0, "closed_form", trace=rises)) > 100
+
+
+def test_the_print_is_wrong_of_the_narrow_network_alone():
+    assert measured("gauss_newton", both()) == 0.0
+    assert printed("gauss_newton", both()) > 0.1
+    assert printed("gauss_newton", both()[::2]) < 1e-12
+
+
+def test_sums_over_an_index_set():
+    assert measured("sums", both()) < 1e-14
+    short = np.abs(exact(NARROW, "printed_sum") / exact(NARROW, "trace") - 1).max()
+    assert printed("sums", both()) >= short > 0.5
+
+
+def test_sum_or_maximum():
+    assert measured("largest_eigenvalue", both()) == pytest.approx(0.0, abs=1e-12)
+    assert measured("sharpness", both()) == pytest.approx(0.02 * 1e-4)
+    ratio = (1.2**2 + 1.1**2) / 1.2**2
+    assert printed("sharpness", both()) == pytest.approx(ratio - 1, rel=1e-4)
+    norms = exact(0, "spectral_norm").copy()
+    norms[3] *= 1.001
+    off = replaced(both(), 0, "closed_form", spectral_norm=norms)
+    assert measured("largest_eigenvalue", off) == pytest.approx(1 - 1 / 1.001**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("beyond", [-1e-3, 1e-3])
+def test_an_eigenvalue_beyond_the_bound(beyond):
+    far = numeric(0, "hessian").copy()
+    far[5] = exact(0, "corrected")[5] + SCALE * np.sqrt(2 * 0.8 * 0.3) + beyond
+    value = measured("residual_bound", replaced(both(), 0, "numerics", hessian=far))
+    assert value == pytest.approx(max(beyond, 0.0) / far[5].max())
+
+
+def test_the_worst_image_set_counts_and_the_narrow_networks_do_not():
+    assert measured("error_trend", both()) == -1.0
+    assert measured("error_trend", failing_pairs()[2]) == 1.0
+
+
+def test_networks_on_the_wrong_side_are_counted():
+    exact_although = replaced(both(), NARROW, "numerics", hessian=exact(NARROW, "corrected"))
+    assert measured("fitted", exact_although) == 1.0
+    off = 1.05 * exact(WIDE, "corrected")
+    assert measured("fitted", replaced(exact_although, WIDE, "numerics", hessian=off)) == 2.0
