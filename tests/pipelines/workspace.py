@@ -24,6 +24,11 @@ def environment() -> dict[str, str]:
     return os.environ | plain | {"PATH": f"{scripts}:{os.environ['PATH']}"}
 
 
+def ran(output: str) -> list[str]:
+    """The stages that DVC says it ran."""
+    return re.findall(r"^Running stage '([^']+)'", output, re.MULTILINE)
+
+
 class Workspace:
     """A copy of the repository in which stages may run."""
 
@@ -37,6 +42,10 @@ class Workspace:
         if check and done.returncode:
             raise AssertionError(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
         return done
+
+    def repro(self, *arguments: str) -> list[str]:
+        """The stages that ``dvc repro`` runs, in their order."""
+        return ran(self.run("dvc", "repro", *arguments).stdout)
 
     def commit(self, message: str) -> None:
         """Commit all that is there, if it is not."""
