@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sample_reports
 
-from tests.pipelines.workspace import Workspace, copy_repository
+from tests.pipelines.workspace import ROOT, Workspace, copy_repository, few
 
 
 def pytest_configure():
@@ -34,6 +34,17 @@ def make_workspace(tmp_path_factory):
         return Workspace(Path(shutil.copytree(original(), target, dirs_exist_ok=True)))
 
     return make
+
+
+@pytest.fixture(scope="module")
+def settings(request, tmp_path_factory):
+    """The configuration with the entries alone that a module's KEPT names, and what these read.
+
+    Hydra takes more than a second to compose all of them.
+    """
+    folder = Path(shutil.copytree(ROOT / "conf", tmp_path_factory.mktemp("settings") / "conf"))
+    few(folder, *request.module.KEPT)
+    return folder
 
 
 @pytest.fixture(scope="session")
