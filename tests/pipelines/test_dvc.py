@@ -103,16 +103,8 @@ def test_a_refused_override_changes_nothing(finished):
     assert finished.outputs(*FOLDERS) == before
 
 
-@pytest.mark.parametrize(
-    ("stage", "whole_group"),
-    [("prepare", True), (f"side -cn locked side=numerics only={STUDY}", False), ("figures", True)],
-    ids=["dvc and prepare", "dvc alone, with which its stage ends", "dvc and the figure"],
-)
-def test_a_killed_run_can_be_repeated(finished, make_workspace, stage, whole_group):
-    workspace = smallest(make_workspace("killed"))
-    # In a fresh copy only the missing outputs would be made; --force is not wanted on the re-run.
-    for folder in ("results", "reports/figures"):
-        workspace.run("rm", "-rf", folder)
+def kill_in(stage, workspace, *, whole_group):
+    """Kill a run when it comes to a stage: `dvc` with it, or `dvc` alone, with which it ends."""
     process = subprocess.Popen(
         ["dvc", "repro", TARGET],
         cwd=workspace.path,
@@ -122,16 +114,19 @@ def test_a_killed_run_can_be_repeated(finished, make_workspace, stage, whole_gro
         text=True,
         start_new_session=True,
     )
+    command = f"> exec python -m pipelines.{stage}"
     with process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith(f"> exec python -m pipelines.{stage}"):
-                break
-        else:
-            pytest.fail(f"{stage} never ran")
-        if whole_group:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            os.kill(process.pid, signal.SIGKILL)
-    workspace.run("dvc", "repro", TARGET)
+        assert any(line.startswith(command) for line in process.stdout), f"{stage} never ran"
+        (os.killpg if whole_group else os.kill)(process.pid, signal.SIGKILL)
+
+
+def test_a_run_that_is_killed_again_and_again_can_be_repeated(finished, make_workspace):
+    workspace = smallest(make_workspace("killed"))
+    # In a fresh copy only the missing outputs would be made; --force is not wanted on the re-run.
+    for folder in ("results", "reports/figures"):
+        workspace.run("rm", "-rf", folder)
+    kill_in("prepare", workspace, whole_group=True)
+    kill_in(f"side -cn locked side=numerics only={STUDY}", workspace, whole_group=False)
+    kill_in("figures", workspace, whole_group=True)
+    workspace.repro(TARGET)
     assert of_the_study(workspace) == of_the_study(finished)
