@@ -44,21 +44,27 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
     "data": {
         "gaussian_features": {"size": 20, "features": 8},
         "gaussian_regression": {"size": 60},
+        "images": {"per_class": 20},
         "sequences": {"batch": 4, "length": 4},
         "text": {"vocabulary": 300},
-        "two-classes": {"classes": [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]},
-        "random-two-classes": {"classes": [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]},
+        **{
+            f"{which}two-classes": {"classes": [0] * 5 + [1] * 5, "per_class": 100}
+            for which in ("", "random-")
+        },
         "wedge": {"size": 40},
     },
     "networks": {
         "classifiers": {
             "networks": ["F-6", "F-5^2-BN"],
-            "seeds": 3,
+            "seeds": 2,
             "epochs": 2,
             "kept": [0, 2],
         },
         # A posterior is one of linear layers.
-        **{name: {"networks": ["F-6", "F-5^2"], "batch_size": 128} for name in BOUNDED},
+        **{
+            name: {"networks": ["F-6", "F-5^2"], "batch_size": 64, "held_out": 60}
+            for name in BOUNDED
+        },
         "multilayer": {
             "teachers": 2,
             "networks": 3,
@@ -96,7 +102,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         },
         "attention_sinks": {"key_dimension": 21, "points": 5, "replicates": 1, "draws": 2},
         "balanced_spectrum": {"architectures": [[4, 4, 4], [4, 3, 5, 2]], "top": 3},
-        "bounds": {"methods": ["base", "iterative"], "epochs": 1, "batch_size": 256, "draws": 200},
+        "bounds": {"methods": ["base", "iterative"], "epochs": 1, "batch_size": 64, "draws": 200},
         "class_shares": {
             "samples": 40,
             "shares": [0.1, 0.5],
@@ -143,9 +149,24 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "points": 30,
         },
         "spectrum_in_training": {"width": 4, "steps": 24},
+        "closed2024-fig3": {
+            "seeds": 6,
+            "seed_steps": 60,
+            "high_settings": [[0.3, 0.95], [0.7, 2.0]],
+        },
+        "poster-pair": {"seeds": 6, "seed_steps": 60},
         "diabetes-multi-input": {"width": 2, "record_every": 3, "numeric_every": 2},
         "through_training": {"samples": 40, "width": 8, "epochs": 20, "recorded": 1},
-        "training_courses": {"replicates": 2, "width": 8, "epochs": 100, "recorded": 4},
+        "data-fig3": {"probes": 8},
+        "data-fig4": {"narrow": 4, "top": 3},
+        "training_courses": {
+            "samples": 20,
+            "replicates": 2,
+            "width": 8,
+            "epochs": 100,
+            "recorded": 4,
+        },
+        "uniform_attention": {"draws": 20, "checked": 2},
     },
 }
 # What an entry is called and what it is of: no settings.
