@@ -24,6 +24,7 @@ from omegaconf import DictConfig, OmegaConf
 from hessian_papers import fan_out, labelled
 from hessian_papers.ledger import evaluation
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
+from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.statements import Entry, Study
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.results import SIDES
@@ -349,8 +350,8 @@ class Sampler:
             return re.split(r", | or ", expected.rpartition(" of ")[2])
         return []
 
-    def said(self, study: str, settings: Sequence[str]) -> tuple[str, list[str]]:
-        """The caption of the figure, and what the ledger says beside each statement."""
+    def said(self, study: str, settings: Sequence[str]) -> tuple[str, list[CaseRecord]]:
+        """The caption of the figure, and the cases of its statements in the ledger."""
         name, override = study, Override(study, tuple(settings))
         entries = self._entries(override)
         sides = self._sides(entries, self._module(entries, "study"))
@@ -364,8 +365,7 @@ class Sampler:
             scale="demo",
         )
         _, caption = painted(self._module(entries, "figure"), evaluation.data_of(run))
-        cases = (evaluation.measure(entry, run).record for entry in evaluation.collect(run))
-        return caption, [case.explanation for case in cases]
+        return caption, [evaluation.measure(entry, run).record for entry in evaluation.collect(run)]
 
     def run(self, study: str, settings: Sequence[str]) -> list[str]:
         """The problems on a study's way from training to the ledger under some overrides.

@@ -114,10 +114,10 @@ def test_a_rate_at_which_training_diverges_reaches_the_ledger(sampler, override)
     ],
 )
 def test_where_all_diverged_figure_and_ledger_say_so(sampler, study, setting, count):
-    caption, explanations = sampler.said(study, [setting])
+    caption, cases = sampler.said(study, [setting])
     words = f"nothing is left: all {count} trainings diverged; choose a smaller learning rate"
     assert caption == f"{words}."
-    assert explanations == [words]
+    assert [case.explanation for case in cases] == [words]
 
 
 @pytest.mark.parametrize(
@@ -129,19 +129,20 @@ def test_where_all_diverged_figure_and_ledger_say_so(sampler, study, setting, co
     ],
 )
 def test_where_some_diverged_figure_and_ledger_say_how_many(sampler, study, setting, count):
-    caption, explanations = sampler.said(study, [setting])
+    caption, cases = sampler.said(study, [setting])
     words = "1 training diverged and is" if count == 1 else f"{count} trainings diverged and are"
     assert caption.endswith(f" {words} left out.")
-    measured = [text for text in explanations if text.endswith(f"{words} left out.")]
-    assert len(measured) > len(explanations) / 2
+    measured = [case for case in cases if case.measured is not None]
+    assert measured
+    assert all(case.explanation.endswith(f"{words} left out.") for case in measured)
 
 
 def test_where_every_posterior_diverged_figure_and_ledger_say_so(sampler):
     setting = "studies.dissecting-fig31.learning_rate=50"
-    caption, explanations = sampler.said("dissecting-fig31", [setting])
+    caption, cases = sampler.said("dissecting-fig31", [setting])
     assert caption == "the training of every posterior diverged."
-    assert len(explanations) > 1
-    assert all("diverged" in text for text in explanations)
+    assert len(cases) > 1
+    assert all("diverged" in case.explanation for case in cases)
 
 
 def test_a_posterior_that_is_sure_of_its_classes_reaches_the_ledger(sampler):
