@@ -82,7 +82,7 @@ def evidence(context: Context) -> None:
     if context.locked:
         raise ValueError("evidence: expected a run with a configuration of its own, got -cn locked")
     commit = _commit()
-    schema.validate(context.config, [context.name])
+    schema.check(context.config, [context.name])
     study = chain.study_of(context)
     name, config = study.name, chain.raw_study(context)
     given = chain.networks_of(context, study)

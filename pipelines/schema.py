@@ -333,13 +333,13 @@ def _require_artifacts(studies: Mapping[str, Any]) -> None:
             )
 
 
-def validate(
-    config: DictConfig, read: Collection[str | None] | None = None, stored: bool = False
+def check(
+    settings: DictConfig, read: Collection[str | None] | None = None, stored: bool = False
 ) -> dict[str, Any]:
-    """Check the whole configuration and resolve its interpolations.
+    """Check the whole configuration.
 
     Args:
-        config: the configuration.
+        settings: the settings alone, see :func:`at_scale`.
         read: the studies that are checked against their networks and data as well, if not all.
         stored: whether all data sets are going to be read, so that a place for them is needed.
 
@@ -349,14 +349,13 @@ def validate(
     Raises:
         ConfigError: the first thing that does not fit, in one line with its path.
     """
-    config = at_scale(config)
-    fit(Root, config, "")
-    fit(Tracking, config.tracking, "tracking")
-    fit(Launcher, config.launcher, "launcher")
-    kept = fit(Data, config.data, "data")
+    fit(Root, settings, "")
+    fit(Tracking, settings.tracking, "tracking")
+    fit(Launcher, settings.launcher, "launcher")
+    kept = fit(Data, settings.data, "data")
     groups = {
-        "data": {name: entry(config, "data", name) for name in kept.sets},
-        "ensemble": {str(name): entry(config, "networks", name) for name in config.networks},
+        "data": {name: entry(settings, "data", name) for name in kept.sets},
+        "ensemble": {str(name): entry(settings, "networks", name) for name in settings.networks},
     }
     for name, data in groups["data"].items():
         if stored and data.stored and kept.root is None:
@@ -366,12 +365,17 @@ def validate(
             )
     for name, networks in groups["ensemble"].items():
         _suits(networks, f"networks.{name}", groups)
-    for name in config.studies:
-        study = entry(config, "studies", name)
+    for name in settings.studies:
+        study = entry(settings, "studies", name)
         if read is None or name in read:
             _suits(study, f"studies.{name}", groups)
-    _require_artifacts(config.studies)
-    resolved = plain(config)
+    _require_artifacts(settings.studies)
+    resolved = plain(settings)
     # They say what one process works on, and where: not what the experiment is.
     del resolved["only"], resolved["side"], resolved["launcher"]
     return resolved
+
+
+def validate(config: DictConfig, stored: bool = False) -> dict[str, Any]:
+    """Resolve the interpolations of a configuration, and :func:`check` all of it."""
+    return check(at_scale(config), stored=stored)

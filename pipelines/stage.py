@@ -151,7 +151,7 @@ def _context(config: DictConfig, reads: str, estimate: bool) -> Context:
     config = schema.at_scale(config)
     if reads:
         # All of it: an override that this run does not read would else go unnoticed.
-        schema.validate(config, [config.only])
+        schema.check(config, [config.only])
     directory = RESULTS / "runs" / run_name(run.job.override_dirname)
     return Context(config, *asked, False, directory, directory, launcher, estimate)
 

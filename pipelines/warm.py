@@ -35,6 +35,9 @@ SOCKET = "WARM_STAGES"
 PACKAGES = (
     "numpy",
     "torch",
+    # What torch itself loads with the first product and the first optimiser.
+    "torch.fx.experimental.symbolic_shapes",
+    "torch._dynamo",
     "yaml",
     "tqdm",
     "hydra",
@@ -49,6 +52,7 @@ PACKAGES = (
     "h5netcdf",
     "xarray",
     "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_pdf",
     "matplotlib.figure",
     "transformers",
 )

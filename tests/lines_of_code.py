@@ -4,6 +4,7 @@ import ast
 import io
 import tokenize
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,6 +42,7 @@ def lines_of_code(text: str) -> int:
     return len(code - left_out)
 
 
+@cache
 def rooms() -> dict[str, int]:
     """The lines of code by room, in order; a file that is in no folder belongs to the one above."""
     lines: Counter[str] = Counter()

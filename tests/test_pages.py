@@ -19,6 +19,12 @@ from tests.pages import GUIDES, README, ROOT, commands, overrides_of
 
 PAGES = [README, *GUIDES]
 COMMANDS = sorted({command for page in PAGES for command in commands(page)})
+# Studies, networks and data sets that they name.
+KEPT = {
+    file.stem
+    for file in (ROOT / "conf").rglob("*/*.yaml")
+    if any(re.search(rf"[=.]{file.stem}\b(?!-)", command) for command in COMMANDS)
+}
 # What a run makes, so that a fresh checkout lacks it.
 MADE = (
     "docs/_build/",
@@ -57,8 +63,8 @@ def test_make_knows_its_targets(command):
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if overrides_of(c)])
-def test_the_overrides_are_valid(command):
-    with hydra.initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+def test_the_overrides_are_valid(settings, command):
+    with hydra.initialize_config_dir(str(settings), version_base="1.3"):
         # A sweep's first value stands for all of them.
         words = [re.sub(r"=([^\[,]*),.*", r"=\1", word) for word in overrides_of(command)]
         assert schema.validate(hydra.compose("config", overrides=words))["studies"]
@@ -69,10 +75,11 @@ def test_the_command_knows_its_options(typed):
     assert _parser().parse_args(shlex.split(typed)[1:]).run
 
 
-def test_a_page_of_a_figure_is_made_without_dvc(monkeypatch, tmp_path):
+def test_a_page_of_a_figure_is_made_without_dvc(monkeypatch, tmp_path, settings):
     """It writes below `results` alone, which Git does not track."""
     (command,) = (c for c in commands(README) if "pipelines.page only=cracking-fig7" in c)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(stage, "CONF", settings)
     monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # as stage.run does
     monkeypatch.setattr(sys, "argv", shlex.split(command)[2:])
     with pytest.raises(SystemExit) as ended:

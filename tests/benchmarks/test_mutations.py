@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from benchmarks import mutations
 from benchmarks.mutants import mutants
 from benchmarks.mutations import ROOMS, main, modules_of, sample
+from tests.processes import runs, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY, PAPERS = Path("src/hessian_spectra"), Path("src/hessian_papers")
@@ -194,13 +194,6 @@ def test_a_mutant_that_hangs_is_caught(tmp_path, bare, capsys, monkeypatch):
     assert last == "all: 3 planted, 1 survived"
 
 
-def running(process):
-    """Whether a process is there and no zombie."""
-    state = Path(f"/proc/{process}/stat")
-    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc to see processes in")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_tests_and_leaves_nothing(tiny, tmp_path, sent):
     marker, scratch = tmp_path / "marker", tmp_path / "scratch"
@@ -222,8 +215,7 @@ def test_an_interrupt_ends_the_tests_and_leaves_nothing(tiny, tmp_path, sent):
         text=True,
     )
     try:
-        while process.poll() is None and not (marker.exists() and marker.read_text()):
-            time.sleep(0.1)
+        wait_for(lambda: process.poll() is not None or (marker.exists() and marker.read_text()), 60)
         process.send_signal(sent)
         out, errors = process.communicate(timeout=60)
     finally:
@@ -231,7 +223,7 @@ def test_an_interrupt_ends_the_tests_and_leaves_nothing(tiny, tmp_path, sent):
     assert process.returncode == 130, errors
     assert out.splitlines() == ["interrupted", "all: 0 planted, 0 survived"]
     assert "Traceback" not in errors
-    assert not running(int(marker.read_text()))
+    assert not runs(int(marker.read_text()))
     assert not [*scratch.iterdir()]
     assert content(tiny) == before
 

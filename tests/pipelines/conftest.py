@@ -1,16 +1,12 @@
 """Stages of these tests are forks of one warm process, as those of `make repro` are."""
 
 import os
-import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
 from pipelines import stage
-from pipelines.messages import CONF
 from pipelines.reproduce import warm_process
-from tests.pipelines.workspace import few
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -19,17 +15,6 @@ def _warm():
         for name, value in warmth.items():
             patch.setitem(os.environ, name, value)
         yield
-
-
-@pytest.fixture(scope="module")
-def settings(request, tmp_path_factory):
-    """The configuration with the studies, networks and data sets alone that a module's KEPT names.
-
-    Hydra takes more than a second to compose all of them.
-    """
-    folder = Path(shutil.copytree(CONF, tmp_path_factory.mktemp("settings") / "conf"))
-    few(folder, *request.module.KEPT)
-    return folder
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from omegaconf import DictConfig, OmegaConf
 from hessian_papers import fan_out, labelled
 from hessian_papers.ledger import evaluation
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
+from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.statements import Entry, Study
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.results import SIDES
@@ -45,21 +46,27 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
     "data": {
         "gaussian_features": {"size": 20, "features": 8},
         "gaussian_regression": {"size": 60},
+        "images": {"per_class": 20},
         "sequences": {"batch": 4, "length": 4},
         "text": {"vocabulary": 300},
-        "two-classes": {"classes": [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]},
-        "random-two-classes": {"classes": [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]},
+        **{
+            f"{which}two-classes": {"classes": [0] * 5 + [1] * 5, "per_class": 100}
+            for which in ("", "random-")
+        },
         "wedge": {"size": 40},
     },
     "networks": {
         "classifiers": {
             "networks": ["F-6", "F-5^2-BN"],
-            "seeds": 3,
+            "seeds": 2,
             "epochs": 2,
             "kept": [0, 2],
         },
         # A posterior is one of linear layers.
-        **{name: {"networks": ["F-6", "F-5^2"], "batch_size": 128} for name in BOUNDED},
+        **{
+            name: {"networks": ["F-6", "F-5^2"], "batch_size": 64, "held_out": 60}
+            for name in BOUNDED
+        },
         "multilayer": {
             "teachers": 2,
             "networks": 3,
@@ -97,7 +104,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         },
         "attention_sinks": {"key_dimension": 21, "points": 5, "replicates": 1, "draws": 2},
         "balanced_spectrum": {"architectures": [[4, 4, 4], [4, 3, 5, 2]], "top": 3},
-        "bounds": {"methods": ["base", "iterative"], "epochs": 1, "batch_size": 256, "draws": 200},
+        "bounds": {"methods": ["base", "iterative"], "epochs": 1, "batch_size": 64, "draws": 200},
         "class_shares": {
             "samples": 40,
             "shares": [0.1, 0.5],
@@ -144,9 +151,24 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "points": 30,
         },
         "spectrum_in_training": {"width": 4, "steps": 24},
+        "closed2024-fig3": {
+            "seeds": 6,
+            "seed_steps": 60,
+            "high_settings": [[0.3, 0.95], [0.7, 2.0]],
+        },
+        "poster-pair": {"seeds": 6, "seed_steps": 60},
         "diabetes-multi-input": {"width": 2, "record_every": 3, "numeric_every": 2},
         "through_training": {"samples": 40, "width": 8, "epochs": 20, "recorded": 1},
-        "training_courses": {"replicates": 2, "width": 8, "epochs": 100, "recorded": 4},
+        "data-fig3": {"probes": 8},
+        "data-fig4": {"narrow": 4, "top": 3},
+        "training_courses": {
+            "samples": 20,
+            "replicates": 2,
+            "width": 8,
+            "epochs": 100,
+            "recorded": 4,
+        },
+        "uniform_attention": {"draws": 20, "checked": 2},
     },
 }
 # What an entry is called and what it is of: no settings.
@@ -329,8 +351,8 @@ class Sampler:
             return re.split(r", | or ", expected.rpartition(" of ")[2])
         return []
 
-    def said(self, study: str, settings: Sequence[str]) -> tuple[str, list[str]]:
-        """The caption of the figure, and what the ledger says beside each statement."""
+    def said(self, study: str, settings: Sequence[str]) -> tuple[str, list[CaseRecord]]:
+        """The caption of the figure, and the cases of its statements in the ledger."""
         name, override = study, Override(study, tuple(settings))
         entries = self._entries(override)
         sides = self._sides(entries, self._module(entries, "study"))
@@ -344,8 +366,7 @@ class Sampler:
             scale="demo",
         )
         _, caption = painted(self._module(entries, "figure"), evaluation.data_of(run))
-        cases = (evaluation.measure(entry, run).record for entry in evaluation.collect(run))
-        return caption, [case.explanation for case in cases]
+        return caption, [evaluation.measure(entry, run).record for entry in evaluation.collect(run)]
 
     def run(self, study: str, settings: Sequence[str]) -> list[str]:
         """The problems on a study's way from training to the ledger under some overrides.

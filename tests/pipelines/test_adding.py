@@ -43,13 +43,13 @@ def add_line(file, before, line):
 
 
 def add_study(workspace, name, text, entry):
-    """Add a study's file and its two lines, and have DVC make its figure: what DVC prints."""
+    """Add a study's file and its two lines, and have DVC make its figure; the stages that ran."""
     (workspace.path / "conf" / "studies" / PAPER / f"{name}.yaml").write_text(text)
     add_line(workspace.path / "conf" / "config.yaml", "- studies:", f"- {PAPER}/{name}")
     add_line(workspace.path / "dvc.yaml", "made: &made", f"{name}: {entry}")
     changed = workspace.run("git", "diff", "--numstat").stdout
     assert changed == "1\t0\tconf/config.yaml\n1\t0\tdvc.yaml\n"
-    return workspace.run("dvc", "repro", f"figures@{name}").stdout
+    return workspace.repro(f"figures@{name}")
 
 
 def new_files(workspace):
@@ -57,9 +57,8 @@ def new_files(workspace):
     return set(listed.splitlines())
 
 
-def record_of(workspace, name, output):
+def record_of(workspace, name, stages):
     """The record of a study's figure, which DVC made, running nothing of another study."""
-    stages = re.findall(r"^Running stage '([^']+)'", output, re.MULTILINE)
     assert stages[-1] == f"figures@{name}"
     assert {stage.partition("@")[2] for stage in stages} == {"", name}
     folder = workspace.path / "reports" / "figures" / PAPER
@@ -76,7 +75,7 @@ def statements_of(workspace, name):
 
 @pytest.fixture(scope="module")
 def figure(make_workspace):
-    """A copy with a figure of one's own of an existing kind, and what DVC printed."""
+    """A copy with a figure of one's own of an existing kind, and the stages that DVC ran."""
     further = ("gaussian-regression-small", "two-layer-linear")
     workspace = smallest(make_workspace("adding"), *further)
     text = MODEL.read_text()
@@ -94,8 +93,8 @@ def figure(make_workspace):
 
 
 def test_a_figure_is_a_file_and_two_lines(figure):
-    workspace, output = figure
-    record = record_of(workspace, "my-figure", output)
+    workspace, stages = figure
+    record = record_of(workspace, "my-figure", stages)
     assert record["config"]["seed"] == 5
     assert record["artifact"] == "My own spectrum"
     assert new_files(workspace) == {f"conf/studies/{PAPER}/my-figure.yaml"}
@@ -125,7 +124,7 @@ def test_the_statements_of_a_figure_are_the_theorems(figure):
 
 @pytest.fixture(scope="module")
 def kind(figure):
-    """The copy, committed, with a new kind and one study of it; and what DVC printed."""
+    """The copy, committed, with a new kind and one study of it; and the stages that DVC ran."""
     workspace, _ = figure
     workspace.commit("a figure")
     folder = workspace.path / "src" / "hessian_papers" / "studies" / "scalar" / "my_kind"
@@ -137,8 +136,8 @@ def kind(figure):
 
 
 def test_a_kind_is_a_folder(kind):
-    workspace, output = kind
-    record = record_of(workspace, "my-study", output)
+    workspace, stages = kind
+    record = record_of(workspace, "my-study", stages)
     assert record["package"] == "hessian_papers.studies.scalar.my_kind"
     added = {f"src/hessian_papers/studies/scalar/my_kind/{name}" for name in FILES}
     added.add(f"conf/studies/{PAPER}/my-study.yaml")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import pages
-from tests.pipelines.workspace import environment, smallest
+from tests.pipelines.workspace import environment, ran, smallest
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("dvc")]
 
@@ -19,12 +19,6 @@ TARGET = f"figures@{STUDY}"
 # What is run each time.
 ALWAYS = ["survey"]
 FOLDERS = ("results/data", f"results/{STUDY}", "reports/figures")
-
-
-def ran(output):
-    """The stages that DVC says it ran."""
-    marker = "Running stage '"
-    return [line.split("'")[1] for line in output.splitlines() if line.startswith(marker)]
 
 
 def of_the_study(workspace):
@@ -41,15 +35,15 @@ def of_the_study(workspace):
 def finished(make_workspace):
     """A workspace in which one study has been made, undisturbed."""
     workspace = smallest(make_workspace("undisturbed"))
-    done = workspace.run("dvc", "repro", "--force", TARGET)
-    assert {"configure", "survey", "prepare"} <= set(ran(done.stdout))
-    assert ran(done.stdout)[-1] == TARGET
+    stages = workspace.repro("--force", TARGET)
+    assert {"configure", "survey", "prepare"} <= {*stages}
+    assert stages[-1] == TARGET
     workspace.commit("made")
     return workspace
 
 
 def test_a_second_run_looks_about_and_does_nothing(finished):
-    assert ran(finished.run("dvc", "repro", TARGET).stdout) == ALWAYS
+    assert finished.repro(TARGET) == ALWAYS
     assert finished.changed() == ""
 
 
@@ -78,7 +72,7 @@ def test_the_guide_is_followed_and_an_override_runs_the_study_and_its_dependents
     assert changed <= of_the_study(finished).keys()
     finished.run("git", "checkout", "--quiet", ".")
     finished.run("dvc", "checkout", "--quiet", "--allow-missing")
-    assert ran(finished.run("dvc", "repro", TARGET).stdout) in (ALWAYS, ["configure", *ALWAYS])
+    assert finished.repro(TARGET) in (ALWAYS, ["configure", *ALWAYS])
     assert finished.outputs(*FOLDERS) == before
 
 
@@ -93,10 +87,10 @@ def test_an_edit_runs_what_imports_it_and_nothing_else(finished):
         for name, edit in edits:
             file = scalar / f"{name}.py"
             file.write_text(file.read_text() + edit)
-        assert ran(finished.run("dvc", "repro", TARGET).stdout) == stages, edits
+        assert finished.repro(TARGET) == stages, edits
     finished.run("git", "checkout", "--quiet", ".")
     finished.run("dvc", "checkout", "--quiet", "--allow-missing")
-    assert ran(finished.run("dvc", "repro", TARGET).stdout) in (ALWAYS, ["configure", *ALWAYS])
+    assert finished.repro(TARGET) in (ALWAYS, ["configure", *ALWAYS])
 
 
 def test_a_refused_override_changes_nothing(finished):
@@ -109,16 +103,8 @@ def test_a_refused_override_changes_nothing(finished):
     assert finished.outputs(*FOLDERS) == before
 
 
-@pytest.mark.parametrize(
-    ("stage", "whole_group"),
-    [("prepare", True), (f"side -cn locked side=numerics only={STUDY}", False), ("figures", True)],
-    ids=["dvc and prepare", "dvc alone, with which its stage ends", "dvc and the figure"],
-)
-def test_a_killed_run_can_be_repeated(finished, make_workspace, stage, whole_group):
-    workspace = smallest(make_workspace("killed"))
-    # In a fresh copy only the missing outputs would be made; --force is not wanted on the re-run.
-    for folder in ("results", "reports/figures"):
-        workspace.run("rm", "-rf", folder)
+def kill_in(stage, workspace, *, whole_group):
+    """Kill a run when it comes to a stage: `dvc` with it, or `dvc` alone, with which it ends."""
     process = subprocess.Popen(
         ["dvc", "repro", TARGET],
         cwd=workspace.path,
@@ -128,16 +114,19 @@ def test_a_killed_run_can_be_repeated(finished, make_workspace, stage, whole_gro
         text=True,
         start_new_session=True,
     )
+    command = f"> exec python -m pipelines.{stage}"
     with process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith(f"> exec python -m pipelines.{stage}"):
-                break
-        else:
-            pytest.fail(f"{stage} never ran")
-        if whole_group:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            os.kill(process.pid, signal.SIGKILL)
-    workspace.run("dvc", "repro", TARGET)
+        assert any(line.startswith(command) for line in process.stdout), f"{stage} never ran"
+        (os.killpg if whole_group else os.kill)(process.pid, signal.SIGKILL)
+
+
+def test_a_run_that_is_killed_again_and_again_can_be_repeated(finished, make_workspace):
+    workspace = smallest(make_workspace("killed"))
+    # In a fresh copy only the missing outputs would be made; --force is not wanted on the re-run.
+    for folder in ("results", "reports/figures"):
+        workspace.run("rm", "-rf", folder)
+    kill_in("prepare", workspace, whole_group=True)
+    kill_in(f"side -cn locked side=numerics only={STUDY}", workspace, whole_group=False)
+    kill_in("figures", workspace, whole_group=True)
+    workspace.repro(TARGET)
     assert of_the_study(workspace) == of_the_study(finished)

@@ -15,8 +15,8 @@ from tests.pipelines.workspace import smallest
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("evidence")]
 
 STUDY = "cracking-fig7"
-# And those of shared networks and of networks of its own, with their data.
-STUDIES = (STUDY, "gaussian-regression", "cracking-d33", "data-fig2", "images")
+# And those of shared networks and of networks of its own.
+STUDIES = (STUDY, "cracking-d33", "data-fig2")
 SMALL = (f"studies.{STUDY}.scales=3",)
 
 

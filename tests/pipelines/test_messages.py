@@ -18,8 +18,7 @@ from pipelines import configure, figures, inputs, messages, prepare, schema, sid
 
 KEPT = (
     *("cracking-fig4", "cracking-fig7", "cracking-fig8", "data-fig1b", "data-fig1c"),
-    *("two-layer-linear", "deep-relu"),
-    *("digits", "gaussian-inputs", "gaussian-regression", "images", "wedge"),
+    *("deep-relu", "digits"),
 )
 STUDY = "studies.cracking-fig7"
 

@@ -12,7 +12,7 @@ from tests.pipelines.workspace import ROOT
 
 # A study with a figure; one that has a recorded run as well; one without a figure.
 FIGURE, RECORDED, STATED = "cracking-fig7", "cracking-fig10", "output-scale"
-KEPT = (FIGURE, RECORDED, STATED, "two-layer-linear", "gaussian-regression", "gaussian-features")
+KEPT = (FIGURE, RECORDED, STATED, "two-layer-linear")
 SMALL = {
     FIGURE: ("width=4", "second_width=6", "scales=3"),
     RECORDED: ("widths=[4,6]", "samples=[10,12]", "sizes=[1,2,4]", "networks=2", "jitters=19"),

@@ -5,14 +5,12 @@ import re
 import shutil
 from pathlib import Path
 
-import hydra
 import pytest
-import yaml
 
 from hessian_papers import labelled
 from hessian_papers.results import sides_of
-from pipelines import chain, inputs, schema
-from pipelines.stage import CONF
+from pipelines import chain, inputs
+from pipelines.yaml_files import read_yaml
 from tests.pipelines.workspace import ROOT, smallest
 
 DAMAGED, WHOLE = "cracking-fig4", "cracking-fig14"
@@ -59,8 +57,7 @@ DAMAGES = [
 
 @pytest.fixture(scope="module")
 def params():
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        return schema.plain(schema.at_scale(hydra.compose("config")))
+    return read_yaml(ROOT / "params.yaml")
 
 
 @pytest.fixture
@@ -101,8 +98,7 @@ def test_damage_is_one_line_and_nothing_is_made_of_the_run(
 def keep(workspace, study):
     """Make the run of today a recorded one."""
     folder = workspace.path / "reports" / "evidence" / study
-    params = yaml.safe_load((workspace.path / "params.yaml").read_text("utf-8"))
-    config = params["studies"][study]
+    config = read_yaml(workspace.path / "params.yaml")["studies"][study]
     data = labelled.read_study(workspace.path / "results" / study, sides_of(config))
     labelled.write(folder / labelled.WHOLE, data)
     facts = {"scale": "workstation", "commit": "0" * 40, "study": config}

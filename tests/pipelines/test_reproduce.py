@@ -5,14 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
 
 from pipelines import durations, inputs, reproduce
 from tests.pipelines import faults
-from tests.pipelines.workspace import ROOT, environment, smallest
+from tests.pipelines.workspace import ROOT, Workspace, environment, smallest
+from tests.processes import runs, wait_for
 
 pytestmark = [pytest.mark.xdist_group("reproduce")]
 
@@ -193,28 +193,13 @@ def heard():
         signal.signal(number, signal.SIG_DFL)
 
 
-def runs(process):
-    try:
-        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def wait_for(happened):
-    until = time.monotonic() + 20
-    while not happened():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
 def test_a_lock_that_was_cut_off_is_taken_back(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    lock = tmp_path / "dvc.lock"
+    workspace, lock = Workspace(tmp_path), tmp_path / "dvc.lock"
     whole = "schema: '2.0'\nstages:\n  one:\n    cmd: true\n    deps:\n    - path: a\n"
     lock.write_text(whole)
-    who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
-    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "lock"]):
-        subprocess.run(["git", *command], check=True)
+    workspace.run("git", "init", "--quiet")
+    workspace.commit("lock")
     reproduce.mend_lock()
     assert capsys.readouterr().out == ""
     for cut in ("", whole[:20], whole[:-3], "schema: '2.0'\nstages: {", "\x00"):

@@ -12,8 +12,8 @@ from omegaconf import OmegaConf
 from hessian_papers import labelled
 from pipelines import chain, prepare, schema, stage
 
-# A study, networks, and two data sets.
-KEPT = ("cracking-fig1", "two-layer-linear", "images", "wedge")
+# A study with its data, networks, and another data set.
+KEPT = ("cracking-fig1", "two-layer-linear", "images")
 
 
 @pytest.fixture(scope="module")

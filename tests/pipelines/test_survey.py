@@ -29,10 +29,6 @@ def params():
     return yaml.load((ROOT / "params.yaml").read_text("utf-8"), yaml.CSafeLoader)
 
 
-def ran(done):
-    return [line.split("'")[1] for line in done.stdout.splitlines() if "Running stage '" in line]
-
-
 @pytest.fixture(scope="module")
 def workspace(make_workspace):
     """A small copy of the project with images of one's own, all of it made."""
@@ -40,7 +36,7 @@ def workspace(make_workspace):
     settings = workspace.path / "conf" / "data" / "images.yaml"
     settings.write_text(settings.read_text().replace("[digits]", f"[{workspace.path}/{OWN}]"))
     write_images(workspace.path / OWN, 1)
-    workspace.run("dvc", "repro", "figures@cracking-fig1")
+    workspace.repro("figures@cracking-fig1")
     return workspace
 
 
@@ -60,12 +56,12 @@ def test_own_images_that_are_rewritten_in_place_are_noticed(workspace):
     # As careless tools do: size and time of change are those of the old file.
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert file.stat().st_size == times.st_size
-    assert ran(workspace.run("dvc", "repro", "prepare")) == ["survey", "prepare"]
+    assert workspace.repro("prepare") == ["survey", "prepare"]
     after = prepared(workspace)
     assert after["images"]["images:leaves"].min() == 2
     assert after["wedge"].identical(before["wedge"])
     # Of other data no number is computed again.
-    assert ran(workspace.run("dvc", "repro", "figures@cracking-fig1")) == ["survey"]
+    assert workspace.repro("figures@cracking-fig1") == ["survey"]
     assert "survey" in workspace.run("dvc", "status").stdout
 
 
@@ -75,10 +71,10 @@ def test_another_version_of_a_package_runs_again_what_runs_on_it(workspace, tmp_
     folder = tmp_path / "scipy-99.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: scipy\nVersion: 99.0\n")
-    workspace.run("dvc", "repro", "figures@cracking-fig1")
+    workspace.repro("figures@cracking-fig1")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     # The closed form and brute force use scipy; the data and, on it, the drawing do not change.
-    stages = ran(workspace.run("dvc", "repro", "figures@cracking-fig1"))
+    stages = workspace.repro("figures@cracking-fig1")
     assert {"survey", "closed_form@cracking-fig1", "numerics@cracking-fig1"} <= {*stages}
     assert "prepare" not in stages
     record = json.loads(

@@ -9,7 +9,7 @@ from hessian_papers import labelled
 from pipelines import inputs, side, train
 
 NAME = "two-layer-linear"
-KEPT = (NAME, "cracking-fig4", "cracking-fig7", "gaussian-regression")
+KEPT = (NAME, "cracking-fig4", "cracking-fig7")
 NETWORKS = f"networks.{NAME}"
 SMALL = (
     f"{NETWORKS}.parametrisations=[sp]",

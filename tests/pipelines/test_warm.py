@@ -5,15 +5,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 
 from pipelines import warm
 from pipelines.reproduce import warm_process
+from tests.processes import runs, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 # A stage that says who it is, and does what it is told.
@@ -58,7 +57,7 @@ def serving(checkout):
     command = [sys.executable, "-c", SERVER, str(path)]
     process = subprocess.Popen(command, cwd=checkout, env=plain)
     try:
-        until(path.exists)
+        wait_for(path.exists)
         yield {**plain, warm.SOCKET: str(path)}, process
     finally:
         process.kill()
@@ -69,13 +68,6 @@ def serving(checkout):
 def warmth(checkout):
     with serving(checkout) as (environment, _):
         yield environment
-
-
-def until(holds, seconds=20.0):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -104,13 +96,7 @@ def waiting(stage, environment):
     process = stage(environment, "wait")
     number = int(process.stdout.readline().split()[0])
     assert process.stdout.readline() == "waits\n"
-    return process, psutil.Process(number)
-
-
-def gone(process):
-    with suppress(psutil.NoSuchProcess):
-        return process.status() == psutil.STATUS_ZOMBIE
-    return True
+    return process, number
 
 
 def test_a_fork_has_arguments_folder_environment_and_streams_of_its_stage(checkout, stage, warmth):
@@ -145,14 +131,14 @@ def test_signals_are_passed_on(stage, warmth):
     process, fork = waiting(stage, warmth)
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 7
-    until(lambda: gone(fork))
+    wait_for(lambda: not runs(fork))
 
 
 def test_a_fork_dies_with_its_stage(stage, warmth):
     process, fork = waiting(stage, warmth)
     process.kill()
     process.wait(20)
-    until(lambda: gone(fork))
+    wait_for(lambda: not runs(fork))
     # And the warm process goes on.
     assert stage(warmth).wait(20) == 0
 
@@ -164,7 +150,7 @@ def test_all_forks_die_with_the_warm_process(checkout, stage):
         server.wait()
         for process, fork in running:
             assert process.wait(20) == -signal.SIGKILL
-            until(lambda fork=fork: gone(fork))
+            wait_for(lambda fork=fork: not runs(fork))
 
 
 def test_where_nothing_answers_a_stage_runs_by_itself(checkout, stage):

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# A chain and a training that are quick, and their data.
-KEPT = {"cracking-fig1", "poster-pair", "wedge"}
+# A chain and a training that are quick.
+KEPT = {"cracking-fig1", "poster-pair"}
 # The configuration has to have networks; no stage trains them.
 NETWORKS = {"two-layer-linear"}
 
@@ -22,6 +22,11 @@ def environment() -> dict[str, str]:
     scripts = str(Path(sys.executable).parent)
     plain = {"OMP_NUM_THREADS": "1", "SHELL": "/bin/sh"}
     return os.environ | plain | {"PATH": f"{scripts}:{os.environ['PATH']}"}
+
+
+def ran(output: str) -> list[str]:
+    """The stages that DVC says it ran."""
+    return re.findall(r"^Running stage '([^']+)'", output, re.MULTILINE)
 
 
 class Workspace:
@@ -37,6 +42,10 @@ class Workspace:
         if check and done.returncode:
             raise AssertionError(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
         return done
+
+    def repro(self, *arguments: str) -> list[str]:
+        """The stages that ``dvc repro`` runs, in their order."""
+        return ran(self.run("dvc", "repro", *arguments).stdout)
 
     def commit(self, message: str) -> None:
         """Commit all that is there, if it is not."""
@@ -82,16 +91,21 @@ def copy_repository(target: Path, root: Path = ROOT) -> Workspace:
 
 
 def few(conf: Path, *kept: str) -> set[str]:
-    """Leave some studies, networks and data sets alone in a configuration; the names of others."""
-    text = (conf / "config.yaml").read_text()
-    cut = {*re.findall(r"^ {6}- (?:\w+/)?([\w-]+)$", text, re.MULTILINE)} - {*kept}
-    lines = text.splitlines(keepends=True)
+    """Leave some entries of a configuration alone, and what these read; the names of the others."""
+    groups = ("data", "networks", "studies")
+    files = {file.stem: file for group in groups for file in (conf / group).rglob("*.yaml")}
+    waiting, needed = [*kept], set()
+    while waiting:
+        needed.add(name := waiting.pop())
+        waiting += re.findall(
+            r"^(?:data|ensemble): ([\w-]+)", files[name].read_text(), re.MULTILINE
+        )
+    cut = {*files} - needed
+    lines = (conf / "config.yaml").read_text().splitlines(keepends=True)
     left = [line for line in lines if line.strip().rpartition("/")[2].removeprefix("- ") not in cut]
     (conf / "config.yaml").write_text("".join(left))
-    for group in ("data", "networks", "studies"):
-        for file in (conf / group).rglob("*.yaml"):
-            if file.stem in cut:
-                file.unlink()
+    for name in cut:
+        files[name].unlink()
     return cut
 
 

@@ -411,26 +411,6 @@ def network() -> cv.Problem:
     return cv.Problem(built(make), nn.CrossEntropyLoss(), data)
 
 
-@pytest.mark.parametrize("which", KEYS)
-def test_of_a_network_as_scipy_on_curvlinops_finds_them(which):
-    from scipy.sparse.linalg import LinearOperator
-
-    at = network()
-    reference = cv.hessian(at, backend="curvlinops", check=False)
-    shorthand = {"largest algebraic": "LA", "largest magnitude": "LM", "smallest algebraic": "SA"}
-    other = eigsh(
-        LinearOperator(
-            reference.shape, lambda v: (reference @ torch.tensor(v).flatten()).numpy(), dtype=float
-        ),
-        k=6,
-        which=shorthand[which],
-        v0=normal(at.size).numpy(),
-        return_eigenvectors=False,
-    )
-    actual = cv.top_eigenpairs(cv.hessian(at), 6, 1e-9, which)
-    assert_close(actual.eigenvalues, torch.tensor(sorted(other)), rtol=0, atol=1e-8)
-
-
 def test_top_pairs_of_a_network_are_those_of_its_dense_spectrum():
     operator = cv.hessian(network())
     dense, top = cv.dense_spectrum(operator), cv.top_eigenpairs(operator, 6, 1e-9)

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from hessian_spectra import curvature as cv
 
 from .cases import built, classes, normal
-from .layer_networks import NETWORKS, PerToken, blocks, close, nearest, problem_of
+from .layer_networks import NETWORKS, PerToken, blocks, close, nearest, plain, problem_of
 
 IGNORED = -100
 CASES = [("linear", "2"), ("convolutions", "2"), ("tokens", "each"), ("smooth convolutions", "2")]
@@ -66,38 +66,50 @@ def test_nearest_is_the_first_singular_product():
     assert_close(actual, torch.linalg.eigvalsh(best)[-4:], rtol=1e-4, atol=0)
 
 
-@pytest.mark.parametrize("kind", ["expand", "reduce"])
+def product(layer: cv.Layerwise, kind: str) -> Tensor:
+    return torch.kron(*layer.factors(kind))
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU(), nn.Tanh()])
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
-@pytest.mark.parametrize("weight", [None, [1.0, 3.0, 0.5]])
-def test_ignored_samples_count_in_neither_factor(kind, reduction, weight):
-    """The factors are as where they are not in the data; others count by their class's weight."""
-    given = None if weight is None else torch.tensor(weight, dtype=torch.float64)
-    loss = nn.CrossEntropyLoss(weight=given, reduction=reduction)
-    x, y = normal(9, 4), classes(9)
-    y[:4] = IGNORED
-    model = built(lambda: nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)))
-    layer = cv.layerwise(cv.Problem(model, loss, [(x[:5], y[:5]), (x[5:], y[5:])]), "0")
-    kept = cv.layerwise(cv.Problem(model, loss, [(x[4:], y[4:])]), "0")
-    counts = torch.ones(5, dtype=torch.float64) if given is None else given[y[4:]]
-    expected = (x[4:].T * counts) @ x[4:] / counts.sum()
-    output, inputs = layer.factors(kind)
-    close(inputs, expected)
-    close(layer.input_autocorrelation, expected)
-    close(layer.input_mean[:, 0], (counts @ x[4:]) / counts.sum())
-    close(output, kept.factors(kind)[0])
+def test_classes_with_weights_and_ignored_targets_count_as_in_the_loss(activation, reduction):
+    """The factors are as if each sample stood there as often as its class weighs."""
+    model = built(lambda: plain(activation)).eval()
+    x, y = normal(9, 4), torch.tensor([7, 1, 2, 0, 7, 1, 7, 2, 2])
+    x[y == 7] *= 30
+    weights = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    loss = nn.CrossEntropyLoss(weight=weights, ignore_index=7, reduction=reduction)
+    # Of the first batch nothing counts.
+    given = cv.Problem(model, loss, [(x[:1], y[:1]), (x[1:4], y[1:4]), (x[4:], y[4:])])
+    counted = y != 7
+    times = torch.arange(1, 4)[y[counted]]
+    plainly = [part[counted].repeat_interleave(times, dim=0) for part in (x, y)]
+    repeated = cv.Problem(model, nn.CrossEntropyLoss(reduction=reduction), [plainly])
+    for name in ("0", "2", "4"):
+        ours, peer = cv.layerwise(given, name), cv.layerwise(repeated, name)
+        close(ours.output_hessian, peer.output_hessian)
+        close(ours.input_autocorrelation, peer.input_autocorrelation)
+        close(ours.input_mean, peer.input_mean)
+        for kind in ("expand", "reduce", "weighted"):
+            close(product(ours, kind), product(peer, kind))
+        assert_close(product(ours, "nearest"), product(peer, "nearest"))
 
 
 def test_tokens_count_as_their_targets_do():
     """Tokens that know nothing of each other count as so many samples of one."""
     x, y = normal(4, 3, 4), classes(12).reshape(4, 3)
     y[0], y[1, 1:], y[3, 0] = IGNORED, IGNORED, IGNORED
+    x[y == IGNORED] = 20.0
     loss = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 3.0, 0.5], dtype=torch.float64))
-    model = built(PerToken)
-    layer = cv.layerwise(cv.Problem(model, loss, [(x[:2], y[:2]), (x[2:], y[2:])]), "each")
-    apart = x.reshape(12, 1, 4), y.reshape(12, 1)
-    single = cv.layerwise(cv.Problem(model, loss, [apart]), "each")
-    close(cv.dense_matrix(layer.approximation), cv.dense_matrix(single.approximation))
-    close(layer.factors()[1], single.factors()[1])
+    model, counted = built(PerToken), y != IGNORED
+    tokens = cv.Problem(model, loss, [(x[:2], y[:2]), (x[2:], y[2:])])
+    apart = cv.Problem(model, loss, [(x[counted][:, None], y[counted][:, None])])
+    for name in ("each", "head"):
+        ours, peer = cv.layerwise(tokens, name), cv.layerwise(apart, name)
+        close(cv.dense_matrix(ours.hessian), cv.dense_matrix(peer.hessian))
+        close(cv.dense_matrix(ours.approximation), cv.dense_matrix(peer.approximation))
+        close(ours.factors()[1], peer.factors()[1])
+        close(product(ours, "weighted"), product(peer, "weighted"))
 
 
 def test_batches_have_lengths_of_their_own():
@@ -133,11 +145,11 @@ def test_samples_count_as_the_users_weights_say():
 
 def test_the_linear_layer_of_hugging_face_is_one_with_the_weight_transposed():
     utilities = pytest.importorskip("transformers.pytorch_utils")
-    plain = built(lambda: nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)))
+    peer = built(lambda: nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)))
     model = built(lambda: nn.Sequential(utilities.Conv1D(5, 4), nn.Tanh(), nn.Linear(5, 3)))
-    model.load_state_dict({**plain.state_dict(), "0.weight": plain[0].weight.T})
+    model.load_state_dict({**peer.state_dict(), "0.weight": peer[0].weight.T})
     problems = [cv.Problem(factor, nn.CrossEntropyLoss(), [(normal(7, 4), classes(7))])
-                for factor in (model, plain)]  # fmt: skip
+                for factor in (model, peer)]  # fmt: skip
     layer, expected = (cv.layerwise(problem, "0") for problem in problems)
     assert layer.shape == expected.shape == (5, 4)
     close(cv.dense_matrix(layer.hessian), cv.dense_matrix(expected.hessian))

@@ -22,8 +22,7 @@ from .zoo.vectors import noticed
 
 RIGHT = [trial for trial in TRIALS if not trial.refused]
 REFUSED = [trial for trial in TRIALS if trial.refused]
-# Those of which the network alone, and not a loss with derivatives of it, gives the outputs.
-OF_OUTPUTS = [trial for trial in RIGHT if not trial.loss.program]
+WITH_WORKERS = [Trial(specimens["tanh"], TRIALS[0].loss, source) for source in WORKERS]
 SQUARED = [Trial(specimen, TRIALS[0].loss) for specimen in ZOO]
 
 
@@ -34,8 +33,8 @@ def quietly(function: Callable[[], Any]) -> Any:
         return function()
 
 
-def require_right(actual: Tensor, expected: Tensor) -> None:
-    assert float((actual - expected).norm()) <= 1e-12 * float(expected.norm())
+def multiplied(operator: Any, at: cv.Problem, check: Any, vectors: Tensor) -> Tensor:
+    return operator(at, check=check) @ vectors
 
 
 def test_there_are_as_many_as_we_say():
@@ -48,22 +47,25 @@ def test_there_are_as_many_as_we_say():
     assert {trial.source.name for trial in RIGHT} == set(sources)
 
 
-@pytest.mark.parametrize("trial", RIGHT, ids=str)
-def test_the_hessian_is_that_of_brute_force(trial):
-    at = trial.problem(trial.specimen.model(), trial.data())
+@pytest.mark.parametrize("trial", [*RIGHT, *WITH_WORKERS], ids=str)
+def test_products_are_those_of_brute_force_and_nothing_of_the_users_is_changed(trial):
+    noticed.clear()
+    operators = {cv.hessian: hessian} | ({} if trial.loss.program else {cv.ggn: gauss_newton})
+    model, data = trial.specimen.model(), trial.data()
     # A wrong entry anywhere moves the products with random vectors, almost surely all of them.
-    vectors = normal(at.size, 3)
-    actual = quietly(lambda: cv.hessian(at) @ vectors)
-    require_right(actual, hessian(trial, vectors))
-
-
-@pytest.mark.parametrize("trial", OF_OUTPUTS, ids=str)
-def test_the_gauss_newton_matrix_is_that_of_the_jacobian(trial):
-    at = trial.problem(trial.specimen.model(), trial.data())
-    vectors = normal(at.size, 2)
-    expected = gauss_newton(trial, vectors)
-    actual = quietly(lambda: cv.ggn(at) @ vectors)
-    require_right(actual, expected)
+    vectors = normal(sum(parameter.numel() for parameter in trainable(model)), 3)
+    expected = {operator: peer(trial, vectors) for operator, peer in operators.items()}
+    # As in the middle of training.
+    trial.value(model).backward()
+    before = of_model(model, noticed)
+    at = quietly(lambda: trial.problem(model, data))
+    for operator, products in expected.items():
+        for check in ("always", False):
+            actual = quietly(partial(multiplied, operator, at, check, vectors))
+            assert float((actual - products).norm()) <= 1e-12 * float(products.norm())
+            assert of_model(model, noticed) == before
+    at.value(), at.gradient()
+    assert of_model(model, noticed) == before
 
 
 @pytest.mark.parametrize("trial", REFUSED, ids=str)
@@ -105,36 +107,6 @@ def test_brute_force_is_right(trial):
     difference = (sides[0] - sides[1]) / 2e-5
     scale = float(difference.abs().max())
     assert_close(product, difference, rtol=1e-5, atol=1e-6 * scale)
-
-
-def multiplied(operator: Any, at: cv.Problem, check: Any, vector: torch.Tensor) -> None:
-    operator(at, check=check) @ vector
-
-
-def unchanged(trial: Trial) -> None:
-    model, data = trial.specimen.model(), trial.data()
-    # As in the middle of training.
-    trial.value(model).backward()
-    before = of_model(model, noticed)
-    at = quietly(lambda: trial.problem(model, data))
-    vector = torch.ones(at.size).double()
-    for operator in (cv.hessian, cv.ggn)[: 1 if trial.loss.program else 2]:
-        for check in ("always", False):
-            quietly(partial(multiplied, operator, at, check, vector))
-            assert of_model(model, noticed) == before
-    at.value(), at.gradient()
-    assert of_model(model, noticed) == before
-
-
-@pytest.mark.parametrize("trial", RIGHT, ids=str)
-def test_nothing_of_the_users_is_changed(trial):
-    noticed.clear()
-    unchanged(trial)
-
-
-@pytest.mark.parametrize("source", WORKERS, ids=lambda source: source.name)
-def test_nothing_is_changed_by_loaders_with_workers(source):
-    unchanged(Trial(specimens["tanh"], TRIALS[0].loss, source))
 
 
 class Failing:

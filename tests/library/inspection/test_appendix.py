@@ -69,7 +69,8 @@ def test_several_checkpoints_are_in_one_figure_and_one_table(folder, capsys):
 
 def test_tables_of_latex_and_the_methods(folder):
     checkpoints()
-    main(["inspect", "factories:network", "--checkpoints", "at_start.pt", "trained.pt"])
+    command = ["inspect", "factories:network", "--k", "2", "--layers", "4"]
+    main([*command, "--checkpoints", "at_start.pt", "trained.pt"])
     text = (folder / "inspection" / "inspection.tex").read_text()
     assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 2
     assert r"quantity & at\_start & trained \\" in text
@@ -108,7 +109,8 @@ def test_a_model_with_a_loss_of_its_own(folder):
     pytest.importorskip("transformers")
     import factories
 
-    assert main(["inspect", "factories:language_model", "--k", "2"]) == 0
+    command = ["inspect", "factories:language_model", "--k", "2", "--layers", "*.c_fc"]
+    assert main(command) == 0
     record = json.loads((folder / "inspection" / "inspection.json").read_text())
     model, _, data = factories.language_model()
     actual = record["findings"]["loss"]["values"]["loss"]
