@@ -1,9 +1,9 @@
 """The inputs of each stage: settings, code, packages and a user's own files, in one file.
 
 The stage ``survey`` writes them, each time anew. Every later stage depends on its own file, and on
-the arrays that it reads. So a setting, a module, a package, a file or a recorded run that a stage
-has no part in makes nothing run again, nor does a comment; a stage cannot read what its file does
-not hold; and dvc.lock, which DVC reads and writes anew for each stage, stays short.
+the data sets that it reads. So a setting, a module, a package, a file or a recorded run that a
+stage has no part in makes nothing run again, nor does a comment; a stage cannot read what its file
+does not hold; and dvc.lock, which DVC reads and writes anew for each stage, stays short.
 """
 
 import shutil

@@ -71,7 +71,7 @@ class Context:
         only: the study, network or data set to work on, if the stage works on one.
         chosen_side: the side of the study, if the stage works on one.
         locked: whether the stage runs under DVC (``-cn locked``): then its inputs come from files.
-        results: where arrays are written (and, if ``locked``, read).
+        results: where data sets are written (and, if ``locked``, read).
         reports: where figures are written.
         launcher: where the items of computations that fan out run; it changes nothing that is
             computed.

@@ -1,1 +1,1 @@
-"""What is trained once and studied by several: a configuration in, arrays and a folder out."""
+"""What is trained once and studied by several: a configuration in, a data set in a folder out."""

@@ -1,1 +1,1 @@
-"""The studies: one module per kind, from a configuration to arrays."""
+"""The studies: one module per kind, from a configuration to a labelled data set."""
