@@ -2,9 +2,13 @@
 
 import json
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+# How long the service of the client may take to write the end of a run, in seconds.
+PATIENCE = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +59,16 @@ def _inspect(file: Path, *options: str) -> str:
     return done.stdout
 
 
+def _overview(file: Path) -> Any:
+    """The summary of a run, when its end is written: the client does not wait for its service."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        overview = json.loads(_inspect(file, "--summary"))
+        if overview["state"] != "running" or time.monotonic() > end:
+            return overview
+        time.sleep(0.1)
+
+
 def read_back(directory: Path) -> RunFile:
     """Read an offline run.
 
@@ -67,7 +81,7 @@ def read_back(directory: Path) -> RunFile:
     files = sorted(directory.glob("*.wandb"))
     if len(files) != 1:
         raise ValueError(f"{directory}: expected one .wandb file, found {len(files)}")
-    overview = json.loads(_inspect(files[0], "--summary"))
+    overview = _overview(files[0])
     if not overview["run_id"]:
         raise ValueError(f"{files[0]} cannot be read: there is no run in it")
     records = [json.loads(line) for line in _inspect(files[0]).splitlines()]

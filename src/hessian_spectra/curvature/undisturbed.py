@@ -3,6 +3,7 @@
 import functools
 import random
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -56,7 +57,11 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
                     return function(*args, **settings)
                 except Exception as error:
                     if (interrupt := interrupt_behind(error)) is not None:
+                        _leave_blocks(error)
                         raise interrupt from None
+                    raise
+                except BaseException as interrupt:
+                    _leave_blocks(interrupt)
                     raise
                 finally:
                     _restore(before)
@@ -84,6 +89,17 @@ def interrupt_behind(error: BaseException | None) -> BaseException | None:
     while isinstance(error, Exception):
         error = error.__context__
     return error
+
+
+def _leave_blocks(error: BaseException | None) -> None:
+    """End the blocks that an interrupt left half-way, while what they restore is restored after.
+
+    One that arrives as a block is entered or left suspends the block's generator, which a frame of
+    the traceback holds. It would go on when that frame is freed: at any time, and push a mode.
+    """
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__
 
 
 def with_draws(function: Callable[[], R]) -> tuple[R, bool]:

@@ -1,5 +1,6 @@
 """The program around is left as it is: loaders, random numbers, modes, and after Ctrl-C too."""
 
+import gc
 import random
 import sys
 from types import FrameType
@@ -102,15 +103,22 @@ class Interrupting:
 
     Not at those of beartype, which these tests alone have: the lock of its cache stays closed after
     an interrupt at the end of its block, and the next call would wait for ever.
+
+    Args:
+        last: the number of the line to raise at; none by default.
+        module: where these lines are; everywhere by default.
     """
 
-    def __init__(self, last: int = 0) -> None:
-        self.count, self.last = 0, last
+    def __init__(self, last: int = 0, module: str = "") -> None:
+        self.count, self.last, self.module = 0, last, module
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> "Interrupting | None":
         """Called by the interpreter before each line."""
-        if frame.f_globals.get("__name__", "").startswith("beartype."):
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith("beartype."):
             return None
+        if event != "line" or not name.startswith(self.module):
+            return self
         self.count += 1
         if self.count == self.last:
             sys.settrace(None)
@@ -160,6 +168,18 @@ def test_after_an_interrupt_at_any_line_all_is_as_before():
         assert of_program()[:5] == before
     assert interrupted >= 140
     assert not others
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_block_that_an_interrupt_leaves_half_way_restores_nothing_later():
+    everything(*users_own())
+    lines = traced(Interrupting(module="contextlib"))
+    before = of_program()[:5]
+    for line in random.Random(0).sample(range(1, lines), 25):
+        with pytest.raises(KeyboardInterrupt):
+            traced(Interrupting(line, "contextlib"))
+        gc.collect()
+        assert of_program()[:5] == before
 
 
 def test_an_interrupt_is_found_behind_the_error_that_it_caused():
