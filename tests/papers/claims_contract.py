@@ -10,7 +10,7 @@ module plants arrays and names them; the rest is here:
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
@@ -122,8 +122,8 @@ def holds_and_fails(kind: Kind, planted: Sequence[Planted], name: str) -> None:
             assert _outcome(entry) == "holds", f"{entry.id} does not hold where it was planted"
             if entry.measure_printed is not None:
                 printed.append(_outcome(entry, of_print=True) != "fails")
-            if entry.heading.identity:
-                _is_measured(kind, item, name, entry.id)
+        identities = [entry.id for entry in entries.values() if entry.heading.identity]
+        _are_measured(kind, item, name, identities)
         holding |= {f"{item.artifact}: {entry}" for entry in entries}
         for sides in item.fails:
             failing |= {
@@ -136,25 +136,29 @@ def holds_and_fails(kind: Kind, planted: Sequence[Planted], name: str) -> None:
     assert not printed or not all(printed), f"what is in print of {name} holds everywhere"
 
 
-def _is_measured(kind: Kind, planted: Planted, name: str, entry: str) -> None:
-    """An identity is broken by some disturbance of what brute force, or training, says."""
-    own = entry.removeprefix("planted/")
-    broken = any(
-        _breaks(kind, planted, name, entry, sides)
-        for side in planted.holds
-        if side != "closed_form"
-        for sides in _disturbances(planted.holds, side)
-    )
-    assert broken or own in planted.of_theory, f"{entry} holds whatever is measured"
-    assert not (broken and own in planted.of_theory), f"{entry} is not of theory alone"
+def _are_measured(kind: Kind, planted: Planted, name: str, entries: Iterable[str]) -> None:
+    """Each identity is broken by some disturbance of what brute force, or training, says."""
+    holding = set(entries)
+    measured = (side for side in planted.holds if side != "closed_form")
+    disturbed = (sides for side in measured for sides in _disturbances(planted.holds, side))
+    while holding and (sides := next(disturbed, None)) is not None:
+        holding -= set(_breaking(kind, planted, name, holding, sides))
+    broken = {entry.removeprefix("planted/") for entry in set(entries) - holding}
+    lasting = {entry.removeprefix("planted/") for entry in holding} - set(planted.of_theory)
+    assert not lasting, f"{sorted(lasting)} hold whatever is measured"
+    assert not broken & set(planted.of_theory), f"{sorted(broken)}: not all are of theory alone"
 
 
-def _breaks(kind: Kind, planted: Planted, name: str, entry: str, sides: Sides) -> bool:
+def _breaking(
+    kind: Kind, planted: Planted, name: str, entries: Container[str], sides: Sides
+) -> Iterator[str]:
+    """The ids among ``entries`` of what fails on disturbed sides."""
     # Of disturbed indices or kinds there may be nothing to measure, or none of an array.
     with suppress(Exception):
-        actual = planted.entries(kind, name, sides)
-        return _outcome(next(each for each in actual if each.id == entry)) == "fails"
-    return False
+        for entry in planted.entries(kind, name, sides):
+            with suppress(Exception):
+                if entry.id in entries and _outcome(entry) == "fails":
+                    yield entry.id
 
 
 def _disturbances(sides: Sides, side: str) -> Iterator[Sides]:
