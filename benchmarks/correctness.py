@@ -1,4 +1,4 @@
-"""What four libraries return for small networks, beside the truth: right, refused or wrong.
+"""The results of four libraries for small networks, beside the truth: right, refused or wrong.
 
 ``python -m benchmarks.correctness`` prints the table of ``benchmarks/README.md``, and with
 ``--short`` that of ``README.md``. All is in float64 but the row with autocast.
@@ -42,7 +42,7 @@ def table(outcomes: Mapping[tuple[str, str], Outcome], short: bool = False) -> s
 
 
 def left(outcomes: Mapping[tuple[str, str], Outcome], library: str) -> str:
-    """What a library changed of model or random numbers, in any of the rows."""
+    """The changes that a library made to model or random numbers, in any of the rows."""
     changed = [what for (_, at), cell in outcomes.items() if at == library for what in cell.changed]
     return ", ".join(dict.fromkeys(changed)) or "as before"
 

@@ -48,7 +48,7 @@ class Job:
 
 
 def planned(options: argparse.Namespace) -> list[Job]:
-    """What is measured, in order."""
+    """The tasks that are measured, in order."""
     quick, first = options.quick, 3 if options.quick else options.rounds
     # Of GPT-2 of 124M weights an eigenpair takes a basis that fills the memory.
     small = [name for name in NETWORKS if name != "gpt2"]
@@ -101,7 +101,7 @@ def prepare() -> None:
 
 
 def hardware() -> str:
-    """What the numbers were measured on."""
+    """The machine and versions that the numbers were measured on."""
     names = ["torch", "numpy", "scipy", "curvlinops-for-pytorch", "PyHessian"]
     names.append("hessian-eigenthings")
     model = platform.processor() or platform.machine()

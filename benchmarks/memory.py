@@ -1,4 +1,4 @@
-"""How much memory a function takes at its peak, in a process that has used no library before."""
+"""The memory that a function takes at its peak, in a process that has used no library before."""
 
 import ctypes
 import gc

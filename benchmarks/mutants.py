@@ -124,7 +124,7 @@ def _computing(node: ast.AST) -> Iterator[Any]:
 
 
 def _changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """What was done to a node, and the node so changed."""
+    """The change that was made to a node, and the node so changed."""
     match node:
         case ast.BinOp(left, op, right):
             yield from _swapped(node, "op", op)

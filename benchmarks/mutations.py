@@ -62,7 +62,7 @@ class Planted:
 
 @dataclass
 class Outcome:
-    """What became of the mutants.
+    """The fate of the mutants.
 
     Attributes:
         caught: by room, how many a test saw.

@@ -51,7 +51,7 @@ class Library(ABC):
         """The k largest eigenvalues, with a setting of how long to go on."""
 
     def tracker(self, setting: Any) -> Callable[[], float]:
-        """What gives the largest eigenvalue at the parameters of the moment, time after time."""
+        """A function that gives the largest eigenvalue at the parameters of the moment."""
         return lambda: float(self.top(1, setting)[0][0])
 
     @abstractmethod
@@ -68,7 +68,7 @@ class Library(ABC):
 
 
 class Ours(Library):
-    """What this project has, with its check on.
+    """The tools that this project has, with its check on.
 
     Args:
         model: the network.

@@ -57,7 +57,7 @@ Milliseconds = Callable[[], float]
 
 @dataclass(frozen=True)
 class Task:
-    """What is timed, and which share of the plain way's time we mean to stay below."""
+    """A timed task, and the share of the plain way's time that we mean to stay below."""
 
     name: str
     measure: Callable[[], tuple[Mapping[str, Milliseconds], float]]
@@ -109,7 +109,7 @@ class Plain(nn.Module):
         return rows
 
     def forward(self, x: Tensor, y: Tensor, noise: Tensor) -> Tensor:
-        """What is minimised: surrogate error and ``(B_RE/2)^½``."""
+        """The objective: surrogate error and ``(B_RE/2)^½``."""
         scores = functional_call(self._model, self.drawn(noise), (x,))
         surrogate = functional.cross_entropy(scores, y) / math.log(2)
         distance = sum((a - b).square().sum() for a, b in zip(self.mean, self.prior, strict=True))

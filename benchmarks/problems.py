@@ -155,7 +155,7 @@ def flat_digits(samples: int) -> tuple[Tensor, Tensor]:
 
 @dataclass(frozen=True)
 class Network:
-    """How a network is made, the batch it is studied on, and how many steps it is trained.
+    """A network's maker, the batch it is studied on, and how many steps it is trained.
 
     Args:
         make: the network with random weights.

@@ -35,7 +35,7 @@ class Row:
 
 
 class Record:
-    """What was measured of a network so far: the rows of each kind of task, kept in a file.
+    """The measurements of a network so far: the rows of each kind of task, kept in a file.
 
     Args:
         path: of the file; it need not exist.

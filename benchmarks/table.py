@@ -1,4 +1,4 @@
-"""What the benchmarks of ensembles share: their options, and a table that is printed row by row."""
+"""Benchmarks of ensembles share their options, and a table that is printed row by row."""
 
 import argparse
 import warnings

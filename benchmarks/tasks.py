@@ -1,4 +1,4 @@
-"""What is measured: products, eigenpairs, densities, traces, factors, tracking, ours and peers'.
+"""The tasks: products, eigenpairs, densities, traces, factors, tracking, ours and peers'.
 
 Each task gives the rows of all libraries for one network.
 """
@@ -241,7 +241,7 @@ def density(name: str, samples: int, count: int, steps: int = 40, probes: int = 
 
 
 def density_errors(steps: int, probes: int) -> dict[str, float]:
-    """How far each estimate is from the exact spectrum of a small net under the same kernel."""
+    """The error of each estimate of the exact spectrum of a small net under the same kernel."""
     (images, classes), *_ = make("mlp", 200)[1]
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(16, 24), nn.ReLU(), nn.Linear(24, 10))

@@ -1,4 +1,4 @@
-"""What trials are made of: a loss written out as plain arithmetic, its derivatives, and data."""
+"""Trials are made of a loss written out as plain arithmetic, its derivatives, and data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a library returns for a small network, beside the truth: right, refused or wrong.
+"""The result of a library for a small network, beside the truth: right, refused or wrong.
 
 Each library is used as its documentation says, with its own checks on.
 """
@@ -113,7 +113,7 @@ LIBRARIES: dict[str, Callable[[Trial], Product]] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a library made of a network, and what of the user's it left changed."""
+    """The result of a library for a network, and what of the user's it left changed."""
 
     verdict: str
     detail: str = ""
@@ -175,7 +175,7 @@ def shortened(message: str, length: int = 60) -> str:
 
 
 def state(trial: Trial) -> dict[str, object]:
-    """What of the user's can be changed."""
+    """The states of the user's that can be changed."""
     named = dict(trial.model.named_parameters(remove_duplicate=False))
     return {
         "parameters replaced": {name: id(p) for name, p in named.items()},

@@ -47,7 +47,7 @@ def frozen() -> list[dict[str, Any]]:
 
 
 def mapping() -> Mapping[str, Mapping[str, str]]:
-    """What became of entries that are no case by their own name.
+    """The fate of entries that are no case by their own name.
 
     ``renamed``: pattern of old names -> the new name; ``left``: pattern -> why; ``outcomes``:
     pattern -> why the same value says something else; ``values``: pattern -> why it is another.

@@ -1,4 +1,4 @@
-"""What the configurations of all data sets have in common, and where stored data are."""
+"""The settings that all data sets have in common, and where stored data are."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ DOWNLOADS = "downloads"
 
 @dataclass(frozen=True)
 class Form:
-    """What the samples of a data set are, as far as its settings say.
+    """The form of a data set's samples, as far as its settings say.
 
     Args:
         samples: one of the above.
@@ -56,12 +56,12 @@ class DataConfig(Checked):
 
     @property
     def form(self) -> Form | None:
-        """What its samples are, by which a study may refuse it; ``None``: none does."""
+        """The form of its samples, by which a study may refuse it; ``None``: none does."""
         return None
 
     @property
     def stored(self) -> list[str]:
-        """What of it is kept below ``data.root``, and nowhere else."""
+        """The parts of it that are kept below ``data.root``, and nowhere else."""
         return []
 
 

@@ -101,7 +101,7 @@ VARIABLES: Variables = {
 
 
 def name_of(source: str) -> str:
-    """What a source is called in the data set: its name, or its file's without the ending.
+    """The name of a source in the data set: its own, or its file's without the ending.
 
     Example:
         >>> name_of("mnist"), name_of("own/leaves.npz")

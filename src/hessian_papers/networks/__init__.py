@@ -1,1 +1,1 @@
-"""What is trained once and studied by several: a configuration in, a data set in a folder out."""
+"""Networks that several studies share: a configuration in, a data set in a folder out."""

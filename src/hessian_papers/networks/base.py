@@ -1,4 +1,4 @@
-"""What the configurations of all networks have in common."""
+"""The settings that the configurations of all networks have in common."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -20,7 +20,7 @@ class NetworksConfig(Checked):
 
 
 def shared(settings: type, config: Any) -> dict[str, Any]:
-    """What each item takes from a configuration as it is.
+    """The fields that each item takes from a configuration as they are.
 
     Args:
         settings: a dataclass that ``config`` is an instance of: its fields are taken, no others,

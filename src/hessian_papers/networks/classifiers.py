@@ -47,7 +47,7 @@ EVALUATED = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierTraining(ClassifierDescent):
-    """What all trainings have in common.
+    """The settings that all trainings have in common.
 
     Args:
         initialisation: of the weights, as :func:`~hessian_papers.models.classifier`
@@ -76,7 +76,7 @@ class ClassifierTraining(ClassifierDescent):
         require(fits, "kept", f"different epochs from 0 to {self.epochs}", self.kept)
 
     def plan(self, samples: int) -> Classification:
-        """How a network is trained on so many samples."""
+        """The settings by which a network is trained on so many samples."""
         return Classification(samples=samples, **shared(ClassifierDescent, self))
 
 

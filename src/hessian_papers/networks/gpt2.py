@@ -39,7 +39,7 @@ FIRST, LATER = 80, 25
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelTraining(Pretraining):
-    """What all trainings have in common.
+    """The settings that all trainings have in common.
 
     Args:
         layers: transformer blocks.

@@ -39,7 +39,7 @@ NORMS = ("spectral", "frobenius", "nuclear")
 
 @dataclass(frozen=True, kw_only=True)
 class MultilayerTraining(Checked):
-    """What the networks of all points have in common.
+    """The settings that the networks of all points have in common.
 
     Args:
         seed: seed of data, initial weights and the orders of the data.

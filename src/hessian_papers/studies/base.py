@@ -1,4 +1,4 @@
-"""What the configurations of all studies have in common."""
+"""The settings that the configurations of all studies have in common."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

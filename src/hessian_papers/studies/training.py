@@ -1,4 +1,4 @@
-"""What studies of a network in training share: their settings, the start, what is kept of it."""
+"""Studies of a network in training share their settings, the start, and the record of it."""
 
 import math
 from collections.abc import Callable
@@ -104,7 +104,7 @@ def curvature_shown(spectrum: Callable[..., Spectrum], x: Tensor, y: Tensor, ste
 
 
 def recorded(trajectory: Trajectory) -> Arrays:
-    """What a study keeps of a training.
+    """The record that a study keeps of a training.
 
     Returns:
         ``step`` and ``loss`` ``(r,)``, ``diverged_at`` (-1 for never), and each parameter by its

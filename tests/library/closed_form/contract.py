@@ -1,4 +1,4 @@
-"""What a closed form supplies to the contract suite, and the dense truth behind it."""
+"""The contract suite takes a closed form's cases, and has the dense truth behind them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -121,7 +121,7 @@ class ClosedForm(ABC):
 
     @abstractmethod
     def kinds(self, arguments: Arguments) -> dict[str, int]:
-        """How many eigenvalues of each kind the theorem tells of."""
+        """The number of eigenvalues of each kind that the theorem tells of."""
 
     def spectrum(self, **arguments: Any) -> Spectrum:
         """The closed form itself, of arguments by name."""

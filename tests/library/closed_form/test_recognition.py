@@ -249,7 +249,7 @@ def test_the_bound_on_the_residual_curvature_holds():
 
 
 def structures():
-    """What is wrong with each network, and the line that says so."""
+    """The fault of each network, and the line that says so."""
     a = {"dtype": torch.float64, "bias": False}
     shared = nn.Linear(1, 1, **a)
     hooked = nn.Sequential(nn.Linear(1, 2, **a), nn.Linear(2, 1, **a))

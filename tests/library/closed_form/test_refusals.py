@@ -1,4 +1,4 @@
-"""What single functions do not take: each is refused by one line that says what was expected."""
+"""Single functions refuse an argument by one line that says what was expected."""
 
 import math
 

@@ -56,7 +56,7 @@ def dense(networks: Ensemble, x: Tensor, y: Tensor) -> Tensor:
 
 @st.composite
 def problems(draw):
-    """What :func:`problem` takes: 1 to 6 layers, of any widths and multipliers."""
+    """The arguments of :func:`problem`: 1 to 6 layers, of any widths and multipliers."""
     sizes = draw(st.lists(st.integers(1, 4), min_size=2, max_size=7))
     layers = {"min_size": len(sizes) - 1, "max_size": len(sizes) - 1}
     multipliers = draw(st.lists(st.floats(0.1, 2), **layers))

@@ -114,7 +114,7 @@ def dense(network: Network, model: nn.Module, name: str) -> Tensor:
 
 
 def passing(network: Network, model: nn.Module, name: str) -> tuple[Tensor, Tensor]:
-    """What goes into a layer, and what comes out."""
+    """The inputs and outputs of a layer."""
     actual: list[tuple[Tensor, Tensor]] = []
     module = model.get_submodule(name)
     hook = module.register_forward_hook(lambda _, x, z: actual.append((x[0].clone(), z.clone())))

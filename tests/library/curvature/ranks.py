@@ -1,4 +1,4 @@
-"""What one of two processes does with its own share of the data; see test_data_parallel."""
+"""One of two processes at work on its own share of the data; see test_data_parallel."""
 
 import copy
 import os
@@ -83,7 +83,7 @@ def work(rank: int, folder: Path) -> None:
 
 
 def messages(rank):
-    """What is refused: by name, the message."""
+    """The messages of refusals, by name."""
     share = SHARES[rank]
     other = network()
     with torch.no_grad():

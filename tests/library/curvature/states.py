@@ -1,4 +1,4 @@
-"""What a user's program has that a computation could leave changed."""
+"""The states of a user's program that a computation could leave changed."""
 
 from itertools import chain
 from typing import Any
@@ -9,7 +9,7 @@ from torch import nn
 
 
 def of_program(*generators: torch.Generator) -> list[Any]:
-    """What a computation could leave changed outside of model and data."""
+    """The states outside of model and data that a computation could leave changed."""
     attention = torch.backends.cuda
     return [
         torch.is_grad_enabled(),

@@ -13,7 +13,7 @@ from . import ranks
 
 @pytest.fixture(scope="module")
 def actual(tmp_path_factory):
-    """What each of two processes found."""
+    """The findings of each of two processes."""
     folder = tmp_path_factory.mktemp("ranks")
     context = multiprocessing.get_context("spawn")
     processes = [

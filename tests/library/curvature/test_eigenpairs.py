@@ -312,7 +312,7 @@ def test_a_pair_that_was_spoiled_is_found_again(monkeypatch):
 
 
 def test_a_basis_of_three_vectors_will_do():
-    """What is left within 2 GiB of vectors of GPT-2's size."""
+    """The vectors of GPT-2's size that 2 GiB hold."""
     dense = matrix([3.0, 1.5, *torch.linspace(-1, 1, 398).tolist()])
     actual = cv.top_eigenpairs(dense, 1, 1e-6, basis_size=3)
     assert_right(actual, dense, 1, tol=1e-6)

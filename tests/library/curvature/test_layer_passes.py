@@ -31,7 +31,7 @@ def test_the_cross_entropy_of_c_classes_takes_one_pass_less():
 
 @pytest.mark.parametrize("steepness", [1, 8, 30])
 def test_confident_samples_take_no_more_passes_in_float32(steepness):
-    """What they leave of the likeliest class is rounding, and so is a sum that cancels."""
+    """The remainder of the likeliest class is rounding, and so is a sum that cancels."""
     p = torch.softmax(steepness * normal(50, 5), dim=1)
     matrices = torch.diag_embed(p) - p[:, :, None] * p[:, None, :]
     roots = square_roots(matrices.float())

@@ -1,4 +1,4 @@
-"""What a problem accepts, how it weighs batches, and what it says otherwise."""
+"""A problem accepts data of many forms, weighs batches, and says what it does not accept."""
 
 import pytest
 import torch

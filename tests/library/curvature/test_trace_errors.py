@@ -36,7 +36,7 @@ def fewest(count):
 
 
 def held(values, method, probes, interval, seeds=SEEDS):
-    """How many of the seeds' intervals hold the trace."""
+    """The number of the seeds' intervals that hold the trace."""
     dense, exact = matrix(values), float(values.sum())
     count = 0
     for seed in range(seeds):

@@ -1,4 +1,4 @@
-"""What is wrong in released libraries: these tests fail once it is put right there."""
+"""Released libraries have faults: these tests fail once they are put right there."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What users hand over by mistake, or of a kind that is rare: it works, or one line says why."""
+"""Users hand over mistakes, and things that are rare: they work, or one line says why not."""
 
 import json
 import re
@@ -136,7 +136,7 @@ def test_hooks_note_nothing_outside_of_the_copy():
 
 @pytest.fixture(scope="module")
 def messages() -> dict[str, str]:
-    """What users read: in a program of its own, without the checks of types that tests have."""
+    """The lines that users read: in a program of its own, without the tests' checks of types."""
     done = subprocess.run(
         [sys.executable, "-m", "curvature.user_mistakes"],
         cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True, timeout=300,

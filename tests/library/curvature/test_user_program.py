@@ -139,7 +139,7 @@ def everything(model: nn.Module, loader: DataLoader) -> None:
 
 
 def traced(tracer: Interrupting) -> int:
-    """How many lines ran, to the end or to the interrupt."""
+    """The number of lines that ran, to the end or to the interrupt."""
     outer, own = sys.gettrace(), users_own()
     sys.settrace(tracer)
     try:

@@ -1,4 +1,4 @@
-"""What users hand over by mistake, by what is said of it; as a program, what is said now.
+"""The mistakes of users, by what is said of them; as a program, what is said now.
 
 The sentences are parts of the messages, with dots for what stands between, and begin with the name
 of the error unless that is a ValueError.

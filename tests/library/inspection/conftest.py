@@ -1,4 +1,4 @@
-"""What the command is tested on: a folder with a module of factories."""
+"""The command is tested on a folder with a module of factories."""
 
 import sys
 

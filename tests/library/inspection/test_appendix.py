@@ -1,4 +1,4 @@
-"""What a paper's appendix takes of inspections: several checkpoints, CSV, LaTeX, methods."""
+"""A paper's appendix takes several checkpoints, CSV, LaTeX and methods of inspections."""
 
 import csv
 import json

@@ -47,7 +47,7 @@ def sums(certificate):
 
 
 def complexities(certificate):
-    """What the bound adds to the error, for each prior of the grid."""
+    """The bound minus the error, for each prior of the grid."""
     kls = [cf.gaussian_kl(*sums(certificate), 0.1 * math.exp(-j / 100)) for j in range(1, 500)]
     return [float(cf.complexity(kl, 2000, j)) for j, kl in enumerate(kls, start=1)]
 

@@ -77,7 +77,7 @@ def naive(model, posterior, noise, scale):
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 def test_gradients_are_those_of_plain_autograd(kind, bias, leads, samples):
-    """What passes through is perturbed for few samples, the weights for many."""
+    """For few samples the outputs of layers are perturbed, for many the weights."""
     model, posterior, x, y = posterior_with(kind, bias)
     x, y = x[:samples], y[:samples]
     noise = torch.randn(posterior.mean.numel(), generator=torch.Generator().manual_seed(3)).double()

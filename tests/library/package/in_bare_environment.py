@@ -1,4 +1,4 @@
-"""What the installed library does where nothing but its own dependencies is installed.
+"""The installed library at work where nothing but its own dependencies is installed.
 
 Run by the Python of such an environment; prints what it found as JSON.
 """
@@ -49,7 +49,7 @@ def imported():
 
 
 def message(function):
-    """What the error of a function says."""
+    """The message of a function's error."""
     try:
         function()
     except ImportError as error:

@@ -27,7 +27,7 @@ WITHOUT = {"PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME"}
 
 
 def run(*command, folder):
-    """What a command prints, without this process's path to the source tree."""
+    """The output of a command, without this process's path to the source tree."""
     variables = {name: value for name, value in environment().items() if name not in WITHOUT}
     done = subprocess.run(
         [str(word) for word in command],
@@ -162,7 +162,7 @@ def bare(wheel, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def actual(bare):
-    """What :mod:`tests.package.in_bare_environment` finds there."""
+    """The findings of :mod:`tests.package.in_bare_environment` there."""
     script = Path(__file__).with_name("in_bare_environment.py")
     return json.loads(run(bare / "bin" / "python", "-I", script, folder=bare))
 

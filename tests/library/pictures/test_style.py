@@ -1,4 +1,4 @@
-"""What figures share."""
+"""Figures share a style."""
 
 import numpy as np
 import pytest

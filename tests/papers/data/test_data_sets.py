@@ -1,4 +1,4 @@
-"""What the data sets are like."""
+"""Data sets are as their settings say."""
 
 import numpy as np
 import pytest

@@ -25,7 +25,7 @@ from hessian_spectra.training import unfinished
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """How long a training goes on, and where it tells of its steps."""
+    """The length of a training, and where it tells of its steps."""
 
     epochs: int
     notes: str

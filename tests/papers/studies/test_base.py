@@ -1,4 +1,4 @@
-"""What all studies' settings have: data that a study cannot take are refused in one line."""
+"""All studies' settings refuse data that the study cannot take, in one line."""
 
 from dataclasses import dataclass
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What studies of a training share: the start, what is watched and kept, and the whole spectrum."""
+"""Studies of a training share the start, what is watched and kept, and the whole spectrum."""
 
 import numpy as np
 import pytest

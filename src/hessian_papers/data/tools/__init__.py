@@ -1,1 +1,1 @@
-"""What the kinds of data sets share: archives, subsets, whitening, reduction."""
+"""Tools that the kinds of data sets share: archives, subsets, whitening, reduction."""

@@ -57,7 +57,7 @@ def load(name: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarra
 
 
 def _command(name: str, root: Path | None) -> str:
-    """What the user can do about missing data."""
+    """The advice to a user whose data are missing."""
     overrides = [f"data.sets.images.sources=[{name}]", f"data.root={root}"]
     quoted = [shlex.quote(override) for override in overrides]
     if root is None:

@@ -12,7 +12,7 @@ DENOMINATOR = 10**9
 
 
 def class_counts(size: int, share: float, classes: int) -> list[int]:
-    """How many samples each of K classes has in a subset of n where class 0 has the share α.
+    """The samples of each of K classes in a subset of n where class 0 has the share α.
 
     Each of the classes 1 to K - 1 has ``floor((1 - α) n / (K - 1))`` samples, class 0 the rest:
     at least α n, and less than α n + K - 1. The floor is taken of the fraction that ``share``

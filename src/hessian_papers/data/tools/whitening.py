@@ -46,7 +46,7 @@ def _check(x: Tensor) -> None:
 
 
 def _rank(x: Tensor, values: Tensor) -> int:
-    """How many singular values, descending, are more than round-off of the largest one."""
+    """The number of singular values, descending, above round-off of the largest one."""
     cut = max(x.shape) * torch.finfo(x.dtype).eps
     return int((values > cut * values[0]).sum())
 

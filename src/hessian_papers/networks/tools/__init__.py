@@ -1,1 +1,1 @@
-"""What trainings of several studies share: networks on images, and how results are kept."""
+"""Tools that trainings of several studies share: networks on images, and how results are kept."""

@@ -48,7 +48,7 @@ def surviving(
 
 
 def noted(data: xr.Dataset, given: xr.Dataset) -> xr.Dataset:
-    """What a study has of an ensemble, with how many of its networks diverged if any did.
+    """The data that a study has of an ensemble, with how many of its networks diverged if any did.
 
     Args:
         data: of the study; nothing where it has no networks left.

@@ -56,7 +56,7 @@ HALVINGS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class ImageTraining(Checked):
-    """What all networks of a study have in common.
+    """The settings that all networks of a study have in common.
 
     Args:
         seed: seed of all random draws.
@@ -301,7 +301,7 @@ def _trained(
 
 
 def _arrays(ended: FullBatchTraining) -> Arrays:
-    """What is kept of a training."""
+    """The arrays that are kept of a training."""
     recorded = list(ended.recorded)
     arrays: Arrays = {"epoch": np.array(recorded), "losses": ended.losses.numpy()}
     arrays |= {"loss": ended.losses[recorded].numpy(), "rate": ended.rates[recorded].numpy()}
@@ -348,5 +348,5 @@ def training(items: Callable[[Any, xr.Dataset], Iterable[Item]]) -> FanOut:
 
 
 def split(networks: xr.Dataset) -> list[Arrays]:
-    """What is kept of each network, by name, in the order of their training."""
+    """The arrays of each network, by name, in the order of their training."""
     return [arrays_of(network) for network in items_of(networks, "network").values()]

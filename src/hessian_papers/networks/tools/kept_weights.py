@@ -43,7 +43,7 @@ def write_weights(path: Path, model: nn.Module) -> None:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """What :func:`write_weights` wrote, by name.
+    """The tensors that :func:`write_weights` wrote, by name.
 
     Raises:
         MissingResultError: there is no such file.

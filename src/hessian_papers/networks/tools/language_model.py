@@ -1,4 +1,4 @@
-"""What is measured of a language model while it is trained, and which of its weights are kept."""
+"""Measurements of a language model while it is trained, and the weights of it that are kept."""
 
 import copy
 import warnings

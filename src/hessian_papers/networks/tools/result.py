@@ -114,7 +114,7 @@ def _again(folder: Path) -> str:
 
 
 def read(folder: Path) -> xr.Dataset:
-    """What :func:`write` kept.
+    """The data set that :func:`write` kept.
 
     Of what is more than the data set the sizes are checked: who needs gigabytes reads them.
 

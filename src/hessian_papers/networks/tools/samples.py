@@ -48,7 +48,7 @@ class Samples:
 
     @property
     def classes(self) -> int:
-        """How many there are."""
+        """The number of samples."""
         return int(self.labels.max()) + 1
 
     def trained(self) -> tuple[Tensor, Tensor]:

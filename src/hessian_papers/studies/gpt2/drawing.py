@@ -1,4 +1,4 @@
-"""What figures of language models share: how architectures are drawn."""
+"""Figures of language models share the style of architectures."""
 
 from hessian_papers.studies.gpt2.seeds import ATTENTION, NO_NORM_WEIGHTS, TWIN
 from hessian_spectra.pictures import style

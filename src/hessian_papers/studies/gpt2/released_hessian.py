@@ -41,7 +41,7 @@ class _Itself(nn.Module):
 
 
 class ReleasedHessian(cv.Operator):
-    """What ``curvlinops.HessianLinearOperator`` multiplies by, over the batches of a problem.
+    """The matrix by which ``curvlinops.HessianLinearOperator`` multiplies, over some batches.
 
     Args:
         problem: a network with a ``loss_fn`` that gives ``(loss, outputs)``. It is copied.

@@ -1,4 +1,4 @@
-"""What the studies of language models share: the architectures, and means over few seeds."""
+"""Studies of language models share the architectures, and means over few seeds."""
 
 import math
 from typing import TypeVar
@@ -19,7 +19,7 @@ Labelled = TypeVar("Labelled", xr.Dataset, xr.DataArray)
 
 
 def chosen(data: Labelled, **labels: str) -> Labelled:
-    """What stands at some labels.
+    """The values at some labels.
 
     Raises:
         NothingToMeasure: there is no such label; the study leaves it out.
@@ -37,7 +37,7 @@ def compare(
     first: str = ATTENTION,
     second: str = TWIN,
 ) -> xr.Dataset:
-    """What the errors of one architecture are more than those of another, seed by seed.
+    """The excess of one architecture's errors over those of another, seed by seed.
 
     Args:
         error: along ``variant``, ``seed`` and perhaps more; not negative.

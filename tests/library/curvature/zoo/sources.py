@@ -47,7 +47,7 @@ class Anew:
 
 @dataclass(frozen=True)
 class Source:
-    """How inputs and targets become data.
+    """The way from inputs and targets to data.
 
     Args:
         name: of the test.

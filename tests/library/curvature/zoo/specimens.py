@@ -1,4 +1,4 @@
-"""What a network of the suite is: how it is made, its inputs, and what is said of it."""
+"""A network of the suite: the function that makes it, its inputs, and what is said of it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ class Trial:
 
     @property
     def refused(self) -> str:
-        """What is said, empty where the Hessian is right."""
+        """The message of a refusal, empty where the Hessian is right."""
         own = self.specimen.refused or ("" if self.source.single else self.specimen.mixed)
         return own or THIRD.get((self.specimen.name, self.loss.name), "")
 

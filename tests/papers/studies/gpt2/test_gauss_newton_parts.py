@@ -1,4 +1,4 @@
-"""What the GGN misses of a tiny GPT-2's Hessian, against dense matrices."""
+"""The part that the GGN misses of a tiny GPT-2's Hessian, against dense matrices."""
 
 from pathlib import Path
 

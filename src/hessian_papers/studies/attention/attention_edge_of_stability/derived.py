@@ -1,4 +1,4 @@
-"""What both figure and claims derive from training up to the edge of stability and along it."""
+"""Quantities of training up to and along the edge of stability that figure and claims share."""
 
 import xarray as xr
 

@@ -138,14 +138,14 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def _course(data: xr.Dataset) -> str:
-    """How the sharpness goes, in words."""
+    """The course of the sharpness, in words."""
     if (first := edge(data)) is None:
         return "The sharpness stays below $2/η$."
     return f"Dotted: step {first}, at which the sharpness has reached $2/η$ (dashed)."
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read the figure."""
+    """The text that says how to read the figure."""
     diverged_at = int(data["diverged_at"])
     end = f" Training diverges at step {diverged_at}." if diverged_at >= 0 else ""
     return (

@@ -159,7 +159,7 @@ def _draws(config: Config, length: int) -> xr.Dataset:
 
 
 def at_the_edge(weights: np.ndarray, x: np.ndarray, rate: float, steps: int) -> Arrays:
-    """How gradient descent on the reversal of one sequence each comes to the edge of stability.
+    """The way of gradient descent to the edge of stability, on the reversal of one sequence each.
 
     Args:
         weights: w_V, w_Q and w_K at the start, ``(N, 1 + 2 d_K)``.
@@ -192,7 +192,7 @@ def at_the_edge(weights: np.ndarray, x: np.ndarray, rate: float, steps: int) -> 
 def _measured(
     relative: np.ndarray, trace: np.ndarray, terms: np.ndarray, solved: np.ndarray
 ) -> Arrays:
-    """What :func:`at_the_edge` says of one training, from its course over the steps."""
+    """The entries of :func:`at_the_edge` for one training, from its course over the steps."""
     peak = np.array(relative.max())  # NaN if one of them is
     edge = slice(int(np.argmax(relative >= 1)), None) if peak >= 1 else slice(0, 0)
     if len(relative[edge]) < 4:
@@ -231,7 +231,7 @@ def shares_of_half_width(terms: np.ndarray, solved: np.ndarray) -> tuple[np.ndar
 
 
 class Coefficients(NamedTuple):
-    """What gradient and Hessian of a reversal depend on, ``(N,)`` each.
+    """The numbers that gradient and Hessian of a reversal depend on, ``(N,)`` each.
 
     Source: singh2026cracking, section 3.3; γ is the derivative of the loss by ⟨w_Q, w_K⟩, too.
     """

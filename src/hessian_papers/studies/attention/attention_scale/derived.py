@@ -1,4 +1,4 @@
-"""What both figure and claims derive from spectra along sweeps of norms and of attention sinks."""
+"""Quantities along sweeps of norms and of attention sinks that figure and claims share."""
 
 import numpy as np
 import xarray as xr

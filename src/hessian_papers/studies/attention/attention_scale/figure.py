@@ -26,7 +26,7 @@ OUTLIERS = tuple(style.COLOURS[f"outlier {k}"] for k in (1, 2, 3))
 
 
 class Panel(NamedTuple):
-    """How a sweep is drawn.
+    """The style of a sweep.
 
     Attributes:
         title: of its panel.
@@ -172,7 +172,7 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read the figure."""
+    """The text that says how to read the figure."""
     d = int(data["key_dimension"])
     return (
         f"Eigenvalues of a self-attention layer with $d_K = {d}$ against the norm of its weights "

@@ -144,7 +144,7 @@ def sweep(
 
 
 def varied_in(config: Config, name: str, points: int) -> np.ndarray:
-    """What a sweep varies: norms, evenly spaced in logarithms, or biases, evenly spaced."""
+    """The values of a sweep: norms, evenly spaced in logarithms, or biases, evenly spaced."""
     if name in ("query_key", "value"):
         return np.geomspace(config.smallest_norm, config.largest_norm, points)
     return np.linspace(0.0, config.largest_sink_bias, points)

@@ -1,4 +1,4 @@
-"""What both figure and claims derive from the spectra with vector tokens."""
+"""Quantities of the spectra with vector tokens that figure and claims share."""
 
 import numpy as np
 import xarray as xr

@@ -111,7 +111,7 @@ def _lettered(grid: Any, panels: dict[str, Callable[..., None]], data: xr.Datase
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read the figure."""
+    """The text that says how to read the figure."""
     p, d = data.sizes["rank"], data.sizes["bulk_rank"] // 2
     return (
         f"Eigenvalues of a self-attention layer with vector tokens ({p} parameters) against the "

@@ -307,7 +307,7 @@ def _first_of_equals(spectra: np.ndarray) -> np.ndarray:
 
 
 def _copies(first: np.ndarray) -> np.ndarray:
-    """How many equals each eigenvalue of a spectrum has, itself included, ``(p,)``."""
+    """The multiplicity of each eigenvalue of a spectrum, itself included, ``(p,)``."""
     group = np.cumsum(first) - 1
     return np.bincount(group)[group]
 

@@ -76,7 +76,7 @@ class Draw:
     y: np.ndarray
 
     def scale(self, initialisation: str, dimension: int) -> tuple[float, float]:
-        """What the first ``dimension`` entries of ``query`` and of ``key`` are multiplied by."""
+        """The factor of the first ``dimension`` entries of ``query`` and of ``key``."""
         if initialisation == "unit":
             query, key = (np.linalg.norm(item[:dimension]) for item in (self.query, self.key))
             return 1 / float(query), 1 / float(key)

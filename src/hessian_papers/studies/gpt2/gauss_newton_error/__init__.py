@@ -1,1 +1,1 @@
-"""How well the largest eigenvalue of the GGN approximates the Hessian's, with attention or not."""
+"""The error of the GGN's largest eigenvalue, held to the Hessian's, with attention or without."""

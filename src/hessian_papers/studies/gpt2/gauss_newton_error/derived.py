@@ -1,4 +1,4 @@
-"""What both figure and claims derive from the GGN's errors: what attention adds to them."""
+"""Quantities of the GGN's errors that figure and claims share: the increase by attention."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ OF_THE_PAPER = ("residual", "loss", "step")
 def added(
     data: xr.Dataset, along: str, compared: str = "difference", *, of: str = "error", **pair: str
 ) -> xr.Dataset:
-    """What attention adds in each pair of runs, along ``seed`` and ``point``, with the ``level``.
+    """The increase by attention in each pair of runs, along ``seed`` and ``point``, by ``level``.
 
     It is NaN where one of them has no such level.
 
@@ -34,7 +34,7 @@ def added(
 
 
 def common(data: xr.Dataset, along: str, *compared: str, **of: Any) -> xr.Dataset:
-    """What :func:`added` gives at the levels that all runs have.
+    """The result of :func:`added` at the levels that all runs have.
 
     Raises:
         NothingToMeasure: there is no such level, or no such architecture.

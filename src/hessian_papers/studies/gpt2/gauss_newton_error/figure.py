@@ -48,7 +48,7 @@ def _draw_means(axes: Axes, data: xr.Dataset, along: str) -> None:
 
 
 def _draw_contrast(axes: Axes, data: xr.Dataset, along: str, compared: str) -> None:
-    """What attention adds: its mean with the interval, or each pair of runs."""
+    """The increase by attention: its mean with the interval, or each pair of runs."""
     axes.axhline(0, color=style.BLACK, linewidth=0.8)
     try:
         mean = contrast(data, along, compared)
@@ -141,7 +141,7 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
-    """What attention adds to the errors, and the errors along what is not the paper's."""
+    """The increase of the errors by attention, and the errors along what is not the paper's."""
     along = data["along"].values.tolist()
     ours = {*along} - {*OF_THE_PAPER}
     figure, grid = _panels((1.6,) * bool(ours) + (1.0, 1.0), along)
@@ -184,7 +184,7 @@ def _handles(data: xr.Dataset) -> list[Any]:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read the figure."""
+    """The text that says how to read the figure."""
     sizes = ", ".join(
         f"{count:,} weights {LOOKS[name][2]}"
         for name, count in zip(data["variant"].values, data["parameters"].values, strict=True)

@@ -1,4 +1,4 @@
-"""How well the largest eigenvalue of the GGN approximates the Hessian's, with attention or not.
+"""The error of the GGN's largest eigenvalue, held to the Hessian's, with attention or without.
 
 singh2026cracking, section 4.3 and D.1.5: the relative error |1 - λ_max(GGN) / λ_max(H)| through the
 pre-training of language models, compared where they have the same residual, loss or step.
@@ -166,7 +166,7 @@ def _levels(along: str, x: np.ndarray, points: int) -> np.ndarray:
 
 
 def _at_all_levels(*runs: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-    """What :func:`at_levels` gives of each run at the levels of each quantity."""
+    """The result of :func:`at_levels` for each run at the levels of each quantity."""
     dims = [["point"], ["step"], ["step"]]
     mean, first = xr.apply_ufunc(
         at_levels, *runs, vectorize=True, input_core_dims=dims, output_core_dims=dims[:1] * 2

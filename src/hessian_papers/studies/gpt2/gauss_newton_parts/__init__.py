@@ -1,1 +1,1 @@
-"""What the GGN of language models misses: by kind of weights, by loss, with which product."""
+"""The part of the Hessian that the GGN of language models misses: by weights, loss and product."""

@@ -1,4 +1,4 @@
-"""What the GGN of language models misses: by kind of weights, by loss, with which product.
+"""The part of the Hessian that the GGN of language models misses: by weights, loss and product.
 
 The Hessian is ``H = G + F``, where the functional part ``F`` sums the second derivatives of the
 outputs, each by the loss's derivative with respect to it. At kept weights of a pre-training stand
@@ -47,7 +47,7 @@ RELEASED_PRODUCTS = 30
 
 @dataclass(frozen=True, kw_only=True)
 class PartsMeasurement:
-    """What the measurement of a network depends on.
+    """The settings that the measurement of a network depends on.
 
     Args:
         seed: of the random vectors.
@@ -135,7 +135,7 @@ def _squares(
 
 
 def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasurement) -> Arrays:
-    """What the GGN misses of the Hessian of one network.
+    """The part of one network's Hessian that the GGN misses.
 
     Args:
         kept: the network, and the sequences that the loss is of.

@@ -1,4 +1,4 @@
-"""What both figure and claims derive from ladders of sinks."""
+"""Quantities of ladders of sinks that figure and claims share."""
 
 import scipy
 import xarray as xr

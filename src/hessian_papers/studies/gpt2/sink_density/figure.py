@@ -121,7 +121,7 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read the figure."""
+    """The text that says how to read the figure."""
     sizes, ends = data.sizes, data["eigenvalue"].sel(edit=SINK)
     width = data["width"] / (ends.sel(end="largest") - ends.sel(end="smallest"))
     return (

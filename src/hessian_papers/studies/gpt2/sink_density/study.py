@@ -45,7 +45,7 @@ RELEASED_PRODUCTS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class LadderMeasurement:
-    """What the measurement of a ladder depends on.
+    """The settings that the measurement of a ladder depends on.
 
     Args:
         seed: of the random vectors.

@@ -1,4 +1,4 @@
-"""What both figure and claims derive from bounds, and the rows of Table 10 beside them."""
+"""Quantities of bounds that figure and claims share, and the rows of Table 10 beside them."""
 
 import csv
 from pathlib import Path
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
     @property
     def architecture(self) -> str:
-        """What its network is called here: T-600 and R-600 are F-600.
+        """The name of its network here: T-600 and R-600 are F-600.
 
         Example:
             >>> Row("T-200^2_10", 10, "true", "base", 0.4, 2e4, 0.05, -1.2, 0.02).architecture

@@ -55,7 +55,7 @@ def _printed(axes: Axes, data: xr.Dataset) -> None:
 
 
 def _paths(axes: Axes, data: xr.Dataset) -> None:
-    """How the divergence falls while a posterior is trained."""
+    """The divergence falls while a posterior is trained: one panel."""
     for method in data["method"].values:
         values = data["path_divergence"].sel({"method": method}).dropna("seed")
         if values.size:
@@ -139,7 +139,7 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def caption(data: xr.Dataset) -> str:
-    """How to read the figure, and the setting."""
+    """The text that says how to read the figure, and the setting."""
     samples, held_out = int(data["samples"]), int(data["held_out"])
     level = f"{confidence(data):g}"
     if _is_single(data):

@@ -76,7 +76,7 @@ METHODS = {
 
 @dataclass(frozen=True, kw_only=True)
 class BoundMeasurement(BoundSettings):
-    """What the bound of a network depends on.
+    """The settings that the bound of a network depends on.
 
     Args:
         half_log_variance: ``½ ln λ`` of the prior at the start; paper: -3.
@@ -91,7 +91,7 @@ class BoundMeasurement(BoundSettings):
     refresh: Count
 
     def descent(self, method: str) -> BoundDescent:
-        """How a posterior is trained by a method."""
+        """The settings by which a posterior is trained with a method."""
         chosen, settings = METHODS[method], shared(BoundSettings, self)
         settings["refresh"] = self.refresh if chosen.renewed else 0
         return BoundDescent(**settings, basis=chosen.basis, refresh_grows=chosen.grows)
@@ -252,7 +252,7 @@ def _variance(posterior: GaussianPosterior, settings: BoundMeasurement) -> float
 def deviations(
     posterior: GaussianPosterior, model: nn.Module, inputs: Tensor, labels: Tensor
 ) -> Arrays:
-    """How a posterior's variances go with the curvature in their directions.
+    """The relation of a posterior's variances to the curvature in their directions.
 
     The curvature in the direction ``u_i v_jᵀ`` is that of the Kronecker product at the posterior's
     mean, ``(u_iᵀ E[M] u_i) (v_jᵀ E[xxᵀ] v_j)``; in a basis of the whole layer that of its Hessian.
