@@ -38,7 +38,7 @@ def drawn(sides, of=AS_THE_PAPER_SAYS, draws=20):
 
 
 def of_sweep(sweep, change):
-    """What changes the values of one sweep, in the order of the study's sweeps."""
+    """The changes to the values of one sweep each, in the order of the sweeps."""
 
     def changed(values):
         values, place = values.copy(), SWEEPS.index(sweep)
@@ -53,7 +53,7 @@ def backwards(rows):
 
 
 def opposite(rows):
-    """What stands still moves, what moves stands still."""
+    """The fixed eigenvalues move, the moving ones are fixed."""
     return tuple(np.where(row == row[0], RISING, CONSTANT) for row in rows)
 
 
