@@ -4,6 +4,8 @@ VENV := .venv
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # Small matrices: one thread is faster than two, and gives the same bytes everywhere.
 export OMP_NUM_THREADS ?= 1
+# Hundreds of processes load the same modules: these are compiled once, whatever is set elsewhere.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: repro test test-library test-portable lint types imports docs map readme durations pictures evidence-gpt2 faults mutations benchmark requirements clean
 
