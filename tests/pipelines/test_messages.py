@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+from dataclasses import replace
 
 import hydra
 import numpy as np
@@ -245,7 +246,8 @@ def test_a_stage_without_an_estimate_says_so_before_it_computes(
         raise AssertionError("it computes")
 
     monkeypatch.setattr(data_scale, "closed_form", compute)
-    monkeypatch.setattr(spectrum_in_training, "train", compute)
+    training = replace(spectrum_in_training.train, compute=compute)
+    monkeypatch.setattr(spectrum_in_training, "train", training)
     can = reads in (inputs.COMPUTES, inputs.DRAWS)
     line = fail(work, reads, *arguments, "--estimate", estimates=can)
     assert line.startswith(f"error: --estimate: expected a computation that fans out, got {got}")
