@@ -173,7 +173,7 @@ def top_space_is_no_chance(data: xr.Dataset) -> xr.DataArray:
     each=architectures.pairs,
 )
 def worse_with_normalisation(data: xr.Dataset, network: str) -> xr.DataArray:
-    """With batch normalisation the product has minus of the Hessian's top eigenspace.
+    """With batch normalisation the product has less of the Hessian's top eigenspace.
 
     Statistic: overlap of the spaces of as many eigenvectors as there are classes, minus one, mean
     over layers, without minus with it; mean over seeds; interval: Student's t.
