@@ -4,6 +4,7 @@ A sentence is stated only if every statement that it rests on has a verdict that
 the one that does not stands in its place.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,10 +40,21 @@ def _interval(estimate: Estimate) -> str:
     return f"{value} [{low}, {high}]"
 
 
+def _percent(value: float) -> str:
+    return f"{100 * value:.3g}".replace("-", "−") + " %"
+
+
+def _percents(estimate: Estimate) -> str:
+    value, low, high = map(_percent, estimate)
+    return f"{value} [{low}, {high}]"
+
+
 _WRITE: Mapping[str, Callable[[Estimate], str]] = {
     "number": lambda estimate: _signed(estimate.value),
-    "percent": lambda estimate: f"{100 * estimate.value:.3g} %",
+    "percent": lambda estimate: _percent(estimate.value),
+    "percents": _percents,
     "interval": _interval,
+    "factor": lambda estimate: _interval(Estimate(*map(math.exp, estimate))),
     "bound": lambda estimate: f"{round_off(estimate.value):g}",
 }
 

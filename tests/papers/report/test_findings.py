@@ -66,6 +66,21 @@ def test_the_numbers_of_a_sentence_are_measured() -> None:
     assert markdown([finding]) == f"1. {finding.text}\n"
 
 
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        ("interval", "0.286 [0.256, 0.334]"),
+        ("percents", "28.6 % [25.6 %, 33.4 %]"),
+        # Of a natural logarithm: e^0.2864 = 1.3316, e^0.256 = 1.2918, e^0.334 = 1.3965.
+        ("factor", "1.33 [1.29, 1.4]"),
+    ],
+)
+def test_an_interval_is_written_as_its_kind_of_number(how: str, text: str) -> None:
+    spec = changed("numbers", "lead", to={"value": "lead", "as": how})
+    (finding,) = findings(file(spec), LEDGER)
+    assert text in finding.text
+
+
 def test_other_measurements_make_another_sentence() -> None:
     (finding,) = findings(file(SPEC), [*LEDGER[:-1], record("fraction", "reproduced", 0.01, 0.25)])
     assert "1 %" in finding.text
@@ -129,7 +144,7 @@ def changed(*path: str, to: Any = None) -> dict[str, Any]:
         ),
         (
             changed("numbers", "lead", "as", to="words"),
-            "findings, 1, lead: expected as one of number, percent, interval, bound, got 'words'",
+            "findings, 1, lead: expected as one of number, percent, percents, interval, factor",
         ),
         (
             changed("numbers", "count", "verdict", to="proved"),
@@ -170,6 +185,6 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_findings_are_well_formed_without_any_run() -> None:
     sentences = findings(inputs.findings(), [record("something-else")])
-    assert len(sentences) == 5
+    assert len(sentences) == 8
     assert not any(sentence.stated for sentence in sentences)
-    assert len({sentence.name for sentence in sentences}) == 5
+    assert len({sentence.name for sentence in sentences}) == 8
