@@ -6,7 +6,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from hessian_papers.drawing.forest import Block, Row, forest
+from hessian_papers.case_axis import Row
+from hessian_papers.drawing.forest import Block, forest
 from hessian_papers.drawing.record import CONTROLS
 from hessian_papers.drawing.save import save
 from hessian_papers.formulas import plain

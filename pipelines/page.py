@@ -7,9 +7,9 @@ the spot:
 """
 
 from hessian_papers.ledger.evaluation import decided, measurements
-from hessian_papers.ledger.record import read_ledger, write_ledger
-from hessian_papers.report import build
-from hessian_papers.report.findings import findings, markdown
+from hessian_papers.ledger.record import write_ledger
+from hessian_papers.report import FRONT, INDEX, build, index, read
+from hessian_papers.report.findings import findings, markdown, opening
 from hessian_spectra.files import write_bytes
 from pipelines import chain, inputs
 from pipelines.figures import figures
@@ -18,15 +18,18 @@ from pipelines.stage import Context, main
 
 
 def page(context: Context) -> None:
-    """Write ``reports/index.html``, and the sentences that it opens with as ``findings.md``."""
+    """Write ``reports/index.html``, ``search-index.js``, and the findings as ``findings.md``."""
     if not context.locked:
         of_study(context)
         return
-    ledger, settings = read_ledger(context.reports), plain(context.config)
-    result = findings(settings["findings"], ledger)
+    settings = plain(context.config)
+    content = read(context.reports, leads=settings["leads"])
+    result = findings(settings["findings"], content.statements)
+    first = opening(settings["findings"], content.statements, result)
     write_bytes(context.reports / "findings.md", markdown(result).encode())
-    text = build(context.reports, result, settings["durations"], leads=settings["leads"])
-    write_bytes(context.reports / "index.html", text.encode())
+    text = build(content, result, opening=first, part=FRONT)
+    write_bytes(context.reports / FRONT, text.encode())
+    write_bytes(context.reports / INDEX, index(content).encode())
 
 
 def of_study(context: Context) -> None:
@@ -35,8 +38,10 @@ def of_study(context: Context) -> None:
     studies, about = {context.name: chain.raw_study(context)}, chain.about_of(context)
     runs = chain.measured(studies, about, context.results)
     write_ledger(context.reports / "claims.json", decided(measurements(runs)))
-    path = context.reports / "index.html"
-    write_bytes(path, build(context.reports, leads=inputs.leads()).encode())
+    path = context.reports / FRONT
+    content = read(context.reports, leads=inputs.leads())
+    write_bytes(path, build(content).encode())
+    write_bytes(context.reports / INDEX, index(content).encode())
     print(f"wrote {path}")
 
 

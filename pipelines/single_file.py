@@ -1,8 +1,7 @@
 """Command single_file: the report page with its pictures inside, to be sent to somebody."""
 
-from hessian_papers.ledger.record import read_ledger
-from hessian_papers.report import build
-from hessian_papers.report.findings import findings
+from hessian_papers.report import build, read
+from hessian_papers.report.findings import findings, opening
 from hessian_spectra.files import write_bytes
 from pipelines import inputs
 from pipelines.stage import REPORTS, Context, main
@@ -10,9 +9,11 @@ from pipelines.stage import REPORTS, Context, main
 
 def single_file(context: Context) -> None:
     """Write ``reports/page.html``, which needs no other file and therefore links none."""
-    result = findings(inputs.findings(), read_ledger(REPORTS))
+    file, content = inputs.findings(), read(REPORTS, inputs.durations(), leads=inputs.leads())
+    result = findings(file, content.statements)
+    first = opening(file, content.statements, result)
     path = REPORTS / "page.html"
-    write_bytes(path, build(REPORTS, result, inputs.durations(), embedded=True).encode())
+    write_bytes(path, build(content, result, opening=first, embedded=True).encode())
     print(f"wrote {path}")
 
 

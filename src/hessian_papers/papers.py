@@ -37,7 +37,8 @@ PAPERS: dict[str, Paper] = {
         Paper(
             "singh2026cracking",
             "Cracking the Hessian: closed-form Hessian spectra for fundamental neural networks",
-            "authors withheld for review (2026)",
+            "Sidak Pal Singh, Weronika Ormaniec, Thomas Hofmann (2026)",
+            "Under review without names; these are as anon2026data cites it.",
         ),
         Paper(
             "anon2026data",

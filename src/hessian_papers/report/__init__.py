@@ -1,5 +1,6 @@
-"""The report page: every figure and claim, with ways to all that is behind them."""
+"""The report pages: every figure and claim, with ways to all that is behind them."""
 
-from hessian_papers.report.page import build
+from hessian_papers.report.links import FRONT, address
+from hessian_papers.report.page import INDEX, Content, build, index, read
 
-__all__ = ["build"]
+__all__ = ["FRONT", "INDEX", "Content", "address", "build", "index", "read"]

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from hessian_papers.formulas import plain
 from hessian_papers.ledger.leads import Leads, lead
 from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.papers import Paper, paper, reading_order
+from hessian_papers.report.artifacts import Covered, covered
 from hessian_papers.report.commands import Command, commands
 from hessian_papers.report.verdicts import Shown, run_name
 
@@ -21,7 +22,11 @@ _ROOT = "../"
 _SETTINGS = ("study", "ensemble", "data")
 # Of a list of more values than this, the first ones and the last are shown.
 _FEW = 8
-_SHORT = {"Figure": "Fig.", "Table": "Tab.", "Appendix": "App.", "Section": "Sec."}
+_SHORT = {
+    **dict.fromkeys(("Figure", "Figures", "Table", "Tables"), ""),
+    **{"Appendix": "App.", "Assumption": "Ass.", "Corollary": "Cor.", "Equation": "Eq."},
+    **{"Remark": "Rem.", "Section": "Sec.", "Theorem": "Thm."},
+}
 
 
 @dataclass(frozen=True)
@@ -79,11 +84,6 @@ class Entry:
         """The resolved configuration, one row each."""
         return flat(self.figure.config)
 
-    @property
-    def short(self) -> str:
-        """Where it stands in the paper, as a table of contents has it."""
-        return short(self.figure.artifact)
-
 
 @dataclass(frozen=True)
 class Section:
@@ -92,6 +92,7 @@ class Section:
     key: str
     entries: Sequence[Entry]
     others: Sequence[Shown]
+    artifacts: Sequence[Covered]
 
     @property
     def about(self) -> Paper:
@@ -104,20 +105,20 @@ class Section:
         return ". ".join(part.rstrip(".") for part in (self.about.authors, self.about.note) if part)
 
     @property
-    def choice(self) -> tuple[str, str]:
-        """Value and text in the filter."""
-        return self.key, f"{self.key}: {self.about.title}"
+    def statements(self) -> list[Shown]:
+        """All of its statements that are shown on its page."""
+        return [*(shown for entry in self.entries for shown in entry.statements), *self.others]
 
 
 def short(artifact: str) -> str:
-    """Where something stands in a paper, as a table of contents has it.
+    """An artifact's name in a cell whose column says whether it is a figure or a table.
 
     Example:
-        >>> short("Figure 4"), short("Table 8 (LeNet5)"), short("Theorem 3.1 on real data")
-        ('Fig. 4', 'Tab. 8 (LeNet5)', 'Theorem 3.1 on real data')
+        >>> short("Figure 4"), short("Table 8"), short("Theorem 3.1")
+        ('4', '8', 'Thm. 3.1')
     """
     first, _, rest = artifact.partition(" ")
-    return f"{_SHORT.get(first, first)} {rest}".rstrip()
+    return f"{_SHORT.get(first, first)} {rest}".strip()
 
 
 def shown(value: Any) -> str:
@@ -251,56 +252,40 @@ def sections(
         own = [_entry(figure, statements, reports, durations, leads) for figure in of_paper]
         said = [statement for statement in statements if statement.paper == key]
         undrawn = {case.study for statement in said for case in statement.cases} - drawn
-        parts.append(Section(key, own, _shown(said, undrawn)))
+        stated = [Shown(s, s.cases) for s in statements if key in s.places]
+        places = [(figure.artifact, figure.study) for figure in of_paper]
+        index = covered(key, stated, places)
+        parts.append(Section(key, _in_order(own, index), _shown(said, undrawn), index))
     return parts
 
 
-@dataclass(frozen=True)
-class Cell:
-    """An artifact of a paper in the overview, with the paper's statements measured on it."""
-
-    label: str
-    name: str
-    href: str
-    statements: Sequence[Shown]
+def _in_order(entries: Sequence[Entry], index: Sequence[Covered]) -> list[Entry]:
+    """Figures in the order of the paper; those that it does not have come last."""
+    places: dict[str, int] = {}
+    for place, item in enumerate(index):
+        for study in item.studies:
+            places.setdefault(study, place)
+    return sorted(entries, key=lambda entry: places.get(entry.figure.study, len(index)))
 
 
 @dataclass(frozen=True)
 class Row:
-    """A paper in the overview: its figures, its tables, and what else it says."""
+    """A paper in the overview: its figures, its tables, and what else it has."""
 
     section: Section
-    figures: Sequence[Cell]
-    tables: Sequence[Cell]
-    others: Sequence[Cell]
-
-
-def _cells(section: Section, every: Sequence[Entry]) -> list[Cell]:
-    """Where a paper's statements are measured: its own figures first, then those of others."""
-    cells = []
-    own = {entry.figure.study for entry in section.entries}
-    for entry in sorted(every, key=lambda entry: entry.figure.study not in own):
-        figure = entry.figure
-        said = [shown for shown in entry.statements if section.key in shown.statement.places]
-        if said or figure.study in own:
-            # Theorems of one paper that are measured with another's.
-            where = f"in {figure.artifact} of {figure.paper}"
-            label = figure.artifact if figure.study in own else where
-            cells.append(Cell(label, figure.heading, anchor("figure", figure.study), said))
-    if section.others:
-        name = "Statements without a figure of their own"
-        cells.append(Cell("others", name, anchor("others", section.key), section.others))
-    return cells
+    figures: Sequence[Covered]
+    tables: Sequence[Covered]
+    others: Sequence[Covered]
 
 
 def overview(papers: Sequence[Section]) -> list[Row]:
-    """Papers by artifacts."""
-    every = [entry for section in papers for entry in section.entries]
+    """Papers by artifacts, those that something covers."""
     rows = []
     for section in papers:
-        kinds: dict[str, list[Cell]] = {"Figure ": [], "Table ": [], "": []}
-        for cell in _cells(section, every):
-            kind = next(kind for kind in kinds if cell.label.startswith(kind))
-            kinds[kind].append(replace(cell, label=short(cell.label.removeprefix(kind))))
+        kinds: dict[str, list[Covered]] = {"Figure": [], "Table": [], "": []}
+        for item in section.artifacts:
+            kind = next(kind for kind in kinds if item.artifact.name.startswith(kind))
+            if item.statements or item.studies:
+                kinds[kind].append(item)
         rows.append(Row(section, *kinds.values()))
     return rows

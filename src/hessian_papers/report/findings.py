@@ -17,7 +17,8 @@ from hessian_papers.ledger.totals import round_off
 from hessian_papers.ledger.verdicts import VERDICTS
 from hessian_spectra.validation import require
 
-_KEYS = ("name", "sentence", "rests_on", "numbers")
+_KEYS = ("name", "sentence", "picture", "rests_on", "numbers")
+_PARTS = ("opening", "sets", "findings")
 # What a set of statements can be chosen by, besides by naming each.
 _CHOICES = ("identity", "book", "study")
 # A named set, or a single statement.
@@ -68,12 +69,27 @@ class Finding:
         text: the sentence, or what keeps it from being stated.
         stated: whether it is the sentence.
         statements: what it rests on, as far as it is there.
+        picture: the study whose figure shows it.
     """
 
     name: str
     text: str
     stated: bool
     statements: Ledger
+    picture: str
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The two things that a visitor reads first.
+
+    Args:
+        misprint: the statement whose printed and corrected form stand there, if it was measured.
+        finding: the finding that stands there with its picture, if it is stated.
+    """
+
+    misprint: StatementRecord | None = None
+    finding: Finding | None = None
 
 
 def _chosen(ledger: Ledger, sets: Sets, name: str) -> list[StatementRecord]:
@@ -169,7 +185,7 @@ def findings(file: Mapping[str, Any], ledger: Ledger) -> list[Finding]:
     Raises:
         ValueError: an entry is not what it should be; the message names it.
     """
-    require(set(file) == {"sets", "findings"}, "findings", "the keys sets, findings", [*file])
+    require(set(file) == {*_PARTS}, "findings", f"the keys {', '.join(_PARTS)}", [*file])
     sets: Sets = file["sets"] or {}
     for name, spec in sets.items():
         wrong = [key for key in spec if key not in _CHOICES] if isinstance(spec, Mapping) else []
@@ -188,8 +204,25 @@ def findings(file: Mapping[str, Any], ledger: Ledger) -> list[Finding]:
                 for name, value in spec["numbers"].items()
             }
             text, stated = _filled(spec["sentence"], numbers), True
-        sentences.append(Finding(spec["name"], text, stated, supporting))
+        sentences.append(Finding(spec["name"], text, stated, supporting, spec["picture"]))
     return sentences
+
+
+def opening(file: Mapping[str, Any], ledger: Ledger, sentences: Sequence[Finding]) -> Opening:
+    """The misprint and the finding that the file chooses for the first screen of the page.
+
+    Raises:
+        ValueError: it chooses a finding that there is none of, or says something else.
+    """
+    keys, spec = {"misprint", "finding"}, file["opening"]
+    right = isinstance(spec, Mapping) and set(spec) == keys
+    require(right, "findings, opening", "the keys misprint, finding", spec)
+    named = {finding.name: finding for finding in sentences}
+    known = f"one of {', '.join(named)}"
+    require(spec["finding"] in named, "findings, opening", known, spec["finding"])
+    misprints = [s for s in ledger if s.id == spec["misprint"] and s.printed is not None]
+    finding = named[spec["finding"]]
+    return Opening(misprints[0] if misprints else None, finding if finding.stated else None)
 
 
 def markdown(findings: Sequence[Finding]) -> str:

@@ -2,7 +2,9 @@
 
 import urllib.parse
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import resources
+from importlib.metadata import metadata
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,15 +13,27 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hessian_papers.drawing.record import FigureRecord, Picture, read_figures
-from hessian_papers.formulas import prose
+from hessian_papers.formulas import plain, prose
 from hessian_papers.ledger.leads import Leads
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.ledger.totals import by_paper_and_book, counts
 from hessian_papers.ledger.verdicts import BOOK_NAMES, VERDICTS
+from hessian_papers.papers import PAPERS, paper
 from hessian_papers.report import verdicts
-from hessian_papers.report.entries import anchor, data_uri, overview, sections, shown
-from hessian_papers.report.findings import Finding
+from hessian_papers.report.entries import (
+    Section,
+    anchor,
+    data_uri,
+    overview,
+    sections,
+    short,
+    shown,
+)
+from hessian_papers.report.findings import Finding, Opening
+from hessian_papers.report.links import FRONT, Links
 from hessian_papers.report.notation import tables
+from hessian_papers.report.search import search_index
+from hessian_spectra._version import __date__, __version__
 
 # A few eigenvalues as bars: without an icon of its own a browser would look for one on the network.
 _ICON = (
@@ -29,10 +43,19 @@ _ICON = (
 )
 
 # In this order: what a later one says goes before what an earlier one does.
-_STYLES = ("style.css", "tables.css", "navigation.css", "verdicts.css", "content.css")
-_SCRIPT = "page.js"
+_STYLES = (
+    *("style.css", "tables.css", "navigation.css", "verdicts.css", "content.css"),
+    *("study.css", "front.css", "print.css"),
+)
+_SCRIPTS = ("page.js", "search.js")
 # The first includes the others.
-_TEMPLATES = ("page.html", "figure.html", "claim.html", "notation.html")
+_TEMPLATES = (
+    *("page.html", "front.html", "paper.html", "figure.html", "claim.html", "errata.html"),
+    *("study.html", "notation.html", "playground.html"),
+)
+_NOTHING = Opening()
+# The index that every page searches.
+INDEX = "search-index.js"
 
 
 def _asset(name: str) -> Markup:
@@ -58,11 +81,14 @@ def _environment() -> Environment:
         "number": verdicts.number,
         "origins": verdicts.origins,
         "outcomes": verdicts.outcomes,
-        "places": verdicts.places,
+        "leading": verdicts.leading,
+        "plain": plain,
         "prose": prose,
         "remarks": verdicts.remarks,
         "shares": verdicts.shares,
+        "short": short,
         "shown": shown,
+        "strips": verdicts.strips,
         "style": verdicts.style,
         "tally": verdicts.tally,
     }
@@ -95,70 +121,155 @@ def _totals(
     }
 
 
-def _choices() -> dict[str, Any]:
-    """The choices of the filter."""
-    return {
-        "verdicts": [(verdict, verdict) for verdict in VERDICTS],
-        "books": BOOK_NAMES.items(),
-        "runs": verdicts.RUNS.items(),
-    }
+def _version() -> dict[str, str]:
+    licence = metadata("hessian-spectra")["License-Expression"]
+    return {"number": __version__, "date": __date__, "licence": licence}
 
 
-def build(
+@dataclass(frozen=True)
+class Content:
+    """What pages show, read once for all of them.
+
+    Args:
+        reports: the folder of the pages; their pictures and links are relative to it.
+        figures: in the order in which they are shown.
+        statements: the ledger.
+        sections: the papers with their figures and statements.
+    """
+
+    reports: Path
+    figures: Sequence[FigureRecord]
+    statements: Sequence[StatementRecord]
+    sections: Sequence[Section]
+
+    @property
+    def studies(self) -> dict[str, str]:
+        """The paper of each study that has a figure."""
+        return {figure.study: figure.paper for figure in self.figures}
+
+    def parts(self, paper_: str) -> list[str]:
+        """The pages of a paper: its own, and one of each of its figures."""
+        own = [figure.study for figure in self.figures if figure.paper == paper_]
+        return [paper_, *(f"{paper_}/{study}" for study in own)]
+
+
+def read(
     reports: Path,
-    findings: Sequence[Finding] = (),
     durations: Mapping[str, Any] | None = None,
     *,
     leads: Leads = MappingProxyType({}),
-    embedded: bool = False,
     paper: str = "",
     ledger: Path | None = None,
-) -> str:
-    """The report page as an HTML document that needs no network.
-
-    Equal inputs give equal bytes.
+) -> Content:
+    """Read what pages show.
 
     Args:
-        reports: the folder that holds ``figures/`` and ``claims.json``. The page's place is there:
-            its pictures and links are relative to it.
-        findings: the sentences that it opens with.
+        reports: the folder that holds ``figures/`` and ``claims.json``.
         durations: how long figures took: ``seconds`` by study, and the ``processor``.
         leads: the sentences that stand over figures, by study.
-        embedded: whether the pictures are part of the document, which then needs no other file and
-            links none.
-        paper: the key of a paper, for a page of its figures alone.
+        paper: the key of a paper, for its figures alone.
         ledger: the folder of ``claims.json``, if that is another one.
-
-    Returns:
-        The document.
 
     Raises:
         MissingResultError: an input is missing; the message names the stage to run.
         DamagedFileError: an input is broken.
     """
     figures = read_figures(reports, paper or "*")
-    statements = read_ledger(
-        ledger or reports, f"dvc repro {f'claims@{paper}' if paper else 'ledger'}"
-    )
+    stage = f"claims@{paper}" if paper else "ledger"
+    statements = read_ledger(ledger or reports, f"dvc repro {stage}")
+    every = sections(figures, statements, reports, durations or {}, leads)
+    return Content(reports, figures, statements, every)
+
+
+def build(
+    content: Content,
+    findings: Sequence[Finding] = (),
+    *,
+    opening: Opening = _NOTHING,
+    embedded: bool = False,
+    part: str = "",
+) -> str:
+    """A report page as an HTML document that needs no network.
+
+    Equal inputs give equal bytes.
+
+    Args:
+        content: what it shows.
+        findings: the sentences that it opens with.
+        opening: what stands on the first screen.
+        embedded: whether the pictures are part of the document, which then needs no other file and
+            links none.
+        part: ``index.html`` for the front, the key of a paper for its page, ``<paper>/<study>`` for
+            a figure's, or nothing for a document that has all.
+    """
+    here, _, study = ("" if part == FRONT else part).partition("/")
+    links = Links(part, content.studies)
 
     def picture(shown: FigureRecord | Picture) -> str:
-        return data_uri(shown) if embedded else shown.image.relative_to(reports).as_posix()
+        if embedded:
+            return data_uri(shown)
+        return links.root + shown.image.relative_to(content.reports).as_posix()
 
-    papers = sections(figures, statements, reports, durations or {}, leads)
-    page = _environment().get_template(_TEMPLATES[0])
-    return page.render(
-        choices=_choices(),
+    environment = _environment()
+    environment.globals |= {
+        "figure_page": links.figure_page,
+        "link": links.link,
+        "row": links.row,
+    }
+    every, statements = content.sections, content.statements
+    return environment.get_template(_TEMPLATES[0]).render(
         embedded=embedded,
         books=BOOK_NAMES,
         errata=[statement for statement in statements if statement.printed is not None],
         findings=findings,
+        front=not here,
+        here=here,
         icon="data:image/svg+xml," + urllib.parse.quote(_ICON),
+        index=Markup(search_index(every, lambda _: "", links)) if embedded else "",
+        keys=[*PAPERS] if here else [section.key for section in every],
         notation=tables(),
-        of_paper=paper,
-        overview=overview(papers),
-        papers=papers,
+        opening=opening,
+        overview=overview(every),
+        papers=[s for s in every if not part or (s.key == here and not study)],
         picture=picture,
-        script=_SCRIPT,
+        root=links.root,
+        shown_figures={figure.study: figure.recorded or figure for figure in content.figures},
         styles=_STYLES,
-        totals=_totals(statements, figures),
+        title=_title(here, study, content.figures),
+        totals=_totals(statements, content.figures),
+        verdicts=VERDICTS,
+        version=_version(),
+        whole=not part,
+        **_alone(every, study),
     )
+
+
+def _alone(papers: Sequence[Section], study: str) -> dict[str, Any]:
+    """What the page of a single figure shows: its entry, its paper, and the figures beside it."""
+    for section in papers:
+        for place, entry in enumerate(section.entries):
+            if entry.figure.study == study:
+                beside = {"prev": place - 1, "next": place + 1}
+                known = {k: v for k, v in beside.items() if 0 <= v < len(section.entries)}
+                neighbours = {name: section.entries[other] for name, other in known.items()}
+                return {"study": entry, "section": section, "neighbours": neighbours}
+    return {"study": None, "section": None, "neighbours": {}}
+
+
+def _title(paper_: str, study: str, figures: Sequence[FigureRecord]) -> str:
+    name = "Hessian spectra"
+    if study:
+        heading = next(figure.heading for figure in figures if figure.study == study)
+        return f"{heading} – {name}"
+    return f"{paper(paper_).title} – {name}" if paper_ else name
+
+
+def index(content: Content) -> str:
+    """The index that the pages search, as a script: ``search-index.js`` beside them."""
+    # Seen from nowhere: each address names its page.
+    links = Links("-", content.studies)
+
+    def picture(shown: FigureRecord | Picture) -> str:
+        return shown.image.relative_to(content.reports).as_posix()
+
+    return search_index(content.sections, picture, links)

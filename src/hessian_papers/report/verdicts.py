@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from hessian_papers.case_axis import Row, is_logarithmic, limits, position
 from hessian_papers.ledger.bounds import OUTCOMES, Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.totals import Tally, counts, words
 from hessian_papers.report.findings import Finding
 
+# More cases than this are too many to be shown at once.
+_FEW = 12
 # What the filter tells apart by the runs behind a statement.
 RUNS = {
     "today": "today’s decides",
@@ -32,6 +35,23 @@ class Shown:
     def elsewhere(self) -> int:
         """The number of its cases that belong elsewhere."""
         return len(self.statement.cases) - len(self.cases)
+
+    @property
+    def first(self) -> bool:
+        """Whether the first of its cases is shown here: the others refer to what stands there."""
+        return self.statement.cases[0] in self.cases
+
+    @property
+    def telling(self) -> list[CaseRecord]:
+        """The cases that are shown at once: all if they are few, else those that do not follow."""
+        if len(self.cases) <= _FEW:
+            return [*self.cases]
+        return [case for case in self.cases if case.outcome != "holds"]
+
+    @property
+    def further(self) -> list[CaseRecord]:
+        """The cases that are folded away."""
+        return [case for case in self.cases if case not in self.telling]
 
 
 def number(value: float | None) -> Markup:
@@ -140,6 +160,21 @@ def outcomes(cases: Iterable[CaseRecord]) -> str:
     )
 
 
+def strips(cases: Sequence[CaseRecord]) -> list[str]:
+    """Where each case lies on the axis of all: its bound, interval and value, as CSS variables."""
+    rows = [Row("", *case.estimate, case.bound.range, case.outcome) for case in cases]
+    logarithmic, ends = is_logarithmic(rows), limits(rows)
+    return [_strip(row, ends, logarithmic) for row in rows]
+
+
+def _strip(row: Row, ends: tuple[float, float], logarithmic: bool) -> str:
+    places = {"a": row.allowed[0], "b": row.allowed[1], "l": row.low, "h": row.high, "v": row.value}
+    known = {name: value for name, value in places.items() if not math.isnan(value)}
+    return ";".join(
+        f"--{name}:{100 * position(value, ends, logarithmic):.3g}%" for name, value in known.items()
+    )
+
+
 def remarks(shown: Shown) -> list[str]:
     """Our reading of a word, and why cases that do not follow do not, each once."""
     texts = [f"{case.reason[:1].upper()}{case.reason[1:]}." for case in shown.cases if case.word]
@@ -196,13 +231,12 @@ def differing(shown: Sequence[Shown]) -> int:
     return shares(shown).get("differs", 0)
 
 
-def places(finding: Finding) -> list[tuple[str, str]]:
-    """Where a finding is shown: the studies of its statements, each with the first of them."""
-    first: dict[str, str] = {}
+def leading(finding: Finding) -> list[StatementRecord]:
+    """The statements of a finding that it leads to: the first of each study."""
+    first: dict[str, StatementRecord] = {}
     for statement in finding.statements:
-        case = statement.cases[0]
-        first.setdefault(case.study or statement.paper, statement.id)
-    return [*first.items()]
+        first.setdefault(statement.cases[0].study or statement.paper, statement)
+    return [*first.values()]
 
 
 def decided_by(statements: Sequence[StatementRecord]) -> Counter[str]:

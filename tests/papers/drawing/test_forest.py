@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from hessian_papers.case_axis import Row
 from hessian_papers.drawing.curves import series
-from hessian_papers.drawing.forest import COLOURS, Block, Row, forest
+from hessian_papers.drawing.forest import COLOURS, Block, forest
 
 NAN = math.nan
 OBSERVED = Block(

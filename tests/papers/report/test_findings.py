@@ -9,7 +9,7 @@ import pytest
 import sample_reports
 
 from hessian_papers.ledger.record import StatementRecord
-from hessian_papers.report.findings import findings, markdown
+from hessian_papers.report.findings import findings, markdown, opening
 from pipelines import inputs
 
 STUDY = "poster-pair"
@@ -40,6 +40,7 @@ LEDGER = [
 SPEC: dict[str, Any] = {
     "name": "made-up",
     "sentence": "All {count} of {all} hold\nto {error}; {lead}, {one_case}, {least}, {value}.",
+    "picture": STUDY,
     "rests_on": {"identities": ["reproduced", "corrected"], "none": ["differs"]},
     "numbers": {
         "all": {"count": "two"},
@@ -52,10 +53,11 @@ SPEC: dict[str, Any] = {
     },
 }
 SETS = {"identities": {"identity": True, "study": STUDY}, "two": ["none", "fraction"]}
+OPENING = {"misprint": "mended", "finding": "made-up"}
 
 
 def file(*specs: Any) -> dict[str, Any]:
-    return {"sets": SETS, "findings": [*specs]}
+    return {"opening": OPENING, "sets": SETS, "findings": [*specs]}
 
 
 def test_the_numbers_of_a_sentence_are_measured() -> None:
@@ -127,8 +129,11 @@ def changed(*path: str, to: Any = None) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (1, "findings, 1: expected the keys name, sentence, rests_on, numbers, got 1"),
-        (changed("sentence"), "findings, 1: expected the keys name, sentence, rests_on, numbers"),
+        (1, "findings, 1: expected the keys name, sentence, picture, rests_on, numbers, got 1"),
+        (
+            changed("sentence"),
+            "findings, 1: expected the keys name, sentence, picture, rests_on, numbers",
+        ),
         (changed("sentence", to="{other}"), "findings, 1: expected the numbers other, got ['all'"),
         (
             changed("rests_on", to={}),
@@ -172,7 +177,7 @@ def test_what_is_no_finding_is_refused_in_one_line(spec: Any, message: str) -> N
 
 def test_an_unknown_choice_of_a_set_is_refused() -> None:
     with pytest.raises(ValueError, match="findings, odd: expected some of identity, book, study"):
-        findings({"sets": {"odd": {"colour": "red"}}, "findings": []}, LEDGER)
+        findings({"opening": OPENING, "sets": {"odd": {"colour": "red"}}, "findings": []}, LEDGER)
 
 
 def test_a_file_of_another_form_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,3 +193,27 @@ def test_the_findings_are_well_formed_without_any_run() -> None:
     assert len(sentences) == 8
     assert not any(sentence.stated for sentence in sentences)
     assert len({sentence.name for sentence in sentences}) == 8
+
+
+def test_the_first_screen_has_a_misprint_and_a_finding_that_are_measured() -> None:
+    ledger = [record("mended", "corrected", printed="A wrong form."), *LEDGER]
+    sentences = findings(file(SPEC), ledger)
+    first = opening(file(SPEC), ledger, sentences)
+    assert first.misprint == ledger[0]
+    assert first.finding == sentences[0]
+    # Without the verdict that it rests on a finding is not stated, and no misprint is known.
+    unstated = findings(file(SPEC), LEDGER[2:])
+    nothing = opening(file(SPEC), LEDGER[2:], unstated)
+    assert (nothing.misprint, nothing.finding) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"misprint": "mended"}, "findings, opening: expected the keys misprint, finding"),
+        (OPENING | {"finding": "another"}, "findings, opening: expected one of made-up, got 'ano"),
+    ],
+)
+def test_an_opening_of_another_form_is_refused(spec: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        opening(file(SPEC) | {"opening": spec}, LEDGER, findings(file(SPEC), LEDGER))

@@ -1,0 +1,86 @@
+"""The index that the pages search: every figure and statement with the words that find it."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from hessian_papers.drawing.record import FigureRecord, Picture
+from hessian_papers.formulas import plain
+from hessian_papers.ledger.record import StatementRecord
+from hessian_papers.report.entries import Entry, Section, flat
+from hessian_papers.report.links import Links
+
+# The variable of the script that holds the index.
+_VARIABLE = "window.searchIndex"
+
+
+def _words(values: Iterable[Any]) -> str:
+    """Values as words, each once, in the order in which they come first."""
+    words = " ".join(str(value) for value in values).replace("_", " ").split()
+    return " ".join(dict.fromkeys(words))
+
+
+def _settings(figure: FigureRecord) -> str:
+    """The names and values of a run's settings, and of those that depart from the paper's."""
+    runs = [run for run in (figure.recorded, figure) if run is not None]
+    tables: list[Mapping[str, Any]] = [run.config for run in runs]
+    tables += [{key: pair[0] for key, pair in run.departs.items()} for run in runs]
+    return _words(text for table in tables for pair in flat(table).items() for text in pair)
+
+
+def _figure(entry: Entry, picture: Callable[[FigureRecord | Picture], str], at: Links) -> Any:
+    figure = entry.figure
+    shown = entry.runs[0].figure
+    places = (shown_.statement.places.get(figure.paper, "") for shown_ in entry.statements)
+    captions = (f"{run.lead} {run.figure.caption}" for run in entry.runs)
+    return {
+        "artifact": figure.artifact,
+        "paper": figure.paper,
+        "title": plain(figure.title),
+        "name": _words([figure.study, figure.kind, *places]),
+        "settings": _settings(figure),
+        "caption": plain(" ".join(captions)),
+        "href": at.figure_page(figure.study),
+        "image": picture(shown),
+    }
+
+
+def _statement(statement: StatementRecord, figures: Mapping[str, int], at: Links) -> Any:
+    labels = (label for case in statement.cases for label in case.labels.values())
+    studies = (case.study for case in statement.cases if case.study is not None)
+    measured = (figures[study] for study in studies if study in figures)
+    return {
+        "figures": [*dict.fromkeys(measured)],
+        "name": f"{statement.id} {plain(_words(statement.places.values()))}",
+        "title": plain(statement.sentence),
+        "verdict": statement.verdict,
+        "caption": plain(f"{statement.statistic} {_words(labels)}"),
+        "href": at.row(statement),
+    }
+
+
+def search_index(
+    papers: Sequence[Section], picture: Callable[[FigureRecord | Picture], str], at: Links
+) -> str:
+    """The index as a script, which a page opened from disk may load, too.
+
+    Args:
+        papers: with their figures and statements.
+        picture: the address of a picture.
+        at: the addresses of figures and statements.
+    """
+    file = resources.files("hessian_papers.report").joinpath("synonyms.yaml")
+    entries = [entry for section in papers for entry in section.entries]
+    places = {entry.figure.study: place for place, entry in enumerate(entries)}
+    said = {s.statement.id: s.statement for section in papers for s in section.statements}
+    content = {
+        "figures": [_figure(entry, picture, at) for entry in entries],
+        "statements": [_statement(statement, places, at) for statement in said.values()],
+        "synonyms": yaml.safe_load(file.read_text("utf-8")),
+    }
+    # As a part of a page, too, no text may end the script.
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    return f"{_VARIABLE}={text};\n"
