@@ -39,9 +39,7 @@ def of_study(context: Context) -> None:
     runs = chain.measured(studies, about, context.results)
     write_ledger(context.reports / "claims.json", decided(measurements(runs)))
     path = context.reports / FRONT
-    content = read(context.reports, leads=inputs.leads())
-    write_bytes(path, build(content).encode())
-    write_bytes(context.reports / INDEX, index(content).encode())
+    write_bytes(path, build(read(context.reports, leads=inputs.leads())).encode())
     print(f"wrote {path}")
 
 

@@ -75,7 +75,6 @@ def _environment() -> Environment:
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
         "departing": verdicts.departing,
         "differing": verdicts.differing,
-        "fields": verdicts.fields,
         "ground": verdicts.ground,
         "measured": verdicts.measured,
         "number": verdicts.number,
@@ -117,7 +116,7 @@ def _totals(
         "line": line,
         "books": by_paper_and_book(statements),
         "counts": counts(statements),
-        **{name: decided[name] for name in verdicts.RUNS},
+        **{name: decided[name] for name in ("today", "recorded", "disagree")},
     }
 
 
@@ -225,7 +224,10 @@ def build(
         front=not here,
         here=here,
         icon="data:image/svg+xml," + urllib.parse.quote(_ICON),
-        index=Markup(search_index(every, lambda _: "", links)) if embedded else "",
+        # A document that has all searches itself, and has each picture in it once.
+        index=""
+        if part
+        else Markup(search_index(every, (lambda _: "") if embedded else picture, links)),
         keys=[*PAPERS] if here else [section.key for section in every],
         notation=tables(),
         opening=opening,

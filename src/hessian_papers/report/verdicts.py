@@ -16,12 +16,6 @@ from hessian_papers.report.findings import Finding
 
 # More cases than this are too many to be shown at once.
 _FEW = 12
-# What the filter tells apart by the runs behind a statement.
-RUNS = {
-    "today": "today’s decides",
-    "recorded": "recorded decides",
-    "disagree": "the two disagree",
-}
 
 
 @dataclass(frozen=True)
@@ -131,21 +125,6 @@ def _runs_of(case: CaseRecord) -> set[str]:
     )
 
 
-def runs(statement: StatementRecord) -> list[str]:
-    """The runs of a statement, as the filter and the summary name them."""
-    every = {choice for case in statement.cases for choice in _runs_of(case)}
-    return [choice for choice in RUNS if choice in every]
-
-
-def fields(statement: StatementRecord) -> dict[str, str]:
-    """The fields that the filter chooses by, besides words and the verdict."""
-    return {
-        "paper": "|".join(statement.places),
-        "book": statement.book,
-        "run": "|".join(runs(statement)),
-    }
-
-
 def outcomes(cases: Iterable[CaseRecord]) -> str:
     """The outcomes of some cases, in one line.
 
@@ -240,5 +219,5 @@ def leading(finding: Finding) -> list[StatementRecord]:
 
 
 def decided_by(statements: Sequence[StatementRecord]) -> Counter[str]:
-    """The number of cases that today's and recorded runs decide, and on which the two disagree."""
+    """The number of cases that ``today``'s or ``recorded`` runs decide, and ``disagree`` on."""
     return Counter(choice for case in all_cases(statements) for choice in _runs_of(case))

@@ -1,5 +1,6 @@
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import pytest
 import sample_reports
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from hessian_papers.report import build
+from hessian_papers.report import FRONT, INDEX, address, build, index, read
+from hessian_papers.report.findings import Finding, Opening
 
 pytestmark = pytest.mark.browser
 
@@ -37,60 +39,104 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def url(sample_root: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page beside its pictures, opened from disk."""
-    folder = shutil.copytree(sample_root / "reports", tmp_path_factory.mktemp("page") / "reports")
-    file = Path(folder) / "index.html"
-    file.write_text(build(Path(folder)))
-    return file.as_uri()
+def folder(sample_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages beside their pictures: all of them, and one document that has all."""
+    root = shutil.copytree(sample_root / "reports", tmp_path_factory.mktemp("page") / "reports")
+    content = read(Path(root))
+    finding = Finding("one", "It holds.", True, [], "cracking-fig7")
+    misprint = next(s for s in content.statements if s.printed is not None)
+    first = Opening(misprint, finding)
+    parts = [part for section in content.sections for part in content.parts(section.key)]
+    for part in (FRONT, *parts):
+        file = Path(root) / address(part)
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(build(content, [finding], opening=first, part=part))
+    (Path(root) / INDEX).write_text(index(content))
+    (Path(root) / "whole.html").write_text(build(content))
+    return Path(root)
 
 
 class Visit:
     """A page, with what the browser complained about and asked for."""
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
+    def __init__(self, page: Page, folder: Path) -> None:
+        self.page, self.folder = page, folder
         self.complaints: list[str] = []
         self.requests: list[str] = []
         page.on("console", lambda message: self.complaints.append(message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
 
-    def claims(self) -> int:
-        """The number of claims that the filter leaves."""
-        return self.page.locator(".claims > li:not([hidden])").count()
+    def go(self, address_: str) -> None:
+        self.page.goto(f"{self.folder.as_uri()}/{address_}")
 
-    def figures(self) -> list[str]:
-        """The studies whose figures it leaves."""
-        ids = "all => all.filter((one) => one.checkVisibility()).map((one) => one.id)"
-        actual = self.page.locator("details.entry[id^='figure-']").evaluate_all(ids)
-        return [str(name).removeprefix("figure-") for name in actual]
+    def find(self, text: str) -> list[str]:
+        """The addresses of what a search finds, in order."""
+        self.page.fill("#search-text", text)
+        links = self.page.locator("#results a")
+        return [
+            str(link)
+            for link in links.evaluate_all("all => all.map((a) => a.getAttribute('href'))")
+        ]
 
-    def count(self) -> str:
-        return self.page.locator("#filter-count").inner_text()
-
-    def find(self, text: str) -> None:
-        self.page.fill("#filter-text", text)
+    def figures(self, text: str) -> list[str]:
+        """The studies whose figures a search finds, in order."""
+        return [link.partition("#figure-")[2] for link in self.find(text) if "#figure-" in link]
 
 
 @pytest.fixture
-def visit(browser: Browser, url: str) -> Iterator[Visit]:
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    opened = Visit(page)
-    page.goto(url)
+def visit(browser: Browser, folder: Path) -> Iterator[Visit]:
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    opened = Visit(page, folder)
+    opened.go(FRONT)
     yield opened
     page.close()
 
 
-def test_it_loads_without_complaint_and_no_picture_before_it_is_seen(
-    visit: Visit, url: str
-) -> None:
+@pytest.fixture
+def whole(visit: Visit) -> Visit:
+    """The document that has all."""
+    visit.go("whole.html")
+    return visit
+
+
+def on_screen(page: Page) -> str:
+    """The text that stands wholly within the window, and the pictures' descriptions."""
+    return str(
+        page.evaluate("""() => {
+        const seen = (box) => box.width > 0 && box.top >= 0 && box.bottom <= window.innerHeight;
+        const texts = [];
+        const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        while (walk.nextNode()) {
+          const range = document.createRange();
+          range.selectNodeContents(walk.currentNode);
+          if (seen(range.getBoundingClientRect())) texts.push(walk.currentNode.textContent);
+        }
+        for (const image of document.images) {
+          if (seen(image.getBoundingClientRect())) texts.push(`[${image.alt}]`);
+        }
+        return texts.join(" ");
+    }""")
+    )
+
+
+def test_the_first_screen_says_what_there_is_without_a_click(visit: Visit) -> None:
+    said = re.sub(r"\s+", " ", on_screen(visit.page))
+    statements = sample_reports.statements()
+    for verdict, count in Counter(str(s["verdict"]) for s in statements).items():
+        assert f"{count} {verdict}" in said
+    misprint = next(s for s in statements if s["printed"])
+    assert f"In print: {misprint['printed']}" in said
+    assert "A finding It holds." in said
+    assert "[Figure 7: Made-up test data in place of cracking-fig7]" in said
+
+
+def test_pages_load_without_complaint_and_pictures_when_they_are_seen(visit: Visit) -> None:
     assert visit.complaints == []
-    assert [request for request in visit.requests if not request.startswith("data:")] == [url]
-    entry = visit.page.locator("#figure-poster-pair")
-    entry.locator("summary").first.click()
-    image = entry.locator("img")
-    image.scroll_into_view_if_needed()
+    asked = {request.rpartition("/")[2] for request in visit.requests}
+    assert asked == {FRONT, INDEX, "recorded.png"}
+    visit.go("singh2024poster/poster-pair.html")
+    image = visit.page.locator(".card img").first
     assert image.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }")
     assert visit.requests[-1].endswith("/reports/figures/singh2024poster/poster-pair.png")
     assert visit.complaints == []
@@ -102,96 +148,88 @@ def row(number: int) -> str:
     return f"claim-{first['study']}--sample-{number}"
 
 
-def test_the_filter_narrows_by_verdict_text_paper_and_book(visit: Visit) -> None:
-    statements, page = sample_reports.statements(), visit.page
-    total = len(statements)
-    assert visit.claims() == total
-
-    page.select_option("#filter-verdict", "corrected")
-    corrected = [s for s in statements if s["verdict"] == "corrected"]
-    assert visit.claims() == len(corrected)
-    assert visit.count().startswith(f"{len(corrected)} of {total} statements, ")
-    shown = {s["cases"][0]["study"] for s in corrected}
-    assert visit.figures() == [study for study in STUDIES if study in shown]
-
-    page.select_option("#filter-book", "theorems")
-    assert visit.claims() == sum(s["book"] == "theorems" for s in corrected)
-
-    page.get_by_role("button", name="show all").click()
-    assert page.input_value("#filter-verdict") == ""
-    assert visit.claims() == total, "at once: no moment at which the fields say otherwise"
-
-    visit.find("NUMBER 16:  width")
-    assert visit.claims() == 1
-    assert page.locator(".claims > li:visible").get_attribute("id") == row(16)
-
-    visit.find("λ_1 15:")
-    assert visit.claims() == 1
-
-    visit.find("")
-    page.select_option("#filter-paper", "singh2024poster")
-    assert visit.claims() == sum("singh2024poster" in s["places"] for s in statements)
-
-    visit.find("no statement says this")
-    assert visit.figures() == []
-    assert page.locator("#filter-empty").is_visible()
+def test_the_name_of_a_figure_finds_it_first(visit: Visit) -> None:
+    assert visit.page.locator("#results").is_hidden()
+    assert {*visit.figures("figure 2")[:2]} == {"closed2024-fig2", "cracking-fig2"}
+    assert visit.figures("fig 27")[0] == "cracking-fig27", "by a synonym of figure"
+    assert visit.figures("singh2026cracking figure 7")[0] == "cracking-fig7"
     assert visit.complaints == []
 
 
-def test_the_name_of_a_figure_finds_that_figure_and_no_other(visit: Visit) -> None:
-    visit.find("figure 2")
-    assert visit.figures() == ["closed2024-fig2", "cracking-fig2"], "and not Figure 27"
-    shown = visit.page.locator("nav a[href^='#figure-']:visible").evaluate_all(
-        "all => all.map((link) => link.hash)"
-    )
-    assert shown == ["#figure-closed2024-fig2", "#figure-cracking-fig2"]
-    visit.page.press("#filter-text", "Enter")
-    assert visit.page.locator("#figure-closed2024-fig2").get_attribute("open") is not None
-    visit.find("singh2026cracking figure 7")
-    assert visit.figures() == ["cracking-fig7"]
-    visit.find("fig27")
-    assert visit.figures() == ["cracking-fig27"]
+def test_words_add_and_never_hide(visit: Visit) -> None:
+    every = {*visit.figures("made-up")}
+    assert every == {*STUDIES}
+    assert {*visit.figures("made-up curve")} == every, "a word of the captions"
+    assert visit.figures("width 50")[0] == "cracking-fig7", "a setting of this one alone"
+    assert any(row(16) in link for link in visit.find("number 16: width"))
+    assert visit.find("nothing says this") == []
+    assert visit.page.locator("#results-count").inner_text() == "0 figures, 0 statements"
 
 
-def test_a_count_filters_and_a_link_to_a_statement_shows_it(visit: Visit) -> None:
-    page = visit.page
-    page.locator("[data-show='differs']").click()
+def test_a_count_shows_the_statements_of_its_verdict(visit: Visit) -> None:
+    visit.page.locator("#first .counts a", has_text="differs").click()
     differing = [s for s in sample_reports.statements() if s["verdict"] == "differs"]
-    assert visit.claims() == len(differing)
-    hidden = page.locator(f"#{row(0)}")
-    assert hidden.is_hidden()
-    page.evaluate(f"location.hash = '#{row(0)}'")
-    hidden.wait_for(state="visible")
-    assert page.locator("#filter-verdict").input_value() == ""
+    visit.page.locator("#results .badge").first.wait_for(state="visible")
+    assert visit.page.locator("#results .badge.differs").count() == len(differing)
+    assert visit.page.locator("#results .badge").count() == len(differing)
 
 
-def test_a_cell_of_the_overview_opens_its_figure_and_the_contents_mark_it(visit: Visit) -> None:
+def test_what_was_searched_stands_in_the_address(visit: Visit) -> None:
     page = visit.page
-    page.locator(".cell[href='#figure-cracking-fig7']").click()
-    entry = page.locator("#figure-cracking-fig7")
-    entry.locator("img").first.wait_for(state="visible")
-    assert entry.get_attribute("open") is not None
-    page.locator("nav [aria-current][href='#figure-cracking-fig7']").wait_for(state="visible")
+    visit.find("figure 27")
+    page.select_option("#search-verdict", "differs")
+    assert page.evaluate("location.hash") == "#q=figure+27&verdict=differs"
+    page.reload()
+    assert page.input_value("#search-text") == "figure 27"
+    assert page.input_value("#search-verdict") == "differs"
+    page.keyboard.press("Escape")
+    assert page.locator("#results").is_hidden()
+
+
+def test_results_lead_from_any_page_and_show_their_pictures(visit: Visit) -> None:
+    visit.go("singh2024poster/poster-pair.html")
+    assert visit.figures("figure 27")[0] == "cracking-fig27"
+    image = visit.page.locator("#results img").first
+    assert image.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }")
+    visit.page.press("#search-text", "Enter")
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_url("**/singh2026cracking/cracking-fig27.html#*")
+
+
+def test_a_document_that_has_all_searches_itself(whole: Visit) -> None:
+    assert whole.find("figure 27")[0] == "#figure-cracking-fig27"
+    whole.page.locator("#results a").first.click()
+    assert whole.page.locator("#figure-cracking-fig27").get_attribute("open") is not None
+
+
+def test_a_link_to_a_statement_opens_its_figure(whole: Visit) -> None:
+    page = whole.page
+    assert page.locator(f"#{row(0)}").is_hidden()
+    page.evaluate(f"location.hash = '#{row(0)}'")
+    page.locator(f"#{row(0)}").wait_for(state="visible")
 
 
 def test_the_switch_shows_one_run_at_a_time(visit: Visit) -> None:
-    entry = visit.page.locator("#figure-cracking-fig7")
-    entry.locator("summary").first.click()
-    runs = [entry.locator(f".card[data-run='{run}']") for run in ("recorded", "today")]
+    visit.go("singh2026cracking/cracking-fig7.html")
+    runs = [visit.page.locator(f".card[data-run='{run}']") for run in ("recorded", "today")]
     assert [run.is_visible() for run in runs] == [True, False]
-    entry.get_by_label("today’s run (demo)").focus()
+    visit.page.get_by_label("today’s run (demo)").focus()
     visit.page.keyboard.press("Space")
     assert [run.is_visible() for run in runs] == [False, True]
 
 
-def test_a_picture_is_enlarged_and_put_back_by_keyboard(visit: Visit) -> None:
+def test_a_picture_is_enlarged_to_the_window_and_put_back_by_keyboard(visit: Visit) -> None:
     page = visit.page
-    page.locator("#figure-poster-pair summary").first.click()
-    page.locator("#figure-poster-pair .plate").focus()
+    visit.go("singh2024poster/poster-pair.html")
+    page.locator("button.plate").first.focus()
     page.keyboard.press("Enter")
     enlarged = page.locator("#enlarged img")
     assert enlarged.is_visible()
     assert str(enlarged.get_attribute("src")).endswith("figures/singh2024poster/poster-pair.png")
+    box = enlarged.bounding_box()
+    assert box is not None
+    assert box["width"] <= 1280
+    assert box["y"] + box["height"] <= 800
     page.keyboard.press("Escape")
     assert enlarged.is_hidden()
 
@@ -199,51 +237,42 @@ def test_a_picture_is_enlarged_and_put_back_by_keyboard(visit: Visit) -> None:
 def test_a_command_is_copied(visit: Visit) -> None:
     page = visit.page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    entry = page.locator("#figure-poster-pair")
-    entry.locator("summary").first.click()
-    entry.locator(".copy").first.click()
-    entry.get_by_role("button", name="copied").wait_for(state="visible")
-    line = entry.locator(".commands code").first.inner_text()
+    visit.go("singh2024poster/poster-pair.html")
+    page.locator(".copy").first.click()
+    page.get_by_role("button", name="copied").wait_for(state="visible")
+    line = page.locator(".commands code").first.inner_text()
     assert page.evaluate("getSelection().toString()") == line
     assert page.evaluate("navigator.clipboard.readText()") == line
 
 
-def test_the_filter_tells_the_runs_apart(visit: Visit) -> None:
-    page = visit.page
-    page.select_option("#filter-run", "recorded")
-    assert visit.claims() == 3
-    page.select_option("#filter-run", "disagree")
-    assert visit.claims() == 2
-    page.select_option("#filter-verdict", str(sample_reports.statements()[14]["verdict"]))
-    assert visit.claims() == 1
-    page.locator("[data-field='run'][data-show='recorded']").click()
-    assert page.input_value("#filter-verdict") == ""
-    assert visit.claims() == 3
-
-
-def test_text_that_looks_like_markup_stays_text(visit: Visit) -> None:
-    shown = str(visit.page.locator(f"#{row(0)}").text_content())
+def test_text_that_looks_like_markup_stays_text(whole: Visit) -> None:
+    shown = str(whole.page.locator(f"#{row(0)}").text_content())
     # Of a formula the exponent is a letter like others, and the spaces are its own.
     said, letters = re.sub("[$^ ]", "", sample_reports.AWKWARD), shown.replace(" ", "")
     assert said in letters
 
 
-def test_it_can_be_worked_by_keyboard(visit: Visit) -> None:
-    page = visit.page
+def test_it_can_be_worked_by_keyboard(whole: Visit) -> None:
+    page = whole.page
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
-    assert page.evaluate("location.hash") == "#verdicts"
+    assert page.evaluate("document.activeElement.id") == "content"
     page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.id") == "filter-text"
+    assert page.evaluate("document.activeElement.id") == "search-text"
     summary = page.locator("details.entry summary").first
     summary.focus()
     page.keyboard.press("Enter")
     assert page.locator("details.entry").first.get_attribute("open") is not None
 
 
+PAGES = [FRONT, "singh2026cracking.html", "singh2026cracking/cracking-fig7.html", "whole.html"]
+
+
+@pytest.mark.parametrize("address_", PAGES)
 @pytest.mark.parametrize("width", [320, 390, 760, 1280])
-def test_nothing_runs_off_the_screen(visit: Visit, width: int) -> None:
+def test_nothing_runs_off_the_screen(visit: Visit, width: int, address_: str) -> None:
+    visit.go(address_)
     visit.page.set_viewport_size({"width": width, "height": 900})
     visit.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     wide = visit.page.evaluate("document.documentElement.scrollWidth")
@@ -280,11 +309,11 @@ def test_dark_mode_turns_the_page_dark_and_leaves_figures_white(visit: Visit) ->
     page.emulate_media(color_scheme="dark")
     assert light == "rgb(250, 250, 247)"
     assert background("body") == "rgb(22, 24, 28)"
-    assert background(".plate") == "rgb(255, 255, 255)"
+    assert background("#first .plate") == "rgb(255, 255, 255)"
 
 
-def test_paper_shows_what_is_folded_away(visit: Visit) -> None:
-    page = visit.page
+def test_paper_shows_what_is_folded_away(whole: Visit) -> None:
+    page = whole.page
     closed = page.locator("details:not([open])").count()
     assert closed > 0
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
