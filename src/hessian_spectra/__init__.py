@@ -17,14 +17,19 @@ _ROOMS = (
     "training",
 )
 
+# The version and its day, which are read when asked for.
+__version__: str
+__date__: str
+_ABOUT = ("__version__", "__date__")
+
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f"{__name__}.{name}")
-    if name == "__version__":
-        return importlib.import_module(f"{__name__}._version").__version__
+    if name in _ABOUT:
+        return getattr(importlib.import_module(f"{__name__}._version"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ROOMS, "__version__"})
+    return sorted({*globals(), *_ROOMS, *_ABOUT})

@@ -1,5 +1,5 @@
 """The version of the library, said here alone; see :attr:`hessian_spectra.__version__`."""
 
 __version__ = "0.1.0"
-# The day of this version.
+# Its day.
 __date__ = "2026-11-25"

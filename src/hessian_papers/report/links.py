@@ -13,8 +13,8 @@ def address(part: str) -> str:
     """The file of a document, in the folder of the front.
 
     Example:
-        >>> address(FRONT), address("singh2024closed"), address("singh2024closed/closed2024-fig1")
-        ('index.html', 'singh2024closed.html', 'singh2024closed/closed2024-fig1.html')
+        >>> address(FRONT), address("somebody2030"), address("somebody2030/figure")
+        ('index.html', 'somebody2030.html', 'somebody2030/figure.html')
     """
     return part if part == FRONT else f"{part}.html"
 

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+import hessian_spectra
 from hessian_papers.drawing.record import FigureRecord, Picture, read_figures
 from hessian_papers.formulas import plain, prose
 from hessian_papers.ledger.leads import Leads
@@ -33,7 +34,6 @@ from hessian_papers.report.findings import Finding, Opening
 from hessian_papers.report.links import FRONT, Links
 from hessian_papers.report.notation import tables
 from hessian_papers.report.search import search_index
-from hessian_spectra._version import __date__, __version__
 
 # A few eigenvalues as bars: without an icon of its own a browser would look for one on the network.
 _ICON = (
@@ -122,12 +122,16 @@ def _totals(
 
 def _version() -> dict[str, str]:
     licence = metadata("hessian-spectra")["License-Expression"]
-    return {"number": __version__, "date": __date__, "licence": licence}
+    return {
+        "number": hessian_spectra.__version__,
+        "date": hessian_spectra.__date__,
+        "licence": licence,
+    }
 
 
 @dataclass(frozen=True)
 class Content:
-    """What pages show, read once for all of them.
+    """The content of the pages, read once for all of them.
 
     Args:
         reports: the folder of the pages; their pictures and links are relative to it.
@@ -224,7 +228,7 @@ def build(
         front=not here,
         here=here,
         icon="data:image/svg+xml," + urllib.parse.quote(_ICON),
-        # A document that has all searches itself, and has each picture in it once.
+        # A document that has all searches itself.
         index=""
         if part
         else Markup(search_index(every, (lambda _: "") if embedded else picture, links)),
@@ -246,8 +250,13 @@ def build(
     )
 
 
+def _absent(_: FigureRecord | Picture) -> str:
+    """No address: a document that has all pictures inside has each once."""
+    return ""
+
+
 def _alone(papers: Sequence[Section], study: str) -> dict[str, Any]:
-    """What the page of a single figure shows: its entry, its paper, and the figures beside it."""
+    """The content of a figure's own page: its entry, its paper, and the figures beside it."""
     for section in papers:
         for place, entry in enumerate(section.entries):
             if entry.figure.study == study:

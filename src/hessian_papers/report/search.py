@@ -81,6 +81,6 @@ def search_index(
         "statements": [_statement(statement, places, at) for statement in said.values()],
         "synonyms": yaml.safe_load(file.read_text("utf-8")),
     }
-    # As a part of a page, too, no text may end the script.
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    # As a part of a page, too, no text may end the script, or look like an element.
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return f"{_VARIABLE}={text};\n"

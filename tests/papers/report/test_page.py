@@ -177,7 +177,7 @@ def test_every_statement_has_a_row(page: Reader) -> None:
 def test_text_from_files_is_escaped(text: str) -> None:
     assert "<img src=x" not in text
     assert text.count("&lt;img src=x onerror=alert(1)&gt;") == 1
-    assert text.count("<script") == text.count("</script>") == 3
+    assert text.count("<script") == text.count("</script>") == 4
 
 
 def test_each_figure_says_how_it_was_made(text: str) -> None:
@@ -384,8 +384,8 @@ def test_a_cell_of_the_overview_is_coloured_by_the_fractions_of_verdicts(text: s
         if entry["cases"][0]["study"] == "cracking-fig9" and "singh2026cracking" in entry["places"]
     )
     (cell,) = [cell for cell in cells(text, "singh2026cracking") if "Figure-9" in cell]
-    found = re.findall(r"--([a-z-]+)-back\) (\d+)% (\d+)%", cell)
-    widths = {name: float(end) - float(start) for name, start, end in found}
+    parts = re.findall(r"--([a-z-]+)-back\) (\d+)% (\d+)%", cell)
+    widths = {name: float(end) - float(start) for name, start, end in parts}
     assert widths == {
         verdict: pytest.approx(100 * count / own.total(), abs=1) for verdict, count in own.items()
     }

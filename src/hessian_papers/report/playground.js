@@ -1,0 +1,534 @@
+"use strict";
+
+// Three theorems beside brute force: all eigenvalues by the closed form, and of the whole Hessian,
+// which is put together sample by sample and diagonalised by Jacobi's rotations.
+(() => {
+  const $ = (id) => document.getElementById(`playground-${id}`);
+  const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+  const zeros = (n) => Array.from({ length: n }, () => new Float64Array(n));
+  const ascending = (values) => [...values].sort((a, b) => a - b);
+
+  // The eigenvalues of a symmetric matrix, ascending; the matrix is used up.
+  function eigenvalues(a) {
+    const n = a.length;
+    const size = Math.sqrt(a.reduce((sum, row) => sum + dot(row, row), 0));
+    for (let sweep = 0; sweep < 60; sweep += 1) {
+      let off = 0;
+      for (let p = 0; p < n; p += 1) {
+        for (let q = p + 1; q < n; q += 1) {
+          off = Math.max(off, Math.abs(a[p][q]));
+          rotate(a, p, q);
+        }
+      }
+      if (off <= 1e-17 * size) {
+        break;
+      }
+    }
+    return ascending(a.map((row, i) => row[i]));
+  }
+
+  // Make the entry (p, q) zero.
+  function rotate(a, p, q) {
+    if (a[p][q] === 0) {
+      return;
+    }
+    const theta = (a[q][q] - a[p][p]) / (2 * a[p][q]);
+    const t = Math.sign(theta || 1) / (Math.abs(theta) + Math.hypot(theta, 1));
+    const c = 1 / Math.hypot(t, 1);
+    const s = t * c;
+    for (const row of a) {
+      const [x, y] = [row[p], row[q]];
+      row[p] = c * x - s * y;
+      row[q] = s * x + c * y;
+    }
+    for (let k = 0; k < a.length; k += 1) {
+      const [x, y] = [a[p][k], a[q][k]];
+      a[p][k] = c * x - s * y;
+      a[q][k] = s * x + c * y;
+    }
+  }
+
+  // Two orthonormal directions of any length, always the same; of one number both are that number.
+  function directions(m) {
+    let seed = 12345;
+    const draw = () => {
+      seed = (seed * 1103515245 + 12345) % 2147483648;
+      return seed / 2147483648 - 0.5;
+    };
+    const first = Array.from({ length: m }, draw);
+    const norm = Math.sqrt(dot(first, first));
+    const u = first.map((value) => value / norm);
+    if (m === 1) {
+      return [u, u];
+    }
+    const second = Array.from({ length: m }, draw);
+    const along = dot(second, u);
+    const rest = second.map((value, i) => value - along * u[i]);
+    const length = Math.sqrt(dot(rest, rest));
+    return [u, rest.map((value) => value / length)];
+  }
+
+  // Two vectors with given norms and angle; in one dimension the angle is 0 or 180 degrees.
+  function vectors(m, first, second, degrees) {
+    const [u, other] = directions(m);
+    const angle = (degrees * Math.PI) / 180;
+    const cosine = m === 1 ? (degrees > 90 ? -1 : 1) : Math.cos(angle);
+    const sine = m === 1 ? 0 : Math.sin(angle);
+    return [
+      u.map((value) => first * value),
+      u.map((value, i) => second * (cosine * value + sine * other[i])),
+    ];
+  }
+
+  // Samples with mean square 1, and what is added to the targets.
+  const INPUTS = [-1.6, -1.1, -0.7, -0.2, 0.3, 0.8, 1.2, 1.5];
+  const NOISE = [0.3, -0.2, 0.1, -0.4, 0.2, 0.3, -0.1, -0.2];
+  const UNIT = Math.sqrt(dot(INPUTS, INPUTS) / INPUTS.length);
+
+  // (2): the sum of three squares, none of which cancels.
+  function outliers(w2, v2, inner, moment, product, printed) {
+    const trace = moment * (w2 + v2);
+    const last = printed ? 2 * inner - product : 2 * inner * moment - product;
+    const root = Math.sqrt(
+      moment ** 2 * ((w2 - v2) ** 2 + 4 * Math.max(w2 * v2 - inner ** 2, 0)) + 4 * last ** 2,
+    );
+    return [(trace + root) / 2, (trace - root) / 2];
+  }
+
+  // The mean over samples of J J' + (f - y) F'', where F'' couples each v_j with its w_j.
+  function hessian(m, samples) {
+    const h = zeros(2 * m);
+    for (const { gradient, residual, coupling } of samples) {
+      for (let i = 0; i < 2 * m; i += 1) {
+        for (let j = 0; j < 2 * m; j += 1) {
+          h[i][j] += (gradient[i] * gradient[j]) / samples.length;
+        }
+      }
+      for (let j = 0; j < m; j += 1) {
+        const both = (residual * coupling[j]) / samples.length;
+        h[j][m + j] += both;
+        h[m + j][j] += both;
+      }
+    }
+    return h;
+  }
+
+  const linear = {
+    controls: [
+      ["width", "width m", 1, 30, 1, 8],
+      ["moment", "mean square of the inputs, σ²", 0.1, 3, 0.05, 1.5],
+      ["second", "norm of w", 0, 2, 0.02, 1],
+      ["first", "norm of v", 0, 2, 0.02, 1.2],
+      ["angle", "angle between w and v, degrees", 0, 180, 1, 60],
+      ["target", "slope of the targets", -2, 2, 0.05, 1],
+      ["rate", "learning rate η", 0.01, 1, 0.01, 0.3],
+    ],
+    printed: "outliers as the poster of 2024 prints them: 4(2⟨w, v⟩ − yx)² for 4(2⟨w, v⟩σ² − yx)²",
+    state({ width, moment, second, first, angle, target, printed }, weights) {
+      const [w, v] = weights ?? vectors(width, second, first, angle);
+      const x = INPUTS.map((value) => (value / UNIT) * Math.sqrt(moment));
+      const y = x.map((value, i) => target * value + NOISE[i]);
+      const inner = dot(w, v);
+      const dx = x.reduce((sum, value, i) => sum + value * (inner * value - y[i]), 0) / x.length;
+      const squares = dot(x, x) / x.length;
+      const product = dot(x, y) / x.length;
+      const pair = outliers(dot(w, w), dot(v, v), inner, squares, product, printed);
+      const samples = x.map((value, i) => ({
+        gradient: [...w, ...v].map((weight) => weight * value),
+        residual: inner * value - y[i],
+        coupling: new Float64Array(width).fill(value),
+      }));
+      const bulk = Array.from({ length: width - 1 }, () => [dx, -dx]).flat();
+      const loss = x.reduce((sum, value, i) => sum + (inner * value - y[i]) ** 2, 0) / (2 * x.length);
+      return {
+        theorem: ascending([...pair, ...bulk]),
+        brute: eigenvalues(hessian(width, samples)),
+        labels: [[pair[0], "Λ₁"], [pair[1], "Λ₂"], ...(width > 1 ? [[dx, "δx"], [-dx, "−δx"]] : [])],
+        weights: [w, v],
+        data: { w, v, x, y },
+        sharpness: Math.max(pair[0], pair[1], ...(width > 1 ? [Math.abs(dx)] : [])),
+        loss,
+        gradient: dx,
+      };
+    },
+  };
+
+  const relu = {
+    controls: [
+      ["width", "width m", 2, 20, 1, 8],
+      ["active", "fraction of neurons with v > 0", 0, 1, 0.05, 0.6],
+      ["moment", "mean square of the inputs", 0.1, 3, 0.05, 1.5],
+      ["second", "norm of w", 0.1, 2, 0.02, 1],
+      ["first", "norm of v", 0.1, 2, 0.02, 1.2],
+      ["right", "slope of the targets for x > 0", -2, 2, 0.05, 1],
+      ["left", "slope of the targets for x < 0", -2, 2, 0.05, -0.5],
+    ],
+    state({ width, active, moment, second, first, right, left }) {
+      const [u, other] = directions(width);
+      const count = Math.round(active * width);
+      const w = u.map((value) => second * value);
+      const v = other.map((value, j) => first * Math.abs(value) * (j < count ? 1 : -1));
+      const x = INPUTS.map((value) => (value / UNIT) * Math.sqrt(moment));
+      const y = x.map((value, i) => (value > 0 ? right : left) * value + NOISE[i]);
+      const seen = (j, value) => v[j] * value > 0;
+      const output = (value) => w.reduce((sum, weight, j) => sum + weight * Math.max(v[j] * value, 0), 0);
+      const samples = x.map((value, i) => ({
+        gradient: [
+          ...w.map((weight, j) => (seen(j, value) ? weight * value : 0)),
+          ...v.map((weight) => Math.max(weight * value, 0)),
+        ],
+        residual: output(value) - y[i],
+        coupling: Float64Array.from(w, (_, j) => (seen(j, value) ? value : 0)),
+      }));
+      const theorem = [];
+      const labels = [];
+      for (const sign of [1, -1]) {
+        const cell = w.map((_, j) => j).filter((j) => Math.sign(v[j]) === sign);
+        if (cell.length > 0) {
+          const inside = x.map((value) => (value * sign > 0 ? value : 0));
+          const [ws, vs] = [cell.map((j) => w[j]), cell.map((j) => v[j])];
+          const squares = dot(inside, inside) / x.length;
+          const product = dot(inside, y) / x.length;
+          const inner = dot(ws, vs);
+          const dx = inner * squares - product;
+          const pair = outliers(dot(ws, ws), dot(vs, vs), inner, squares, product, false);
+          const bulk = Array.from({ length: cell.length - 1 }, () => [dx, -dx]).flat();
+          theorem.push(...[...pair, ...bulk].map((value) => [value, sign]));
+          labels.push([pair[0], sign > 0 ? "Λ₁⁺" : "Λ₁⁻"]);
+        }
+      }
+      theorem.sort((a, b) => a[0] - b[0]);
+      return {
+        theorem: theorem.map(([value]) => value),
+        cells: theorem.map(([, sign]) => (sign > 0 ? "plus" : "minus")),
+        brute: eigenvalues(hessian(width, samples)),
+        labels,
+        data: { w, v, x, y },
+      };
+    },
+  };
+
+  const attention = {
+    controls: [
+      ["width", "key dimension", 1, 15, 1, 6],
+      ["value", "weight of the values, w_V", -2, 2, 0.02, 1],
+      ["second", "norm of w_Q", 0, 3, 0.02, 1.2],
+      ["first", "norm of w_K", 0, 3, 0.02, 1.2],
+      ["angle", "angle between w_Q and w_K, degrees", 0, 180, 1, 60],
+      ["sink", "bias of the first token: an attention sink", 0, 6, 0.1, 0],
+    ],
+    state({ width, value, second, first, angle, sink }) {
+      const [query, key] = vectors(width, second, first, angle);
+      const x = [[0.9, -0.4, 1.3, -1.1], [-0.7, 0.5, 1.1, 0.2]];
+      const y = [[0.5, 0.1, -0.6, 0.3], [0.2, -0.4, 0.7, 0.1]];
+      const score = dot(query, key) / Math.sqrt(width);
+      const tokens = x.flatMap((row, b) =>
+        row.map((token, i) => ({ ...responses(token, row, score, sink), target: y[b][i] })),
+      );
+      const mean = (of) => tokens.reduce((sum, token) => sum + of(token), 0) / tokens.length;
+      const error = (token) => value * token.output - token.target;
+      const alpha = mean((token) => token.output ** 2);
+      const beta = mean((token) => (value * token.output + error(token)) * token.slope) / Math.sqrt(width);
+      const gamma = mean((token) => value * error(token) * token.slope) / Math.sqrt(width);
+      const zeta =
+        mean((token) => (value * token.slope) ** 2 + value * error(token) * token.curvature) / width;
+      const p = Math.sqrt(dot(key, key) / 2 + dot(query, query) / 2 + dot(key, query));
+      const q = Math.sqrt(Math.max(dot(key, key) / 2 + dot(query, query) / 2 - dot(key, query), 0));
+      const three = viete([
+        [alpha, beta * p, beta * q],
+        [beta * p, gamma + zeta * p * p, zeta * p * q],
+        [beta * q, zeta * p * q, -gamma + zeta * q * q],
+      ]);
+      const bulk = Array.from({ length: width - 1 }, () => [gamma, -gamma]).flat();
+      return {
+        theorem: ascending([...three, ...bulk]),
+        brute: eigenvalues(attentionHessian(query, key, value, tokens, error)),
+        labels: [
+          ...three.map((root, k) => [root, `outlier ${k + 1}`]),
+          ...(width > 1 ? [[gamma, "γ"], [-gamma, "−γ"]] : []),
+        ],
+        data: { value, query, key, x, y, sink },
+      };
+    },
+  };
+
+  // The output of a token per w_V, and its first two derivatives by the score <w_Q, w_K>/sqrt(d_K).
+  function responses(token, row, score, sink) {
+    const logits = row.map((other, j) => token * other * score + (j === 0 ? sink : 0));
+    const largest = Math.max(...logits);
+    const raw = logits.map((logit) => Math.exp(logit - largest));
+    const total = raw.reduce((sum, part) => sum + part, 0);
+    const weights = raw.map((part) => part / total);
+    const output = dot(weights, row);
+    const centred = row.map((other) => other - output);
+    const variance = weights.reduce((sum, part, j) => sum + part * centred[j] ** 2, 0);
+    const skew = weights.reduce((sum, part, j) => sum + part * centred[j] ** 3, 0);
+    return { output, slope: token * variance, curvature: token ** 2 * skew };
+  }
+
+  // By w_V, w_Q and w_K: products of first derivatives, and errors times second derivatives.
+  function attentionHessian(query, key, value, tokens, error) {
+    const d = query.length;
+    const root = Math.sqrt(d);
+    const h = zeros(2 * d + 1);
+    // The derivatives of the score by (w_Q, w_K), and the pairs that it is bilinear in.
+    const score = [...key, ...query].map((weight) => weight / root);
+    for (const token of tokens) {
+      const residual = error(token);
+      const gradient = [token.output, ...score.map((part) => value * token.slope * part)];
+      for (let i = 0; i < h.length; i += 1) {
+        for (let j = 0; j < h.length; j += 1) {
+          let second = 0;
+          if (i > 0 && j > 0) {
+            second = value * token.curvature * score[i - 1] * score[j - 1];
+            second += Math.abs(i - j) === d ? (value * token.slope) / root : 0;
+          } else if (i + j > 0) {
+            second = token.slope * score[i + j - 1];
+          }
+          h[i][j] += (gradient[i] * gradient[j] + residual * second) / tokens.length;
+        }
+      }
+    }
+    return h;
+  }
+
+  // The roots of the characteristic cubic of a symmetric 3 x 3 matrix, by Viète's cosines; descending.
+  function viete(a) {
+    const middle = (a[0][0] + a[1][1] + a[2][2]) / 3;
+    const b = a.map((row, i) => row.map((entry, j) => entry - (i === j ? middle : 0)));
+    const radius = Math.sqrt(b.reduce((sum, row) => sum + dot(row, row), 0) / 6);
+    if (radius === 0) {
+      return [middle, middle, middle];
+    }
+    const u = b.map((row) => row.map((entry) => entry / radius));
+    const determinant =
+      u[0][0] * (u[1][1] * u[2][2] - u[1][2] * u[2][1]) -
+      u[0][1] * (u[1][0] * u[2][2] - u[1][2] * u[2][0]) +
+      u[0][2] * (u[1][0] * u[2][1] - u[1][1] * u[2][0]);
+    const angle = Math.acos(Math.min(Math.max(determinant / 2, -1), 1)) / 3;
+    return [0, 1, 2].map((k) => middle + 2 * radius * Math.cos(angle - (2 * Math.PI * k) / 3));
+  }
+
+  const NETWORKS = { linear, relu, attention };
+  let network = "linear";
+  let values = {};
+  let state = null;
+  // While it is trained: the weights, and what was seen.
+  let course = null;
+
+  function svg(name, attributes, text = "") {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) {
+      element.setAttribute(key, value);
+    }
+    element.textContent = text;
+    return element;
+  }
+
+  const short = (value) => String(Number(value.toPrecision(3))).replace("-", "−");
+
+  function scientific(value) {
+    const [digits, power] = value.toExponential(1).split("e");
+    const raised = [...power.replace("+", "")].map((sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]);
+    return value === 0 ? "0" : `${digits} × 10${raised.join("")}`;
+  }
+
+  // How many of the values before it each one is equal to, up to rounding: these are stacked.
+  function heights(sorted, size) {
+    let level = 0;
+    return sorted.map((value, i) => {
+      level = i > 0 && value - sorted[i - 1] <= 1e-6 * size ? level + 1 : 0;
+      return level;
+    });
+  }
+
+  function drawSpectrum() {
+    const { theorem, brute, labels, cells } = state;
+    const ends = [...theorem, ...brute, 0];
+    const [low, high] = [Math.min(...ends), Math.max(...ends)];
+    const room = 0.08 * (high - low || 1);
+    const at = (value) => 30 + (580 * (value - low + room)) / (high - low + 2 * room);
+    const size = Math.max(Math.abs(low), Math.abs(high));
+    const stacks = [heights(brute, size), heights(theorem, size)];
+    const step = Math.min(13, 150 / Math.max(1, ...stacks.flat()));
+    const parts = [svg("line", { class: "axis", x1: 20, x2: 620, y1: 225, y2: 225 })];
+    for (const tick of [low, 0, high].filter((value, i, all) => i === 1 || Math.abs(at(value) - at(all[1])) > 50)) {
+      parts.push(svg("text", { x: at(tick), y: 248, "text-anchor": "middle" }, short(tick)));
+    }
+    brute.forEach((value, i) => {
+      parts.push(svg("circle", { class: "brute", cx: at(value), cy: 212 - step * stacks[0][i], r: 3 }));
+    });
+    theorem.forEach((value, i) => {
+      const place = { cx: at(value), cy: 212 - step * stacks[1][i], r: 6 };
+      parts.push(svg("circle", { class: `theorem ${cells ? cells[i] : ""}`, ...place }));
+    });
+    // A label stands above its stack, or above the label that it would touch.
+    let last = { x: -100, y: 0 };
+    for (const [value, text] of [...labels].sort((a, b) => a[0] - b[0])) {
+      const same = theorem.filter((other) => Math.abs(other - value) <= 1e-6 * size).length;
+      let y = 212 - step * Math.max(same - 1, 0) - 12;
+      if (at(value) - last.x < 48 && Math.abs(y - last.y) < 16) {
+        y = last.y - 16;
+      }
+      last = { x: at(value), y };
+      parts.push(svg("text", { ...last, "text-anchor": "middle" }, text));
+    }
+    $("spectrum").replaceChildren(...parts);
+  }
+
+  function difference() {
+    const size = Math.max(...state.brute.map(Math.abs), Number.MIN_VALUE);
+    return Math.max(...state.brute.map((value, i) => Math.abs(value - state.theorem[i]))) / size;
+  }
+
+  function line(points, [left, right], [low, high], name) {
+    const x = (step) => 40 + (560 * (step - left)) / (right - left || 1);
+    const y = (value) => 145 - (125 * (value - low)) / (high - low || 1);
+    const path = points.map(([step, value], i) => `${i ? "L" : "M"}${x(step).toFixed(1)},${y(value).toFixed(1)}`);
+    return svg("path", { class: name, d: path.join("") });
+  }
+
+  function drawCourse() {
+    const { sharpness, loss } = course ?? { sharpness: [], loss: [] };
+    const edge = 2 / values.rate;
+    const steps = [0, Math.max(50, sharpness.length)];
+    const top = 1.15 * Math.max(edge, state.sharpness, ...sharpness);
+    const log = loss.map((value) => Math.log10(Math.max(value, 1e-300)));
+    const range = [Math.min(...log, -1) - 0.2, Math.max(...log, 1) + 0.2];
+    const indexed = (list) => list.map((value, step) => [step, value]);
+    $("course").replaceChildren(
+      line(indexed(sharpness), steps, [0, top], "curve"),
+      line(indexed(log), steps, range, "curve loss"),
+      line([[0, edge], [steps[1], edge]], steps, [0, top], "edge"),
+      svg("text", { x: 44, y: 145 - (125 * edge) / top - 5 }, `2/η = ${short(edge)}`),
+      svg("text", { x: 596, y: 165, "text-anchor": "end" }, "blue: sharpness; grey: loss, logarithmic"),
+    );
+    const last = sharpness.length - 1;
+    $("step").textContent =
+      last < 0
+        ? `sharpness ${short(state.sharpness)}, 2/η = ${short(edge)}`
+        : `step ${last}: sharpness ${short(sharpness[last])}, loss ${short(loss[last])}`;
+  }
+
+  function show() {
+    state = NETWORKS[network].state(values, course?.weights);
+    drawSpectrum();
+    const apart = difference();
+    $("agreement").textContent =
+      `${state.brute.length} eigenvalues; theorem and brute force differ by ` +
+      `${scientific(apart)} of the largest.`;
+    $("training").hidden = network !== "linear";
+    if (network === "linear") {
+      drawCourse();
+    }
+  }
+
+  function control([name, label, low, high, step, start]) {
+    const row = document.createElement("label");
+    const input = document.createElement("input");
+    Object.assign(input, { type: "range", min: low, max: high, step, value: start, name });
+    const output = document.createElement("output");
+    const set = () => {
+      values[name] = Number(input.value);
+      output.textContent = short(values[name]);
+    };
+    input.addEventListener("input", () => {
+      stop();
+      set();
+      show();
+    });
+    set();
+    row.append(label, output, input);
+    return row;
+  }
+
+  function choose(name) {
+    stop();
+    network = name;
+    values = { printed: false };
+    const { controls, printed } = NETWORKS[name];
+    const rows = controls.map(control);
+    if (printed) {
+      const row = document.createElement("label");
+      row.className = "switch-row";
+      const input = document.createElement("input");
+      Object.assign(input, { type: "checkbox", name: "printed" });
+      input.addEventListener("change", () => {
+        values.printed = input.checked;
+        show();
+      });
+      row.append(input, printed);
+      rows.push(row);
+    }
+    $("controls").replaceChildren(...rows);
+    show();
+  }
+
+  const LONGEST = 400;
+
+  // One step of gradient descent on both layers; false where it has ended.
+  function step() {
+    const [w, v] = course.weights;
+    const now = NETWORKS.linear.state({ ...values, printed: false }, [w, v]);
+    course.sharpness.push(now.sharpness);
+    course.loss.push(now.loss);
+    const along = values.rate * now.gradient;
+    const next = [w.map((weight, i) => weight - along * v[i]), v.map((weight, i) => weight - along * w[i])];
+    const diverged = !(now.loss < 1e12);
+    if (diverged || Math.abs(now.gradient) < 1e-12 || course.loss.length > LONGEST) {
+      return false;
+    }
+    course.weights = next;
+    return true;
+  }
+
+  function train() {
+    if (course?.timer) {
+      pause();
+      return;
+    }
+    course ??= { weights: state.weights, sharpness: [], loss: [] };
+    $("train").textContent = "pause";
+    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const go = () => {
+      course.timer = null;
+      let more = step();
+      while (still && more) {
+        more = step();
+      }
+      show();
+      if (more) {
+        course.timer = window.setTimeout(go, 30);
+      } else {
+        pause();
+      }
+    };
+    go();
+  }
+
+  function pause() {
+    window.clearTimeout(course.timer);
+    course.timer = null;
+    $("train").textContent = "train";
+  }
+
+  function stop() {
+    if (course) {
+      pause();
+      course = null;
+    }
+  }
+
+  for (const choice of document.querySelectorAll("[name=playground]")) {
+    choice.addEventListener("change", () => choose(choice.value));
+  }
+  $("train").addEventListener("click", train);
+  $("back").addEventListener("click", () => {
+    stop();
+    show();
+  });
+  $("app").hidden = false;
+  choose("linear");
+  // What is shown, for whoever wants to check it.
+  window.playground = { state: () => ({ ...state, difference: difference(), course }) };
+})();

@@ -1,0 +1,160 @@
+"""The page computes in the browser as the library does."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page
+from test_browser import browser  # noqa: F401 - a fixture
+
+from hessian_papers.report import FRONT, build, read
+from hessian_spectra import closed_form as cf
+
+pytestmark = pytest.mark.browser
+
+SEEDS = range(6)
+
+
+@pytest.fixture
+def page(
+    browser: Browser,  # noqa: F811
+    sample_root: Path,
+    tmp_path: Path,
+) -> Iterator[Page]:
+    """The front of the report, on which nothing may complain."""
+    file = tmp_path / FRONT
+    file.write_text(build(read(sample_root / "reports"), part=FRONT))
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.goto(file.as_uri())
+    yield opened
+    opened.close()
+    assert complaints == []
+
+
+def put(page: Page, **values: float) -> dict[str, Any]:
+    """Move controls, and read what is shown."""
+    for name, value in values.items():
+        page.evaluate(
+            """([name, value]) => {
+              const field = document.querySelector(`#playground-controls [name=${name}]`);
+              field.value = value;
+              field.dispatchEvent(new Event("input", { bubbles: true }));
+            }""",
+            [name, value],
+        )
+    state = page.evaluate("""() => {
+      const plain = (value) => ArrayBuffer.isView(value) ? [...value] : value;
+      const state = window.playground.state();
+      const data = Object.entries(state.data).map(([name, value]) => [name, plain(value)]);
+      return { ...state, data: Object.fromEntries(data), weights: null, course: null };
+    }""")
+    assert isinstance(state, dict)
+    return state
+
+
+def drawn(page: Page, seed: int) -> dict[str, float]:
+    """A value for each control, by its own limits; the first two draws stand at the ends."""
+    limits = page.locator("#playground-controls [type=range]").evaluate_all(
+        "all => all.map((one) => [one.name, Number(one.min), Number(one.max)])"
+    )
+    generator = np.random.default_rng(seed)
+    fractions = {0: np.zeros(len(limits)), 1: np.ones(len(limits))}
+    drawn_ = fractions.get(seed, generator.random(len(limits)))
+    return {
+        name: low + f * (high - low) for (name, low, high), f in zip(limits, drawn_, strict=True)
+    }
+
+
+def check(state: dict[str, Any], eigenvalues: Any) -> None:
+    expected = np.asarray(eigenvalues)
+    size = max(np.abs(expected).max(), 1e-300)
+    assert np.abs(np.array(state["brute"]) - expected).max() <= 1e-12 * size
+    # A triple root of the cubic is known to the third root of rounding alone.
+    assert np.abs(np.array(state["theorem"]) - expected).max() <= 1e-7 * size
+    assert state["difference"] <= 1e-7
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_linear_network_is_the_librarys(page: Page, seed: int) -> None:
+    state = put(page, **drawn(page, seed))
+    data = state["data"]
+    spectrum = cf.two_layer_linear(data["w"], data["v"], data["x"], data["y"])
+    check(state, spectrum.eigenvalues)
+    assert state["difference"] <= 1e-7
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_relu_network_is_the_librarys(page: Page, seed: int) -> None:
+    page.check("[value=relu]")
+    state = put(page, **drawn(page, seed))
+    data = state["data"]
+    check(state, cf.two_layer_relu(data["w"], data["v"], data["x"], data["y"]).eigenvalues)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_self_attention_is_the_librarys(page: Page, seed: int) -> None:
+    page.check("[value=attention]")
+    state = put(page, **drawn(page, seed))
+    data = state["data"]
+    bias = [data["sink"], *[0.0] * (len(data["x"][0]) - 1)]
+    spectrum = cf.self_attention(
+        data["value"], data["query"], data["key"], data["x"], data["y"], score_bias=bias
+    )
+    check(state, spectrum.eigenvalues)
+
+
+def test_the_form_in_print_is_off_where_the_inputs_have_another_scale(page: Page) -> None:
+    right = put(page, moment=1.5)
+    assert right["difference"] < 1e-13
+    page.check("[name=printed]")
+    state = put(page, moment=1.5)
+    data = state["data"]
+    w, v, x, y = (np.array(data[name]) for name in "wvxy")
+    squares, product, inner = (x @ x) / len(x), (x @ y) / len(x), w @ v
+    # The poster's last term lacks the inputs' second moment.
+    under = squares**2 * ((w @ w - v @ v) ** 2 + 4 * ((w @ w) * (v @ v) - inner**2))
+    root = np.sqrt(under + 4 * (2 * inner - product) ** 2)
+    largest = (squares * (w @ w + v @ v) + root) / 2
+    assert max(state["theorem"]) == pytest.approx(largest, rel=1e-12)
+    assert state["difference"] > 1e-3
+    assert put(page, moment=1.0)["difference"] < 1e-13, "the two forms are one where it is 1"
+
+
+def trained(page: Page, rate: float) -> dict[str, list[float]]:
+    page.emulate_media(reduced_motion="reduce")
+    put(page, rate=rate)
+    page.click("#playground-train")
+    course = page.evaluate("() => window.playground.state().course")
+    return {name: course[name] for name in ("sharpness", "loss")}
+
+
+def test_gradient_descent_ends_below_two_over_the_rate_or_leaves(page: Page) -> None:
+    put(page, width=5, moment=1.0, first=1.2, second=1.0, angle=60, target=1)
+    low = trained(page, 0.1)
+    assert low["loss"][-1] < low["loss"][0]
+    assert low["sharpness"][-1] < 2 / 0.1
+    assert (np.diff(low["loss"]) <= 1e-12).all()
+    page.click("#playground-back")
+    high = trained(page, 1.0)
+    assert high["sharpness"][0] > 2 / 1.0
+    assert max(high["loss"][:20]) > high["loss"][0]
+    assert high["sharpness"][-1] < 2 / 1.0 or high["loss"][-1] > 1e6
+
+
+def test_it_is_drawn_as_it_is_counted_and_says_how_far_both_agree(page: Page) -> None:
+    state = put(page, width=4)
+    assert page.locator("#playground-spectrum .brute").count() == len(state["brute"]) == 8
+    assert page.locator("#playground-spectrum .theorem").count() == 8
+    said = page.locator("#playground-agreement").inner_text()
+    assert said.startswith("8 eigenvalues; theorem and brute force differ by")
+
+
+def test_without_javascript_a_sentence_stands_in_its_place(sample_root: Path) -> None:
+    text = build(read(sample_root / "reports"), part=FRONT)
+    section = text.partition('id="playground"')[2].partition("</section>")[0]
+    assert "<noscript><p>With JavaScript" in section
+    assert '<div id="playground-app" hidden>' in section
