@@ -17,9 +17,7 @@ _ROOMS = (
     "training",
 )
 
-# The version and its day, which are read when asked for.
-__version__: str
-__date__: str
+# The version and its day.
 _ABOUT = ("__version__", "__date__")
 
 

@@ -121,12 +121,9 @@ def _totals(
 
 
 def _version() -> dict[str, str]:
-    licence = metadata("hessian-spectra")["License-Expression"]
-    return {
-        "number": hessian_spectra.__version__,
-        "date": hessian_spectra.__date__,
-        "licence": licence,
-    }
+    names = {"number": "__version__", "date": "__date__"}
+    about = {key: str(getattr(hessian_spectra, name)) for key, name in names.items()}
+    return about | {"licence": metadata("hessian-spectra")["License-Expression"]}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,71 @@
+"""What people look for stands first: of the last `make repro` here, in a browser."""
+
+import shutil
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from hessian_papers.report import FRONT, INDEX
+from tests.pages import ROOT
+
+REPORTS = ROOT / "reports"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no browser: apt-get install chromium"),
+    pytest.mark.skipif(not (REPORTS / INDEX).is_file(), reason="no page: make repro"),
+]
+
+# Of each query the studies whose pictures belong to it; the first picture is one of them.
+QUERIES = {
+    "LeNet5": {"dissecting-fig6", "dissecting-fig11", "dissecting-table8-photographs"},
+    "GPT-2": {"cracking-fig5", "cracking-fig6", "gauss-newton-parts"},
+    "MNIST": {
+        "data-fig1c",
+        "data-fig2",
+        "dissecting-fig2",
+        "dissecting-fig4",
+        "dissecting-table10",
+    },
+    "sharpness": {"data-fig1c", "data-fig2", "cracking-fig4", "cracking-d33", "cracking-fig27"},
+    "lambda": {"closed-form-identities", "cracking-fig8", "closed2024-fig3"},
+    "table 6": {"dissecting-fig2", "dissecting-fig11"},
+    "figure 27": {"cracking-fig27"},
+    "PAC-Bayes": {
+        "pac-bayes-bases",
+        "pac-bayes-coverage",
+        "dissecting-table10",
+        "dissecting-fig31",
+    },
+    "learning rate": {"closed2024-fig3", "cracking-fig27", "cracking-fig8"},
+    "attention sink": {"cracking-fig6", "cracking-fig2", "cracking-fig9"},
+}
+
+
+@pytest.fixture(scope="module")
+def page():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        opened = browser.new_page(viewport={"width": 1280, "height": 800})
+        opened.goto((REPORTS / FRONT).as_uri())
+        yield opened
+        browser.close()
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_first_pictures_belong_to_what_was_asked(page, query):
+    page.fill("#search-text", query)
+    links = page.locator("#results a").evaluate_all("all => all.map((one) => one.hash)")
+    first = [link.removeprefix("#figure-") for link in links if link.startswith("#figure-")]
+    assert first[0] in QUERIES[query]
+    image = page.locator("#results img").first
+    assert image.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }")
+
+
+def test_the_front_is_light_and_has_what_a_visitor_wants(page):
+    sizes = {file: file.stat().st_size for file in REPORTS.rglob("*.html")}
+    large = {file.name: size for file, size in sizes.items() if size > 400_000}
+    assert {*large} <= {"page.html"}, "but for the document that has all, to be sent"
+    for name in ("first", "playground", "findings", "verdicts", "errata", "notation"):
+        assert page.locator(f"#{name}").count() == 1
