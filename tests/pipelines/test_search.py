@@ -1,5 +1,6 @@
 """What people look for stands first: of the last `make repro` here, in a browser."""
 
+import re
 import shutil
 
 import pytest
@@ -69,3 +70,11 @@ def test_the_front_is_light_and_has_what_a_visitor_wants(page):
     assert {*large} <= {"page.html"}, "but for the document that has all, to be sent"
     for name in ("first", "playground", "findings", "verdicts", "errata", "notation"):
         assert page.locator(f"#{name}").count() == 1
+
+
+def test_the_front_is_a_summary_of_four_sides_on_paper(page):
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    margin = {side: "12mm" for side in ("top", "bottom", "left", "right")}
+    document = page.pdf(format="A4", print_background=True, margin=margin)
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert len(re.findall(rb"/Type\s*/Page[^s]", document)) <= 4
