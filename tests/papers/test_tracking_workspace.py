@@ -1,20 +1,32 @@
 import json
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import local_servers
 import pytest
 import sample_reports
+import torch
+from torch import nn
 
 from hessian_papers.drawing.record import FigureRecord, read_figures
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
+from hessian_papers.networks import classifiers
+from hessian_papers.networks.tools.language_model import MATRICES, Measurements
 from hessian_papers.papers import paper
+from hessian_papers.studies.training import curvature_shown
 from hessian_papers.tracking import TrackingError, publish, report, workspace
 from hessian_papers.tracking.dashboard import statistics
+from hessian_papers.tracking.workspace import TRAINING
+from hessian_papers.training.descent import descend, follow, stochastic_gradient_descent
+from hessian_spectra import closed_form as cf
+from hessian_spectra import pac_bayes
 from hessian_spectra.files import MissingResultError
+from hessian_spectra.spectrum import Spectrum
 
 # Before those of the papers.
 SECTIONS = ("Statements", "Experiments", "Trainings")
@@ -102,7 +114,44 @@ def test_experiments_are_compared_by_what_a_case_of_each_study_measures(
         assert panel["viewType"] == "Parallel Coordinates Plot"
         shown += [studies[column["accessor"]] for column in panel["config"]["columns"]]
     assert sorted(map(str, shown)) == sorted(map(str, {*studies.values()}))
-    assert ["loss"] in [panel["config"]["metrics"] for panel in trainings["panels"]]
+    names = {panel["config"]["metricRegex"] for panel in trainings["panels"]}
+    assert names == {*TRAINING.values()}
+
+
+def logged() -> set[str]:
+    """The names under which trainings of each kind log."""
+    keys: set[str] = set()
+
+    def log(step: int, metrics: Mapping[str, float]) -> None:
+        keys.update(metrics)
+
+    x = torch.linspace(-1.0, 1.0, 8, dtype=torch.float64)
+    model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.Linear(2, 1, bias=False)).double()
+    samples = x[:, None], x[:, None]
+    optimizer = stochastic_gradient_descent(model, learning_rate=0.1)
+
+    def spectrum(v: torch.Tensor, w: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> Spectrum:
+        return cf.two_layer_linear(w.flatten(), v.flatten(), x, y)
+
+    descent = descend(model, nn.MSELoss(), *samples, optimizer, steps=2)
+    follow({"linear": descent}, log, {"linear": curvature_shown(spectrum, x, x, 2)})
+    names = ("loss", "residual", *MATRICES)
+    measured = SimpleNamespace(_steps=[0], arrays={name: [1.0] for name in names})
+    keys.update(Measurements.metrics(measured, 0))
+    evaluated = SimpleNamespace(_updates=1, evaluations={0: (1.0, 0.5)})
+    keys.update(classifiers._Kept.metrics(evaluated, 0))
+    classifier, prior = (nn.Sequential(nn.Linear(1, 2)).double() for _ in range(2))
+    labels = (x > 0).long()
+    pac_bayes.bound(
+        classifier, (x[:, None], labels), prior=prior, prior_saw="nothing", epochs=1, log=log
+    )
+    return keys
+
+
+def test_every_panel_of_trainings_has_something_that_a_training_logs() -> None:
+    keys = logged()
+    for title, names in TRAINING.items():
+        assert [key for key in keys if re.search(names, key)], title
 
 
 def test_panels_are_titled_like_the_figures(
@@ -122,6 +171,19 @@ def test_the_report_has_one_panel_grid_per_paper(figures: list[FigureRecord]) ->
     shown = [media_keys(grid["panelBankSectionConfig"]["panels"]) for grid in grids]
     assert dict(zip(headings, shown, strict=True)) == expected()
     assert all("dashboard" in json.dumps(grid["runSets"]) for grid in grids)
+
+
+def test_the_report_opens_with_the_findings_and_their_pictures(figures: list[FigureRecord]) -> None:
+    findings = [("$λ_1 < 2$ holds.", "cracking-fig7"), ("It has no picture.", "no-study")]
+    made = serialised(report("me", "hessian-spectra", figures, findings))
+    blocks = made["spec"]["blocks"]
+    first = next(b for b in blocks if b["type"] == "heading")
+    assert first["children"][0]["text"] == "Findings"
+    after = blocks[blocks.index(first) + 1 :]
+    assert after[0]["children"][0]["text"] == "λ_1 < 2 holds."
+    assert "cracking-fig7" in json.dumps(after[1])
+    assert after[2]["children"][0]["text"] == "It has no picture."
+    assert after[3]["type"] == "heading"
 
 
 def test_a_figure_without_curves_has_no_chart(

@@ -74,7 +74,7 @@ def test_the_front_is_light_and_has_what_a_visitor_wants(page):
 
 def test_the_front_is_a_summary_of_four_sides_on_paper(page):
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    margin = {side: "12mm" for side in ("top", "bottom", "left", "right")}
+    margin = dict.fromkeys(("top", "bottom", "left", "right"), "12mm")
     document = page.pdf(format="A4", print_background=True, margin=margin)
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert len(re.findall(rb"/Type\s*/Page[^s]", document)) <= 4

@@ -1,7 +1,7 @@
 """The numbers that a figure draws: its panels' curves, for charts that are drawn elsewhere."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,11 +67,12 @@ def series(figure: Figure) -> list[Chart]:
     """All that a figure's panels draw, as numbers.
 
     Returns:
-        Of each panel ``title``, ``x`` and ``y``, what is written at the panel and its axes;
-        ``scales``, those of both axes; ``curves``, of each its ``name`` (empty if it has none), its
-        points ``x`` and ``y``, and whether it is a ``line`` or ``points``; ``bands``, the corners
-        of each as ``x`` and ``y``; ``thresholds``, the ``value`` of each line across the panel and
-        its ``axis``; and ``images``, the rows of each. Panels that draw nothing are left out.
+        Of each panel ``title``, ``x`` and ``y``, what is written at the panel and its axes, or at
+        those of its column and row where a grid says it once; ``scales``, those of both axes;
+        ``curves``, of each its ``name`` (empty if it has none), its points ``x`` and ``y``, and
+        whether it is a ``line`` or ``points``; ``bands``, the corners of each as ``x`` and ``y``;
+        ``thresholds``, the ``value`` of each line across the panel and its ``axis``; and
+        ``images``, the rows of each. Panels that draw nothing are left out.
 
     Example:
         >>> figure = Figure()
@@ -94,8 +95,8 @@ def _panels(figure: Figure) -> Iterator[tuple[Axes, Chart]]:
             axes,
             {
                 "title": axes.get_title(loc="left") or axes.get_title(),
-                "x": axes.get_xlabel(),
-                "y": axes.get_ylabel(),
+                "x": axes.get_xlabel() or _beside(axes, "colspan", Axes.get_xlabel),
+                "y": axes.get_ylabel() or _beside(axes, "rowspan", Axes.get_ylabel),
                 "scales": [axes.get_xscale(), axes.get_yscale()],
                 "curves": list(_curves(axes, shared)),
                 "bands": list(_bands(axes)),
@@ -103,6 +104,19 @@ def _panels(figure: Figure) -> Iterator[tuple[Axes, Chart]]:
                 "images": [_rows(image.get_array()) for image in axes.images],
             },
         )
+
+
+def _beside(axes: Axes, span: str, name: Callable[[Axes], str]) -> str:
+    """The name of an axis that a grid of panels says once: of a panel in the same column or row."""
+    own = axes.get_subplotspec()
+    if own is None:
+        return ""
+    for other in axes.figure.axes:
+        place = other.get_subplotspec()
+        alike = place is not None and place.get_gridspec() is own.get_gridspec()
+        if alike and getattr(place, span) == getattr(own, span) and name(other):
+            return name(other)
+    return ""
 
 
 def _rounded(numbers: Any) -> list[float]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
+from hessian_papers.ledger.record import StatementRecord, all_cases
 from hessian_papers.ledger.verdicts import BOOKS, VERDICTS
 from hessian_papers.papers import reading_order
 
@@ -78,25 +78,23 @@ def summary(statements: Sequence[StatementRecord]) -> str:
 
 
 def metrics(statements: Sequence[StatementRecord]) -> dict[str, Any]:
-    """The ledger in few numbers, for ``dvc metrics`` and ``dvc exp show``.
+    """The ledger in some fifteen numbers, for ``dvc metrics`` and ``dvc exp show``.
 
     Returns:
-        ``verdicts``: how many statements have each verdict, by paper and book; ``cases``: how many
-        cases have each outcome; ``this_run``: the same by today's runs alone; ``digits``: for each
-        study to how many whole digits its identities hold today, see :func:`round_off`.
+        ``papers`` and ``beyond``: how many statements of the papers, and beyond them, have each
+        verdict; ``this_run``: how many cases of today's runs alone have each outcome; ``digits``:
+        to how many whole digits all identities hold today, see :func:`round_off`, if any was run.
     """
     cases = all_cases(statements)
     today = [run for case in cases for run in case.runs if not run.recorded]
+    outcomes = Counter(run.outcome for run in today if run.outcome != "not measured")
+    digits = _digits(statements)
     return {
-        "verdicts": by_paper_and_book(statements),
-        "cases": _outcomes(cases),
-        "this_run": _outcomes(today),
-        "digits": _digits(statements),
+        "papers": counts(statement for statement in statements if statement.book != "beyond"),
+        "beyond": counts(statement for statement in statements if statement.book == "beyond"),
+        "this_run": dict(sorted(outcomes.items())),
+        **({"digits": min(digits.values())} if digits else {}),
     }
-
-
-def _outcomes(cases: Iterable[CaseRecord]) -> dict[str, int]:
-    return dict(sorted(Counter(case.outcome for case in cases).items()))
 
 
 def _digits(statements: Iterable[StatementRecord]) -> dict[str, int]:

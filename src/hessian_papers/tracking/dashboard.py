@@ -217,8 +217,18 @@ def _chart(figure: FigureRecord) -> Any:
         for point in zip(curve["x"], curve["y"], strict=True)
     ]
     table = wandb.Table(columns=[*CHART_COLUMNS.values()], data=rows)
-    title = f"{figure.artifact} {shown['title']}: {shown['y']} over {shown['x']}"
-    return wandb.plot.line(table, title=title, **CHART_COLUMNS)
+    return wandb.plot.line(table, title=chart_title(figure), **CHART_COLUMNS)
+
+
+def chart_title(figure: FigureRecord) -> str:
+    """The title of the chart of a figure's main panel, in plain signs.
+
+    The preset has no places for names of axes, and draws both axes linearly.
+    """
+    shown = figure.chart
+    axes = [f"{shown['y']} over {shown['x']}" if shown["x"] and shown["y"] else shown["y"]]
+    panel = " ".join(str(shown["title"]).split())
+    return plain(": ".join(filter(None, (f"{figure.artifact} {panel}".rstrip(), *axes))))
 
 
 def _recorded(

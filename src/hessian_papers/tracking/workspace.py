@@ -8,11 +8,13 @@ from types import ModuleType
 from typing import Any
 
 from hessian_papers.drawing.record import FigureRecord, read_figures
+from hessian_papers.formulas import plain
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.papers import paper
 from hessian_papers.tracking.dashboard import (
     CHART_COLUMNS,
     chart_key,
+    chart_title,
     controls_key,
     figure_key,
     statistics,
@@ -28,12 +30,15 @@ _DASHBOARDS = "JobType in ['dashboard', 'recorded']"
 _ALL = "JobType in ['dashboard', 'recorded', 'train']"
 # Axes of a panel of parallel coordinates.
 _AXES = 8
-# What trainings log along their steps, a panel each.
-_TRAINING = {
-    "Loss": ["loss"],
-    "Largest eigenvalue of the Hessian and the GGN": ["hessian", "ggn"],
-    "Terms of a PAC-Bayes bound": ["complexity", "divergence"],
-    "Learning rate": ["learning_rate"],
+# What trainings log along their steps, a panel each, by the names that it has: networks that are
+# trained side by side put their own name before it.
+TRAINING = {
+    "Loss": r"^(.*/)?loss$",
+    "Loss and accuracy of all samples": r"^(loss_of_all|accuracy)$",
+    "Sharpness": r"^(.*/)?sharpness$",
+    "Largest eigenvalue of the Hessian and the GGN": r"^measured/(hessian|ggn)$",
+    "Terms of a PAC-Bayes bound": r"^(complexity|divergence)$",
+    "Learning rate": r"^learning_rate$",
 }
 
 
@@ -69,7 +74,7 @@ def _panels(figures: Sequence[FigureRecord]) -> list[Any]:
                     query={"summaryTable": {"tableKey": f"{chart_key(figure)}_table"}},
                     chart_name="wandb/line/v0",
                     chart_fields=dict(CHART_COLUMNS),
-                    chart_strings={"title": f"{figure.artifact} {figure.chart['title']}"},
+                    chart_strings={"title": chart_title(figure)},
                 )
             )
     return panels
@@ -120,7 +125,9 @@ def workspace(
     """
     workspaces, reports = _import_workspaces()
     tables = [reports.WeavePanelSummaryTable(table_name=name) for name in ("statements", "cases")]
-    trainings = [reports.LinePlot(title=title, y=keys) for title, keys in _TRAINING.items()]
+    trainings = [
+        reports.LinePlot(title=title, metric_regex=names) for title, names in TRAINING.items()
+    ]
     sections = {
         "Statements": tables,
         "Experiments": _experiments(figures, statements),
@@ -147,19 +154,33 @@ def workspace(
     )
 
 
-def report(entity: str, project: str, figures: Sequence[FigureRecord]) -> Any:
-    """The report: for each paper a heading and a grid with a panel for each figure.
+def report(
+    entity: str,
+    project: str,
+    figures: Sequence[FigureRecord],
+    findings: Sequence[tuple[str, str]] = (),
+) -> Any:
+    """The report: the findings, then for each paper a heading and a panel for each figure.
 
     Args:
         entity: W&B user or team.
         project: name of the project.
         figures: the registered figures, in the order in which they are shown.
+        findings: the sentences that open it, each with the study whose figure shows it.
 
     Returns:
         A ``wandb_workspaces.reports.v2.Report``.
     """
     _, reports = _import_workspaces()
     blocks: list[Any] = [reports.TableOfContents()]
+    if findings:
+        blocks.append(reports.H1("Findings"))
+    known = {figure.study: figure for figure in figures}
+    for text, study in findings:
+        blocks.append(reports.P(plain(text)))
+        if study in known:
+            runs = reports.Runset(name="dashboard", filters=_DASHBOARDS)
+            blocks.append(reports.PanelGrid(runsets=[runs], panels=_panels([known[study]])))
     for key, own in _by_paper(figures).items():
         about = paper(key)
         # A run set without a project stands for the report's own, and needs no server to build.
@@ -178,7 +199,13 @@ def report(entity: str, project: str, figures: Sequence[FigureRecord]) -> Any:
     )
 
 
-def publish(project: str, entity: str | None, reports: Path, timeout: float = 10.0) -> list[str]:
+def publish(
+    project: str,
+    entity: str | None,
+    reports: Path,
+    findings: Sequence[tuple[str, str]] = (),
+    timeout: float = 10.0,
+) -> list[str]:
     """Save the workspace and the report on the server.
 
     Every call makes a new view and a new report.
@@ -187,6 +214,7 @@ def publish(project: str, entity: str | None, reports: Path, timeout: float = 10
         project: name of the project.
         entity: W&B user or team; ``None`` for the default of whoever is logged in.
         reports: holds ``figures/`` and ``claims.json``.
+        findings: as :func:`report` takes them.
         timeout: for the server's first answer, in seconds.
 
     Returns:
@@ -203,7 +231,10 @@ def publish(project: str, entity: str | None, reports: Path, timeout: float = 10
     try:
         owner = entity or wandb.Api().default_entity
         # Both are built before either is saved: a mistake leaves nothing half-published.
-        made = [workspace(owner, project, figures, statements), report(owner, project, figures)]
+        made = [
+            workspace(owner, project, figures, statements),
+            report(owner, project, figures, findings),
+        ]
         return [saved.save().url for saved in made]
     except Exception as error:  # the package raises plain exceptions, requests' and GraphQL's
         raise TrackingError(f"cannot publish: {first_line(error)}") from error

@@ -35,6 +35,17 @@ def test_the_main_panel_has_the_most_names_unless_one_is_marked():
     assert actual["curves"] == [{"name": "identity", "x": X.tolist(), "y": X.tolist()}]
 
 
+def test_a_panel_of_a_grid_has_the_names_of_its_column_and_row():
+    figure, grid = style.panels(2, 2)
+    for axes in grid.flat:
+        axes.plot(X, X, label="identity")
+    grid[1, 0].set_xlabel("width")
+    grid[1, 1].set_xlabel("depth")
+    grid[0, 0].set_ylabel("error")
+    names = [(panel["x"], panel["y"]) for panel in curves.series(figure)]
+    assert names == [("width", "error"), ("depth", "error"), ("width", ""), ("depth", "")]
+
+
 @pytest.mark.parametrize("of_figure", [True, False])
 def test_a_line_is_named_by_the_entry_that_looks_like_it(of_figure):
     figure, axes = style.panels()
