@@ -8,12 +8,16 @@ import sys
 from html.parser import HTMLParser
 
 import pytest
+from docutils import nodes
 
 import hessian_spectra
+from hessian_papers.theorems import THEOREMS
 from tests.pages import ROOT
 
 sys.path.insert(0, str(ROOT / "docs"))
-reference = importlib.import_module("reference")
+reference, sources, formula_renderer = map(
+    importlib.import_module, ("reference", "sources", "formula_renderer")
+)
 
 ROOMS = hessian_spectra._ROOMS
 
@@ -39,20 +43,22 @@ class Addresses(HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.loaded, self.anchors = [], set()
+        self.loaded, self.links, self.anchors = [], [], set()
         self.feed(page.read_text())
 
     def handle_starttag(self, tag, attributes):
         actual = dict(attributes)
         # A link is followed by a reader; all else is loaded with the page.
         self.loaded += [actual.get("src")] + ([actual.get("href")] if tag == "link" else [])
+        self.links += [actual.get("href")] if tag == "a" else []
         self.anchors.add(actual.get("id"))
 
 
 @pytest.mark.parametrize("name", ROOMS)
-def test_a_page_of_the_reference_has_every_public_name_of_its_room(html, name):
+def test_the_pages_of_a_room_have_every_public_name(html, name):
     room = getattr(hessian_spectra, name)
-    anchors = Addresses(html / "reference" / f"{name}.html").anchors
+    pages = [html / "reference" / f"{name}.html", *(html / "reference" / name).glob("*.html")]
+    anchors = set().union(*(Addresses(page).anchors for page in pages))
     names = getattr(room, "__all__", None) or [
         var
         for var, member in vars(room).items()
@@ -61,6 +67,86 @@ def test_a_page_of_the_reference_has_every_public_name_of_its_room(html, name):
     ]
     assert names
     assert {f"{room.__name__}.{var}" for var in names} <= anchors
+
+
+def test_no_page_of_the_reference_is_long(html):
+    entries = {
+        page.stem: page.read_text().count('<dl class="py ')
+        for page in (html / "reference").rglob("*.html")
+    }
+    assert sum(entries.values()) > 200
+    assert max(entries.values()) < 60
+
+
+def test_names_lead_to_their_source(html):
+    page = (html / "reference" / "closed_form" / "two_layer_linear.html").read_text()
+    (link,) = re.findall(r'href="\.\./\.\./(_modules/[^"#]+)#two_layer_linear"', page)
+    assert "def two_layer_linear" in re.sub("<[^>]+>", "", (html / link).read_text())
+
+
+def test_links_and_pictures_of_each_page_are_there(html):
+    """Sphinx checks those that it makes; the gallery's cards and the tables are HTML."""
+    for page in (html / "index.html", html / "guides" / "theorems.html"):
+        addresses = Addresses(page)
+        named = [item for item in [*addresses.links, *addresses.loaded] if item]
+        files = {item.partition("#")[0].partition("?")[0] for item in named if "://" not in item}
+        assert len(files) > 20
+        assert not [item for item in files if item and not (page.parent / item).exists()]
+
+
+def test_formulas_are_mathml(html):
+    page = (html / "gallery" / "erratum.html").read_text()
+    assert "<math><mo>max</mo>" in page or "<math><mi>max</mi>" in page
+    assert "\\max" not in page.partition("The whole script")[0]
+
+
+def test_a_formula_that_is_none_fails_the_build():
+    with pytest.raises(ValueError, match="has a command that is none"):
+        formula_renderer.block(None, nodes.math_block("", r"\nonsense"))
+
+
+@pytest.mark.parametrize(
+    ("docstring", "expected"),
+    [
+        ("Source: wu2022dissecting, Theorem 6.1.", [("wu2022dissecting", "Theorem 6.1")]),
+        (
+            "Source: singh2026cracking, Theorems 3.1 to 3.3, eq. (1), (2);\n"
+            "    singh2024closed, Theorem 1.",
+            [
+                ("singh2026cracking", "Theorems 3.1 to 3.3, eq. (1), (2)"),
+                ("singh2024closed", "Theorem 1"),
+            ],
+        ),
+        (
+            "Source: singh2026cracking, Corollaries B.2 (eq. 117, 118) and B.3 (eq. 119).",
+            [("singh2026cracking", "Corollaries B.2 and B.3")],
+        ),
+        (
+            "Source: singh2026cracking, section 3.1 (singh2024closed, section 1).",
+            [("singh2026cracking", "Section 3.1"), ("singh2024closed", "Section 1")],
+        ),
+        (
+            "Source: singh2024closed, eq. (34) and below;\n    singh2026cracking, eq. (34).",
+            [("singh2024closed", "Eq. (34)"), ("singh2026cracking", "Eq. (34)")],
+        ),
+        ("Source: anon2026data, equations (1) to (3); Roy.", [("anon2026data", "Eq. (1) to (3)")]),
+        ("Source: Roy and Vetterli (2007), section 2.", []),
+        ("No source.", []),
+    ],
+)
+def test_the_places_of_a_source_are_read(docstring, expected):
+    text = f"It computes.\n\n{docstring}\n\nExample:\n    >>> 1"
+    assert sources.places(text) == expected
+
+
+def test_each_theorem_with_a_number_leads_to_a_function(html):
+    """The numbers are those of the catalogue of theorems, of the closed-form papers."""
+    page = re.sub("<[^>]+>", " ", (html / "guides" / "theorems.html").read_text())
+    for number in ("Theorem 3.4", "Theorem 3.5", "Theorem B.1", "Corollary 3.1", "Corollary B.1"):
+        assert any(number in place for each in THEOREMS.values() for place in each.places.values())
+        assert number in page
+    printed = [each for each in THEOREMS.values() if each.printed]
+    assert sources.errata().count("<tr>") == len(printed) + 1
 
 
 def test_nothing_is_loaded_from_another_host(html):
@@ -91,13 +177,15 @@ def test_a_name_that_is_exported_appears_by_itself(tmp_path, monkeypatch):
         "room_of_one.wall": ["LIMIT", "paint"],
         "room_of_one": ["door"],
     }
-    text = reference.page(room)
+    files = reference.pages(room)
+    assert sorted(files) == ["room_of_one.rst", "room_of_one/wall.rst"]
+    text = "\n".join(files.values())
     for line in (
-        "A wall",
+        "A wall.",
         ".. py:data:: LIMIT",
         "   :value: 3",
         ".. autofunction:: paint",
         "     - Open it.",
     ):
         assert line in text.splitlines()
-    assert "hidden" not in text
+    assert "hidden" not in text.replace("   :hidden:", "")
