@@ -114,7 +114,7 @@ def functions(named: Iterable[Entry]) -> str:
         own = [entry for entry in listed if entry.paper == key]
         if own:
             lines += ["", f".. rubric:: {paper.title}", ""]
-            lines += [".. list-table::", "   :class: names places", "   :widths: 22 38 40", ""]
+            lines += [".. list-table::", "   :class: names places", "   :widths: 20 34 46", ""]
         for entry in own:
             link = f":py:obj:`{entry.name.partition('.')[2]} <hessian_spectra.{entry.name}>`"
             lines += [f"   * - {entry.place}", f"     - {link}", f"     - {entry.text}"]

@@ -15,8 +15,8 @@ from hessian_papers.theorems import THEOREMS
 from tests.pages import ROOT
 
 sys.path.insert(0, str(ROOT / "docs"))
-reference, sources, formula_renderer = map(
-    importlib.import_module, ("reference", "sources", "formula_renderer")
+formula_renderer, reference, showcase, sources = map(
+    importlib.import_module, ("formula_renderer", "reference", "showcase", "sources")
 )
 
 ROOMS = hessian_spectra._ROOMS
@@ -189,3 +189,59 @@ def test_a_name_that_is_exported_appears_by_itself(tmp_path, monkeypatch):
     ):
         assert line in text.splitlines()
     assert "hidden" not in text.replace("   :hidden:", "")
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    """A page of the browser that keeps what it complains about."""
+    opened = browser.new_page(viewport={"width": 1280, "height": 800})
+    opened.complaints = []
+    opened.on("console", lambda message: opened.complaints.append(message.text))
+    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.browser
+def test_the_start_page_shows_pictures_at_once_and_each_leads_to_its_page(html, page):
+    page.goto((html / "index.html").as_uri())
+    cards = page.locator(".cards a")
+    assert cards.count() == len(showcase.NAMES)
+    for place, name in enumerate(showcase.NAMES):
+        picture = cards.nth(place).locator("img")
+        assert picture.evaluate("picture => picture.complete && picture.naturalWidth") > 100
+        box = cards.nth(place).bounding_box()
+        assert box["y"] + box["height"] < 800, f"{name} is below the first screen"
+    titles = [cards.nth(place).inner_text() for place in range(cards.count())]
+    cards.first.click()
+    assert page.locator("h1").inner_text().startswith(titles[0])
+    assert not page.complaints
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "name",
+    [
+        "index",
+        "gallery/lenet5_layers",
+        "guides/peers",
+        "guides/tasks",
+        "guides/theorems",
+        "reference/curvature/density",
+    ],
+)
+def test_no_page_is_wider_than_a_narrow_screen(html, page, name):
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto((html / f"{name}.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.evaluate("document.querySelectorAll('h1').length") == 1
+    assert not page.complaints
+
+
+@pytest.mark.browser
+def test_formulas_are_drawn(html, page):
+    page.goto((html / "gallery" / "erratum.html").as_uri())
+    formula = page.locator("math").first
+    box = formula.bounding_box()
+    assert box["width"] > 50
+    assert "max" in formula.text_content()

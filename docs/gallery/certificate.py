@@ -50,7 +50,7 @@ for place, (basis, certificate) in enumerate(certificates.items()):
         error,
         0.35,
         color="#0072B2",
-        label="error on training samples" if place == 0 else None,
+        label="its error on training samples" if place == 0 else None,
     )
 axes.axhline(wrong, color="#D55E00", label="unperturbed, held-out samples")
 axes.axhline(0.5, color="black", linestyle=":", label="chance")

@@ -2,8 +2,8 @@
 
 No theorem gives this spectrum. Lanczos quadrature estimates the density of all eigenvalues from
 products with the Hessian. The band is its interval at 95 %. Most eigenvalues stay near zero.
-Training pushes about as many as there are classes to the right, the largest to $2/η$ for the rate
-$η$.
+Training pushes about as many as there are classes to the right, the largest to about $2/η$ at the
+rate $η$.
 """
 
 import matplotlib.pyplot as plt
