@@ -20,8 +20,21 @@ _WORD = re.compile(
     r"|\(?(?:[A-Z]\.)?\d[\w.]*\)?|[A-H]|and|to",
     re.IGNORECASE,
 )
-# What readers look for first.
-_FIRST = ("theorem", "corollar", "remark", "definition", "algorithm")
+# What readers look for first, in this order.
+_KINDS = {
+    "Theorem": "Theorem",
+    "Corollar": "Corollary",
+    "Remark": "Remark",
+    "Definition": "Definition",
+    "Algorithm": "Algorithm",
+}
+_NUMBER = r"(?:[A-Z]\.)?\d+(?:\.\d+)*"
+_THEOREMS = re.compile(
+    rf"({'|'.join(_KINDS)})(?:y|ies|s)? ({_NUMBER}(?:(?:, | and | to ){_NUMBER})*)"
+)
+_EQUATION = re.compile(r"Eq(?:\.|uation) \(?(\w+)\)?")
+# Of places in the catalogue: what stands near a theorem and is not what it says.
+_ASIDE = re.compile("beyond|below|displays|footnote|stronger")
 
 
 class Entry(NamedTuple):
@@ -98,26 +111,92 @@ def entries(room: ModuleType, names: Iterable[str]) -> list[Entry]:
     ]
 
 
-def _order(entry: Entry) -> Any:
-    """Theorems first, then as the numbers are."""
-    word = entry.place.lower()
-    kind = next((rank for rank, name in enumerate(_FIRST) if word.startswith(name)), len(_FIRST))
-    parts = re.split(r"(\d+)", word.replace("s ", " ", 1))
+def labels(place: str) -> list[str]:
+    """The theorems that a place names, one by one; else its only equation; else the place.
+
+    Example:
+        >>> labels("Theorems 3.1 to 3.3, eq. (1), (2)")
+        ['Theorem 3.1', 'Theorem 3.2', 'Theorem 3.3']
+        >>> labels("Equation 10"), labels("Appendix C")
+        (['Eq. (10)'], ['Appendix C'])
+    """
+    named = [
+        f"{_KINDS[kind]} {number}"
+        for kind, numbers in _THEOREMS.findall(place)
+        for number in _numbers(numbers)
+    ]
+    equation = _EQUATION.fullmatch(place)
+    return named or ([f"Eq. ({equation[1]})"] if equation else [place])
+
+
+def _numbers(text: str) -> Iterator[str]:
+    """The numbers of a list such as ``B.2, B.3`` or ``3.1 to 3.3``."""
+    first, *rest = re.split(r"(, | and | to )", text)
+    yield first
+    for word, number in zip(rest[::2], rest[1::2], strict=True):
+        if word == " to ":
+            stem, _, start = first.rpartition(".")
+            dot = "." if stem else ""
+            last = int(number.rpartition(".")[2])
+            yield from (f"{stem}{dot}{between}" for between in range(int(start) + 1, last))
+        yield number
+        first = number
+
+
+def _order(label: str) -> Any:
+    """A sort key: theorems first, then by the numbers."""
+    kinds = [*_KINDS.values()]
+    kind = next((place for place, name in enumerate(kinds) if label.startswith(name)), len(kinds))
+    parts = re.split(r"(\d+)", label)
     return kind, [(part.isdigit(), int(part) if part.isdigit() else part) for part in parts]
 
 
+def statement(paper: str, label: str) -> str:
+    """The sentence of the catalogue about a theorem; empty if it has none.
+
+    Of several it is the first that is about this theorem alone.
+    """
+    about = [
+        (len(labels(place)), theorem.statement)
+        for theorem in THEOREMS.values()
+        if (place := theorem.places.get(paper, "")) and not _ASIDE.search(place)
+        if label in labels(place)
+    ]
+    return min(about, key=lambda item: item[0])[1] if about else ""
+
+
+def _in_restructured_text(text: str) -> str:
+    """A text with formulas between dollars in the markup of the reference's pages."""
+    parts = re.split(r"\$([^$]+)\$", text)
+    for place, part in enumerate(parts):
+        escaped = re.sub(r"([*_|`\\])", r"\\\1", part)
+        parts[place] = f"\\ :math:`{part}`\\ " if place % 2 else escaped
+    return "".join(parts)
+
+
 def functions(named: Iterable[Entry]) -> str:
-    """The table of a paper's places, the functions that compute them, and what these are."""
-    listed = sorted(named, key=_order)
+    """The table of a paper's theorems: the functions that compute each, and what it says.
+
+    Where the catalogue of theorems has no sentence, what the first function is stands there.
+    """
+    rows: dict[str, dict[str, list[Entry]]] = {key: {} for key in PAPERS}
+    for entry in named:
+        for label in labels(entry.place):
+            rows[entry.paper].setdefault(label, []).append(entry)
     lines = []
     for key, paper in PAPERS.items():
-        own = [entry for entry in listed if entry.paper == key]
-        if own:
+        if rows[key]:
             lines += ["", f".. rubric:: {paper.title}", ""]
-            lines += [".. list-table::", "   :class: names places", "   :widths: 20 34 46", ""]
-        for entry in own:
-            link = f":py:obj:`{entry.name.partition('.')[2]} <hessian_spectra.{entry.name}>`"
-            lines += [f"   * - {entry.place}", f"     - {link}", f"     - {entry.text}"]
+            lines += [".. list-table::", "   :class: names places", "   :widths: 16 34 50", ""]
+        for label in sorted(rows[key], key=_order):
+            own = rows[key][label]
+            links = ", ".join(
+                f":py:obj:`{entry.name.partition('.')[2]} <hessian_spectra.{entry.name}>`"
+                for entry in own
+            )
+            said = statement(key, label)
+            text = _in_restructured_text(said) if said else own[0].text
+            lines += [f"   * - {label}", f"     - {links}", f"     - {text}"]
     return "\n".join(lines) + "\n"
 
 

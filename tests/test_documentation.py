@@ -139,6 +139,34 @@ def test_the_places_of_a_source_are_read(docstring, expected):
     assert sources.places(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("Theorem 3.4", ["Theorem 3.4"]),
+        ("Theorems 3.1 to 3.3, eq. (1), (2)", ["Theorem 3.1", "Theorem 3.2", "Theorem 3.3"]),
+        ("Theorems 1 to 3", ["Theorem 1", "Theorem 2", "Theorem 3"]),
+        ("Theorem 4 and Corollary 5", ["Theorem 4", "Corollary 5"]),
+        ("Corollaries B.2, B.3", ["Corollary B.2", "Corollary B.3"]),
+        ("Remark B.4, eq. (121)", ["Remark B.4"]),
+        ("Equation 10", ["Eq. (10)"]),
+        ("Eq. (9b)", ["Eq. (9b)"]),
+        ("Eq. (89) to (99)", ["Eq. (89) to (99)"]),
+        ("Section 6 and appendix H", ["Section 6 and appendix H"]),
+    ],
+)
+def test_a_place_names_theorems_one_by_one(place, expected):
+    assert sources.labels(place) == expected
+
+
+def test_a_theorem_says_what_the_catalogue_says():
+    said = sources.statement("singh2026cracking", "Theorem 3.1")
+    assert said == THEOREMS["linear-spectrum"].statement
+    # Not what is about two theorems, nor beyond one.
+    said = sources.statement("singh2026cracking", "Theorem 3.2")
+    assert said == THEOREMS["linear-outlier-vector"].statement
+    assert sources.statement("wu2022dissecting", "Theorem 6.1") == ""
+
+
 def test_each_theorem_with_a_number_leads_to_a_function(html):
     """The numbers are those of the catalogue of theorems, of the closed-form papers."""
     page = re.sub("<[^>]+>", " ", (html / "guides" / "theorems.html").read_text())
