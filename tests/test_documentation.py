@@ -5,10 +5,12 @@ import inspect
 import re
 import subprocess
 import sys
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
 from docutils import nodes
+from docutils.utils import new_document
 
 import hessian_spectra
 from hessian_papers.theorems import THEOREMS
@@ -103,6 +105,53 @@ def test_formulas_are_mathml(html):
 def test_a_formula_that_is_none_fails_the_build():
     with pytest.raises(ValueError, match="has a command that is none"):
         formula_renderer.block(None, nodes.math_block("", r"\nonsense"))
+
+
+@pytest.mark.parametrize(
+    ("signs", "expected"),
+    [
+        ("σ_x²", "σ_{x}^{2}"),
+        ("λ_bulk", r"λ_{\text{bulk}}"),
+        ("zᵀ A z", "z^{⊤} A z"),
+        ("(A + δ I)⁻¹", "(A + δ I)^{-1}"),
+        ("β₁ⁿ", "β_{1}^{n}"),
+        ("√(1 + √(2 x))/√d_K", r"\sqrt{1 + \sqrt{2 x}}/\sqrt{d_{K}}"),
+        ("q ln q ≥ 0", r"q\, \text{ln}\, q ≥ 0"),
+        ("δ wx", "δ wx"),
+        ("Σ_{λ<0} |λ| <= 5 %", r"Σ_{λ<0} |λ| ≤ 5 \%"),
+        ("{π: a ~ b}", r"\lbrace π: a ∼ b \rbrace "),
+        ("ε^(1/2)", "ε^{1/2}"),
+    ],
+)
+def test_plain_signs_are_written_in_latex(signs, expected):
+    assert formula_renderer.latex(signs) == expected
+    assert formula_renderer.mathml(expected)
+
+
+@pytest.mark.parametrize("code", ["(m, d)", "kl_inverse(ê, c)", "x.σ", "f('σ')", "a -> σ"])
+def test_code_is_no_formula(code):
+    assert not formula_renderer.is_formula(code)
+
+
+def test_a_root_without_its_end_stays_as_it_is():
+    document = new_document("page")
+    document += [nodes.literal(text="√(σ"), nodes.literal(text="√σ")]
+    formula_renderer.redraw(None, document)
+    kept, drawn = document.children
+    assert (type(kept), kept.astext()) == (nodes.literal, "√(σ")
+    assert (type(drawn), drawn.astext()) == (nodes.math, r"\sqrt{σ}")
+
+
+def test_the_formulas_of_the_library_are_drawn(html):
+    pages = [page.read_text() for page in (html / "reference").rglob("*.html")]
+    literals = [
+        re.sub("<[^>]+>", "", literal)
+        for page in pages
+        for literal in re.findall(r'<code class="docutils literal[^>]*>(.*?)</code>', page, re.S)
+    ]
+    assert len(literals) > 500
+    assert not [text for text in literals if formula_renderer.is_formula(unescape(text))]
+    assert sum(page.count("<math>") for page in pages) > 500
 
 
 @pytest.mark.parametrize(
