@@ -186,7 +186,7 @@ def functions(named: Iterable[Entry]) -> str:
     lines = []
     for key, paper in PAPERS.items():
         if rows[key]:
-            lines += ["", f".. rubric:: {paper.title}", ""]
+            lines += ["", f".. rubric:: {key}: {paper.title}", ""]
             lines += [".. list-table::", "   :class: names places", "   :widths: 16 34 50", ""]
         for label in sorted(rows[key], key=_order):
             own = rows[key][label]

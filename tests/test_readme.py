@@ -24,9 +24,9 @@ def made(name):
 
 
 def papers():
-    """The papers as the page names them, a line each."""
+    """The papers as the page names them, a line each, with the keys that statements cite."""
     return "".join(
-        f"{place}. *{paper.title}*, {paper.authors}\n"
+        f"{place}. *{paper.title}*, {paper.authors}: `{paper.key}`\n"
         for place, paper in enumerate(PAPERS.values(), start=1)
     )
 
