@@ -44,7 +44,7 @@ types: $(VENV)/ready
 imports: $(VENV)/ready
 	lint-imports
 
-# The documentation, from docstrings and guides: docs/_build/html/index.html. Any warning is an error.
+# The documentation, from docstrings, guides and the scripts of the gallery: docs/_build/html/index.html. Any warning is an error.
 docs: $(VENV)/ready
 	python -m sphinx -W --keep-going -E -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo 'Now open docs/_build/html/index.html'
@@ -52,7 +52,7 @@ docs: $(VENV)/ready
 map: $(VENV)/ready
 	python -m tests.test_map
 
-# The findings and totals in README.md, of the ledger as it is.
+# The papers, findings and totals in README.md, of the ledger as it is.
 readme: $(VENV)/ready
 	python -m tests.test_readme
 
@@ -60,7 +60,7 @@ readme: $(VENV)/ready
 durations: $(VENV)/ready
 	python -m pipelines.durations
 
-# The figures that README.md shows, of recorded runs, as the code of today draws them.
+# The figures that README.md and the guides show, of recorded runs, as the code of today draws them.
 PICTURES := cracking-fig4 data-fig1c
 pictures: $(VENV)/ready
 	dvc repro $(PICTURES:%=figures@%)
@@ -113,4 +113,4 @@ requirements: $(VENV)/ready
 	  --no-header --extra develop pyproject.toml --output-file requirements.txt
 
 clean:
-	rm -rf $(VENV) results build docs/_build docs/reference
+	rm -rf $(VENV) results build docs/_build docs/reference docs/gallery/*.md docs/gallery/*.svg docs/gallery/*.inc

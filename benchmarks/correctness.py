@@ -1,7 +1,7 @@
 """The results of four libraries for small networks, beside the truth: right, refused or wrong.
 
 ``python -m benchmarks.correctness`` prints the table of ``benchmarks/README.md``, and with
-``--short`` that of ``README.md``. All is in float64 but the row with autocast.
+``--short`` that of ``docs/guides/peers.md``. All is in float64 but the row with autocast.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How Sphinx makes the documentation: the guides, and a reference from the docstrings."""
+"""The settings of Sphinx: guides, a gallery that runs, and a reference from the docstrings."""
 
 import sys
 from pathlib import Path
@@ -8,14 +8,24 @@ import hessian_spectra
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import formula_renderer  # noqa: E402
 import reference  # noqa: E402
+import showcase  # noqa: E402
+import sources  # noqa: E402
 
 project = "hessian-spectra"
 version = release = hessian_spectra.__version__
 copyright = ""  # the year of the build would make each build another
 language = "en"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 exclude_patterns = ["_build"]
 
 # Unknown names are errors, except those of other packages, whose pages are not at hand, and the
@@ -45,7 +55,16 @@ html_show_copyright = False
 
 
 def setup(app):
-    """Write the pages of the reference, and resolve the names that they link."""
+    """Write the pages that are made, and resolve the names that they link."""
     reference.write(HERE / "reference")
+    named = [
+        entry
+        for room in reference.rooms()
+        for names in reference.groups(room).values()
+        for entry in sources.entries(room, names)
+    ]
+    sources.write(HERE / "reference", named)
+    showcase.write()
+    formula_renderer.setup(app)
     app.connect("autodoc-skip-member", reference.skipped)
     app.connect("autodoc-process-signature", reference.signature)

@@ -1,8 +1,9 @@
-"""The pages of the reference: one for each room of the library, made from what it exports."""
+"""The pages of the reference: one for each module that a room of the library exports names of."""
 
 import ast
 import importlib
 import inspect
+import shutil
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -15,6 +16,8 @@ import hessian_spectra
 from hessian_spectra.closed_form._inputs import ArrayLike
 
 PACKAGE = hessian_spectra.__name__
+# Words of modules' names that a heading writes otherwise.
+ABBREVIATIONS = {"kl": "KL", "pac": "PAC", "bayes": "Bayes"}
 
 
 def rooms() -> list[ModuleType]:
@@ -33,14 +36,14 @@ def groups(room: ModuleType) -> dict[str, list[str]]:
             node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)
         ]
         return {room.__name__: [name for name in defined if not name.startswith("_")]}
-    found: dict[str, list[str]] = {}
+    named: dict[str, list[str]] = {}
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             names = [alias.name for alias in node.names if alias.name in room.__all__]
-            found.setdefault(str(node.module), []).extend(names)
-    here = set(room.__all__).difference(*found.values())
+            named.setdefault(str(node.module), []).extend(names)
+    here = set(room.__all__).difference(*named.values())
     return {
-        module: names for module, names in {**found, room.__name__: sorted(here)}.items() if names
+        module: names for module, names in {**named, room.__name__: sorted(here)}.items() if names
     }
 
 
@@ -49,7 +52,7 @@ def _short(room: ModuleType) -> str:
 
 
 def _entry(name: str, member: Any) -> list[str]:
-    """What has Sphinx describe a public name; of a constant, its docstring is that of its type."""
+    """The directive that describes a public name; the docstring of a constant is its type's."""
     if inspect.isclass(member):
         kind = "autoexception" if issubclass(member, BaseException) else "autoclass"
         return ["", f".. {kind}:: {name}", "   :members:"]
@@ -69,7 +72,10 @@ def _paragraphs(member: Any) -> tuple[str, str]:
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """A table of names with what they are."""
+    """A table of names with what they are; no lines without rows."""
+    rows = list(rows)
+    if not rows:
+        return
     yield from ("", ".. list-table::", "   :class: names", "   :widths: auto", "")
     for name, text in rows:
         yield from (f"   * - {name}", f"     - {text}")
@@ -83,32 +89,56 @@ def _overview(room: ModuleType, names: Iterable[str]) -> Iterator[tuple[str, str
         yield f":py:obj:`{name}`", text
 
 
-def page(room: ModuleType) -> str:
-    """The source of a room's page: what it is, its names in short, and each of them in full."""
-    found = groups(room)
-    title, rest = _paragraphs(room)
-    lines = [*_heading(_short(room), "="), title, "", rest, ""]
-    lines += [f".. py:module:: {room.__name__}"]
-    lines += _table(_overview(room, chain.from_iterable(found.values())))
-    for module, names in found.items():
-        if module != room.__name__:
-            title, rest = _paragraphs(importlib.import_module(module))
-            lines += [*_heading(title.removesuffix("."), "-"), rest]
-        lines += chain.from_iterable(_entry(name, getattr(room, name)) for name in names)
+def _group(room: ModuleType, module: str, names: Iterable[str]) -> str:
+    """The source of a group's page: what its module is about, and each of its names in full."""
+    text = "\n\n".join(_paragraphs(importlib.import_module(module)))
+    lines = [*_heading(_title(module), "="), text, ""]
+    lines += [f".. py:currentmodule:: {room.__name__}"]
+    lines += chain.from_iterable(_entry(name, getattr(room, name)) for name in names)
     return "\n".join(lines) + "\n"
 
 
+def _title(module: str) -> str:
+    """The name of a module as a heading."""
+    words = module.rpartition(".")[2].split("_")
+    text = " ".join(ABBREVIATIONS.get(word, word) for word in words)
+    return text[:1].upper() + text[1:]
+
+
+def pages(room: ModuleType) -> dict[str, str]:
+    """The sources of a room's pages by file: an overview, and a page for each of its modules.
+
+    What the room defines itself stands below the overview.
+    """
+    short, named = _short(room), groups(room)
+    own = named.pop(room.__name__, [])
+    title, rest = _paragraphs(room)
+    lines = [*_heading(short, "="), title, "", rest, ""]
+    lines += [f".. py:module:: {room.__name__}", *_table(_overview(room, own))]
+    files = {}
+    for module, names in named.items():
+        name = f"{short}/{module.rpartition('.')[2]}"
+        files[f"{name}.rst"] = _group(room, module, names)
+        lines += ["", f".. rubric:: :doc:`{_title(module)} </reference/{name}>`"]
+        lines += _table(_overview(room, names))
+    lines += chain.from_iterable(_entry(name, getattr(room, name)) for name in own)
+    if files:
+        links = sorted(f"   /reference/{file.removesuffix('.rst')}" for file in files)
+        lines += ["", ".. toctree::", "   :hidden:", "", *links]
+    return {f"{short}.rst": "\n".join(lines) + "\n", **files}
+
+
 def write(folder: Path) -> None:
-    """Write the page of each room and a list of them, and drop what is there of former ones."""
+    """Write the pages of each room and a list of the rooms, and drop those of former modules."""
     link = ":doc:`{0} </reference/{0}>`"
     names = [(link.format(_short(room)), _paragraphs(room)[0]) for room in rooms()]
-    files = {f"{_short(room)}.rst": page(room) for room in rooms()}
-    files["rooms.inc"] = "\n".join(_table(names)) + "\n"
-    folder.mkdir(exist_ok=True)
-    for old in set(folder.iterdir()) - {folder / name for name in files}:
-        old.unlink()
+    files = {"rooms.inc": "\n".join(_table(names)) + "\n"}
+    for room in rooms():
+        files |= pages(room)
+    shutil.rmtree(folder, ignore_errors=True)
     for name, text in files.items():
-        (folder / name).write_text(text)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
 
 
 def skipped(_app: Any, _kind: str, _name: str, member: Any, skip: bool, _options: Any) -> bool:

@@ -7,8 +7,21 @@ from pathlib import Path
 
 import pytest
 import sample_reports
+from playwright.sync_api import sync_playwright
 
 from tests.pipelines.workspace import ROOT, Workspace, copy_repository, few
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 
 def pytest_configure():
@@ -64,3 +77,15 @@ def sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("sample")
     sample_reports.write(root)
     return root
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless browser, for the pages that people look at."""
+    actual = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if actual is None:
+        pytest.skip(f"no browser: expected one of {', '.join(BROWSERS)} on the path")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=actual, args=list(BROWSER_FLAGS))
+        yield running
+        running.close()

@@ -9,7 +9,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
+START = ROOT / "docs" / "index.md"
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
+# The library at a glance: what it says runs where nothing but the library is installed.
+LIBRARY = ROOT / "docs" / "guides" / "library.md"
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:

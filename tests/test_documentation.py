@@ -5,15 +5,21 @@ import inspect
 import re
 import subprocess
 import sys
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 
 import hessian_spectra
+from hessian_papers.theorems import THEOREMS
 from tests.pages import ROOT
 
 sys.path.insert(0, str(ROOT / "docs"))
-reference = importlib.import_module("reference")
+formula_renderer, reference, showcase, sources = map(
+    importlib.import_module, ("formula_renderer", "reference", "showcase", "sources")
+)
 
 ROOMS = hessian_spectra._ROOMS
 
@@ -39,20 +45,22 @@ class Addresses(HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.loaded, self.anchors = [], set()
+        self.loaded, self.links, self.anchors = [], [], set()
         self.feed(page.read_text())
 
     def handle_starttag(self, tag, attributes):
         actual = dict(attributes)
         # A link is followed by a reader; all else is loaded with the page.
         self.loaded += [actual.get("src")] + ([actual.get("href")] if tag == "link" else [])
+        self.links += [actual.get("href")] if tag == "a" else []
         self.anchors.add(actual.get("id"))
 
 
 @pytest.mark.parametrize("name", ROOMS)
-def test_a_page_of_the_reference_has_every_public_name_of_its_room(html, name):
+def test_the_pages_of_a_room_have_every_public_name(html, name):
     room = getattr(hessian_spectra, name)
-    anchors = Addresses(html / "reference" / f"{name}.html").anchors
+    pages = [html / "reference" / f"{name}.html", *(html / "reference" / name).glob("*.html")]
+    anchors = set().union(*(Addresses(page).anchors for page in pages))
     names = getattr(room, "__all__", None) or [
         var
         for var, member in vars(room).items()
@@ -61,6 +69,161 @@ def test_a_page_of_the_reference_has_every_public_name_of_its_room(html, name):
     ]
     assert names
     assert {f"{room.__name__}.{var}" for var in names} <= anchors
+
+
+def test_no_page_of_the_reference_is_long(html):
+    entries = {
+        page.stem: page.read_text().count('<dl class="py ')
+        for page in (html / "reference").rglob("*.html")
+    }
+    assert sum(entries.values()) > 200
+    assert max(entries.values()) < 60
+
+
+def test_names_lead_to_their_source(html):
+    page = (html / "reference" / "closed_form" / "two_layer_linear.html").read_text()
+    (link,) = re.findall(r'href="\.\./\.\./(_modules/[^"#]+)#two_layer_linear"', page)
+    assert "def two_layer_linear" in re.sub("<[^>]+>", "", (html / link).read_text())
+
+
+def test_links_and_pictures_of_each_page_are_there(html):
+    """Sphinx checks those that it makes; the gallery's cards and the tables are HTML."""
+    for page in (html / "index.html", html / "guides" / "theorems.html"):
+        addresses = Addresses(page)
+        named = [item for item in [*addresses.links, *addresses.loaded] if item]
+        files = {item.partition("#")[0].partition("?")[0] for item in named if "://" not in item}
+        assert len(files) > 20
+        assert not [item for item in files if item and not (page.parent / item).exists()]
+
+
+def test_formulas_are_mathml(html):
+    page = (html / "gallery" / "erratum.html").read_text()
+    assert "<math><mo>max</mo>" in page or "<math><mi>max</mi>" in page
+    assert "\\max" not in page.partition("The whole script")[0]
+
+
+def test_a_formula_that_is_none_fails_the_build():
+    with pytest.raises(ValueError, match="has a command that is none"):
+        formula_renderer.block(None, nodes.math_block("", r"\nonsense"))
+
+
+@pytest.mark.parametrize(
+    ("signs", "expected"),
+    [
+        ("σ_x²", "σ_{x}^{2}"),
+        ("λ_bulk", r"λ_{\text{bulk}}"),
+        ("zᵀ A z", "z^{⊤} A z"),
+        ("(A + δ I)⁻¹", "(A + δ I)^{-1}"),
+        ("β₁ⁿ", "β_{1}^{n}"),
+        ("√(1 + √(2 x))/√d_K", r"\sqrt{1 + \sqrt{2 x}}/\sqrt{d_{K}}"),
+        ("q ln q ≥ 0", r"q\, \text{ln}\, q ≥ 0"),
+        ("δ wx", "δ wx"),
+        ("Σ_{λ<0} |λ| <= 5 %", r"Σ_{λ<0} |λ| ≤ 5 \%"),
+        ("{π: a ~ b}", r"\lbrace π: a ∼ b \rbrace "),
+        ("ε^(1/2)", "ε^{1/2}"),
+    ],
+)
+def test_plain_signs_are_written_in_latex(signs, expected):
+    assert formula_renderer.latex(signs) == expected
+    assert formula_renderer.mathml(expected)
+
+
+@pytest.mark.parametrize("code", ["(m, d)", "kl_inverse(ê, c)", "x.σ", "f('σ')", "a -> σ"])
+def test_code_is_no_formula(code):
+    assert not formula_renderer.is_formula(code)
+
+
+def test_a_root_without_its_end_stays_as_it_is():
+    document = new_document("page")
+    document += [nodes.literal(text="√(σ"), nodes.literal(text="√σ")]
+    formula_renderer.redraw(None, document)
+    kept, drawn = document.children
+    assert (type(kept), kept.astext()) == (nodes.literal, "√(σ")
+    assert (type(drawn), drawn.astext()) == (nodes.math, r"\sqrt{σ}")
+
+
+def test_the_formulas_of_the_library_are_drawn(html):
+    pages = [page.read_text() for page in (html / "reference").rglob("*.html")]
+    literals = [
+        re.sub("<[^>]+>", "", literal)
+        for page in pages
+        for literal in re.findall(r'<code class="docutils literal[^>]*>(.*?)</code>', page, re.S)
+    ]
+    assert len(literals) > 500
+    assert not [text for text in literals if formula_renderer.is_formula(unescape(text))]
+    assert sum(page.count("<math>") for page in pages) > 500
+
+
+@pytest.mark.parametrize(
+    ("docstring", "expected"),
+    [
+        ("Source: wu2022dissecting, Theorem 6.1.", [("wu2022dissecting", "Theorem 6.1")]),
+        (
+            "Source: singh2026cracking, Theorems 3.1 to 3.3, eq. (1), (2);\n"
+            "    singh2024closed, Theorem 1.",
+            [
+                ("singh2026cracking", "Theorems 3.1 to 3.3, eq. (1), (2)"),
+                ("singh2024closed", "Theorem 1"),
+            ],
+        ),
+        (
+            "Source: singh2026cracking, Corollaries B.2 (eq. 117, 118) and B.3 (eq. 119).",
+            [("singh2026cracking", "Corollaries B.2 and B.3")],
+        ),
+        (
+            "Source: singh2026cracking, section 3.1 (singh2024closed, section 1).",
+            [("singh2026cracking", "Section 3.1"), ("singh2024closed", "Section 1")],
+        ),
+        (
+            "Source: singh2024closed, eq. (34) and below;\n    singh2026cracking, eq. (34).",
+            [("singh2024closed", "Eq. (34)"), ("singh2026cracking", "Eq. (34)")],
+        ),
+        ("Source: anon2026data, equations (1) to (3); Roy.", [("anon2026data", "Eq. (1) to (3)")]),
+        ("Source: Roy and Vetterli (2007), section 2.", []),
+        ("No source.", []),
+    ],
+)
+def test_the_places_of_a_source_are_read(docstring, expected):
+    text = f"It computes.\n\n{docstring}\n\nExample:\n    >>> 1"
+    assert sources.places(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("Theorem 3.4", ["Theorem 3.4"]),
+        ("Theorems 3.1 to 3.3, eq. (1), (2)", ["Theorem 3.1", "Theorem 3.2", "Theorem 3.3"]),
+        ("Theorems 1 to 3", ["Theorem 1", "Theorem 2", "Theorem 3"]),
+        ("Theorem 4 and Corollary 5", ["Theorem 4", "Corollary 5"]),
+        ("Corollaries B.2, B.3", ["Corollary B.2", "Corollary B.3"]),
+        ("Remark B.4, eq. (121)", ["Remark B.4"]),
+        ("Equation 10", ["Eq. (10)"]),
+        ("Eq. (9b)", ["Eq. (9b)"]),
+        ("Eq. (89) to (99)", ["Eq. (89) to (99)"]),
+        ("Section 6 and appendix H", ["Section 6 and appendix H"]),
+    ],
+)
+def test_a_place_names_theorems_one_by_one(place, expected):
+    assert sources.labels(place) == expected
+
+
+def test_a_theorem_says_what_the_catalogue_says():
+    said = sources.statement("singh2026cracking", "Theorem 3.1")
+    assert said == THEOREMS["linear-spectrum"].statement
+    # Not what is about two theorems, nor beyond one.
+    said = sources.statement("singh2026cracking", "Theorem 3.2")
+    assert said == THEOREMS["linear-outlier-vector"].statement
+    assert sources.statement("wu2022dissecting", "Theorem 6.1") == ""
+
+
+def test_each_theorem_with_a_number_leads_to_a_function(html):
+    """The numbers are those of the catalogue of theorems, of the closed-form papers."""
+    page = re.sub("<[^>]+>", " ", (html / "guides" / "theorems.html").read_text())
+    for number in ("Theorem 3.4", "Theorem 3.5", "Theorem B.1", "Corollary 3.1", "Corollary B.1"):
+        assert any(number in place for each in THEOREMS.values() for place in each.places.values())
+        assert number in page
+    printed = [each for each in THEOREMS.values() if each.printed]
+    assert sources.errata().count("<tr>") == len(printed) + 1
 
 
 def test_nothing_is_loaded_from_another_host(html):
@@ -91,13 +254,71 @@ def test_a_name_that_is_exported_appears_by_itself(tmp_path, monkeypatch):
         "room_of_one.wall": ["LIMIT", "paint"],
         "room_of_one": ["door"],
     }
-    text = reference.page(room)
+    files = reference.pages(room)
+    assert sorted(files) == ["room_of_one.rst", "room_of_one/wall.rst"]
+    text = "\n".join(files.values())
     for line in (
-        "A wall",
+        "A wall.",
         ".. py:data:: LIMIT",
         "   :value: 3",
         ".. autofunction:: paint",
         "     - Open it.",
     ):
         assert line in text.splitlines()
-    assert "hidden" not in text
+    assert "hidden" not in text.replace("   :hidden:", "")
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    """A page of the browser that keeps what it complains about."""
+    opened = browser.new_page(viewport={"width": 1280, "height": 800})
+    opened.complaints = []
+    opened.on("console", lambda message: opened.complaints.append(message.text))
+    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    yield opened
+    opened.close()
+
+
+@pytest.mark.browser
+def test_the_start_page_shows_pictures_at_once_and_each_leads_to_its_page(html, page):
+    page.goto((html / "index.html").as_uri())
+    cards = page.locator(".cards a")
+    assert cards.count() == len(showcase.NAMES)
+    for place, name in enumerate(showcase.NAMES):
+        picture = cards.nth(place).locator("img")
+        assert picture.evaluate("picture => picture.complete && picture.naturalWidth") > 100
+        box = cards.nth(place).bounding_box()
+        assert box["y"] + box["height"] < 800, f"{name} is below the first screen"
+    titles = [cards.nth(place).inner_text() for place in range(cards.count())]
+    cards.first.click()
+    assert page.locator("h1").inner_text().startswith(titles[0])
+    assert not page.complaints
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "name",
+    [
+        "index",
+        "gallery/lenet5_layers",
+        "guides/peers",
+        "guides/tasks",
+        "guides/theorems",
+        "reference/curvature/density",
+    ],
+)
+def test_no_page_is_wider_than_a_narrow_screen(html, page, name):
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto((html / f"{name}.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.evaluate("document.querySelectorAll('h1').length") == 1
+    assert not page.complaints
+
+
+@pytest.mark.browser
+def test_formulas_are_drawn(html, page):
+    page.goto((html / "gallery" / "erratum.html").as_uri())
+    formula = page.locator("math").first
+    box = formula.bounding_box()
+    assert box["width"] > 50
+    assert "max" in formula.text_content()

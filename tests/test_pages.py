@@ -1,4 +1,4 @@
-"""The README and the guides say what is true: code runs, commands are valid, paths exist."""
+"""README, start page and guides say what is true: code runs, commands are valid, paths exist."""
 
 import re
 import shlex
@@ -15,9 +15,16 @@ from hessian_papers.results import sides_of
 from hessian_spectra.__main__ import _parser
 from pipelines import page, recorded, schema, stage
 from tests import pages
-from tests.pages import GUIDES, README, ROOT, commands, overrides_of
+from tests.pages import GUIDES, README, ROOT, START, commands, overrides_of
 
-PAGES = [README, *GUIDES]
+PAGES = [README, START, *GUIDES]
+# The guide to figures follows a run of the pipeline, in tests/pipelines/test_dvc.py.
+FIGURES = ROOT / "docs" / "guides" / "figures.md"
+WITH_CODE = [
+    page
+    for page in PAGES
+    if page != FIGURES and "python" in [language for language, _ in pages.blocks(page)]
+]
 COMMANDS = sorted({command for page in PAGES for command in commands(page)})
 # Studies, networks and data sets that they name.
 KEPT = {
@@ -34,17 +41,9 @@ MADE = (
     "results/",
     "wandb/",
 )
-# It follows a run of the pipeline, in tests/pipelines/test_dvc.py.
-FIGURES = ROOT / "docs" / "guides" / "figures.md"
 
 
-def test_the_library_example_runs():
-    assert "outlier" in pages.follow(README)
-
-
-@pytest.mark.parametrize(
-    "guide", [page for page in GUIDES if page != FIGURES], ids=lambda page: page.stem
-)
+@pytest.mark.parametrize("guide", WITH_CODE, ids=lambda page: page.stem)
 def test_a_guide_prints_what_it_says(guide):
     assert pages.follow(guide)
 
@@ -95,13 +94,23 @@ def test_a_page_of_a_figure_is_made_without_dvc(monkeypatch, tmp_path, settings)
 @pytest.mark.parametrize("text", PAGES, ids=lambda text: text.stem)
 def test_the_paths_it_names_exist(text):
     named = re.findall(r"`([\w/.-]+/[\w.-]*)`", text.read_text())
+    # Links of README lead from the root, those of the guides from where they are.
+    linked = re.findall(r"\]\(([\w./-]+\.(?:md|png))\)", text.read_text())
+    assert not [link for link in linked if not (text.parent / link).is_file()]
     missing = [n for n in named if not n.startswith(MADE) and not (ROOT / n).exists()]
     assert not missing
 
 
-@pytest.mark.parametrize(
-    "picture", re.findall(r"\((reports/pictures/[\w.-]+)\)", README.read_text())
+PICTURES = sorted(
+    {
+        picture
+        for page in PAGES
+        for picture in re.findall(r"\((?:../../)?(reports/pictures/[\w.-]+)\)", page.read_text())
+    }
 )
+
+
+@pytest.mark.parametrize("picture", PICTURES)
 def test_a_picture_is_what_the_recorded_arrays_give(picture, tmp_path):
     """Drawn by the code of today; on another processor a line may fall between other pixels."""
     known = recorded.read(Path(picture).stem)

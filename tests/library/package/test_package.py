@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import hessian_spectra
-from tests.pages import README, blocks
+from tests.pages import LIBRARY, README, blocks
 from tests.pipelines.workspace import ROOT, environment
 
 SOURCE = ROOT / "src" / "hessian_spectra"
@@ -222,10 +222,11 @@ def test_closed_form_and_eigen_solver_agree_in_the_bare_environment(actual):
     assert spectra["top"] == pytest.approx(spectra["closed form"][-3:], rel=1e-8)
 
 
-def test_the_code_of_readme_runs_in_the_bare_environment(bare, tmp_path):
-    script = tmp_path / "readme.py"
-    script.write_text("\n".join(text for word, text in blocks(README) if word == "python"))
-    assert "cv.inverse(" in script.read_text()
+@pytest.mark.parametrize("page", [README, LIBRARY], ids=lambda page: page.stem)
+def test_the_code_that_shows_the_library_runs_in_the_bare_environment(bare, tmp_path, page):
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(text for word, text in blocks(page) if word == "python"))
+    assert "cf.of(" in script.read_text()
     assert "outlier" in run(bare / "bin" / "python", "-I", script, folder=tmp_path)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import sample_reports
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from hessian_papers.report import FRONT, INDEX, address, build, index, read
 from hessian_papers.report.findings import Finding, Opening
@@ -14,28 +14,6 @@ from hessian_papers.report.findings import Finding, Opening
 pytestmark = pytest.mark.browser
 
 STUDIES = [*sample_reports.STUDIES]
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    actual = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if actual is None:
-        pytest.skip(f"no browser: expected one of {', '.join(NAMES)} on the path")
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=actual, args=list(FLAGS))
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")
