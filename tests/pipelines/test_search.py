@@ -1,20 +1,15 @@
 """What people look for stands first: of the last `make repro` here, in a browser."""
 
 import re
-import shutil
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from hessian_papers.report import FRONT, INDEX
 from tests.pages import ROOT
 
 REPORTS = ROOT / "reports"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
-
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no browser: apt-get install chromium"),
     pytest.mark.skipif(not (REPORTS / INDEX).is_file(), reason="no page: make repro"),
 ]
 
@@ -45,13 +40,11 @@ QUERIES = {
 
 
 @pytest.fixture(scope="module")
-def page():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        opened = browser.new_page(viewport={"width": 1280, "height": 800})
-        opened.goto((REPORTS / FRONT).as_uri())
-        yield opened
-        browser.close()
+def page(browser):
+    opened = browser.new_page(viewport={"width": 1280, "height": 800})
+    opened.goto((REPORTS / FRONT).as_uri())
+    yield opened
+    opened.close()
 
 
 @pytest.mark.parametrize("query", QUERIES)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
-from test_browser import browser  # noqa: F401 - a fixture
 
 from hessian_papers.report import FRONT, build, read
 from hessian_spectra import closed_form as cf
@@ -19,7 +18,7 @@ SEEDS = range(6)
 
 @pytest.fixture
 def page(
-    browser: Browser,  # noqa: F811
+    browser: Browser,
     sample_root: Path,
     tmp_path: Path,
 ) -> Iterator[Page]:
