@@ -10,12 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
+from hessian_papers.drawing.cases import Row, is_logarithmic, limits
 from hessian_spectra.pictures import style
 
 # Colours by what a case says.
 COLOURS = {"holds": style.BLUE, "fails": style.VERMILION, "open": style.GREY}
-# A bound of at most so much is one on round-off, and where its axis begins.
-ROUND_OFF, FLOOR = 1e-6, 1e-18
 # Characters of a line of a sentence, of a statistic and of a case's label.
 SENTENCE, STATISTIC, LABEL = 124, 142, 52
 # More cases of identities than this are called by their names, in so many columns.
@@ -23,28 +22,6 @@ MANY, COLUMNS = 20, 3
 # Inches of a line and of a character of small text, and around an axis.
 LINE, CHARACTER, MARGIN = 0.125, 0.047, 0.1
 EXACTLY = "What holds exactly, up to round-off"
-
-
-class Row(NamedTuple):
-    """One case of a statement.
-
-    Attributes:
-        label: what tells it from the others of the statement.
-        value: measured; NaN if nothing was.
-        low: lower end of its interval; NaN if there is none.
-        high: upper end.
-        allowed: the smallest and the largest value with which the statement holds.
-        outcome: what it says: ``holds``, ``fails``, ``open`` or ``not measured``.
-        name: what tells it from all cases of a study.
-    """
-
-    label: str
-    value: float
-    low: float
-    high: float
-    allowed: tuple[float, float]
-    outcome: str
-    name: str = ""
 
 
 class Block(NamedTuple):
@@ -89,11 +66,6 @@ def _height(label: str) -> float:
     return _lines(label) + 0.2
 
 
-def _is_logarithmic(rows: Sequence[Row]) -> bool:
-    """Whether values are errors beside a bound on round-off."""
-    return all(0 < row.allowed[1] <= ROUND_OFF for row in rows)
-
-
 def _wrapped(text: str, width: int, lines: int = 3) -> str:
     return "\n".join(textwrap.wrap(text, width, max_lines=lines, placeholder=" ..."))
 
@@ -128,23 +100,12 @@ def _common_panels(blocks: Sequence[Block]) -> Iterator[Panel]:
 
 
 def _panels(blocks: Sequence[Block]) -> Iterator[Panel]:
-    exact = [block for block in blocks if _is_logarithmic(block.rows)]
+    exact = [block for block in blocks if is_logarithmic(block.rows)]
     if len(exact) > 1:
         yield from _common_panels(exact)
     for block in blocks:
         if len(exact) == 1 or block not in exact:
             yield _own_panel(block)
-
-
-def _limits(rows: Sequence[Row]) -> tuple[float, float]:
-    """The limits of the axis: all values, intervals and bounds, with some room."""
-    if _is_logarithmic(rows):
-        values = [row.value for row in rows if math.isfinite(row.value)]
-        return FLOOR, 10 * max(10 * ROUND_OFF, *values, 0.0)
-    ends = [end for row in rows for end in (row.value, row.low, row.high, *row.allowed)]
-    known = [end for end in ends if math.isfinite(end)] or [0.0]
-    room = 0.06 * (max(known) - min(known)) or 1.0
-    return min(known) - room, max(known) + room
 
 
 def _draw_case(axes: Axes, place: float, height: float, row: Row) -> None:
@@ -173,12 +134,12 @@ def _mark_errors(axes: Axes, numbers: int) -> None:
 
 def _draw(axes: Axes, panel: Panel) -> None:
     axes.grid(visible=False, axis="y")
-    if _is_logarithmic(panel.rows):
+    if is_logarithmic(panel.rows):
         _mark_errors(axes, 6 if panel.columns[0] == 1 else 3)
     else:
         axes.xaxis.set_major_locator(MaxNLocator(6))
         axes.ticklabel_format(axis="x", useOffset=False)
-    axes.set_xlim(*_limits(panel.rows))
+    axes.set_xlim(*limits(panel.rows))
     heights = np.array([*map(_height, panel.labels)])
     places = np.cumsum(heights) - heights / 2
     for place, height, row in zip(places, heights, panel.rows, strict=True):

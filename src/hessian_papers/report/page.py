@@ -16,7 +16,7 @@ from hessian_papers.ledger.leads import Leads
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.ledger.totals import by_paper_and_book, counts
 from hessian_papers.ledger.verdicts import BOOK_NAMES, VERDICTS
-from hessian_papers.report import verdicts
+from hessian_papers.report import plots, printed, runs, verdicts
 from hessian_papers.report.entries import anchor, data_uri, overview, sections, shown
 from hessian_papers.report.findings import Finding
 from hessian_papers.report.notation import tables
@@ -29,7 +29,7 @@ _ICON = (
 )
 
 # In this order: what a later one says goes before what an earlier one does.
-_STYLES = ("style.css", "tables.css", "navigation.css", "verdicts.css", "content.css")
+_STYLES = ("style.css", "tables.css", "navigation.css", "verdicts.css", "content.css", "charts.css")
 _SCRIPT = "page.js"
 # The first includes the others.
 _TEMPLATES = ("page.html", "figure.html", "claim.html", "notation.html")
@@ -48,17 +48,23 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "axes": plots.axes,
         "bounds": verdicts.bounds,
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
+        "comparison": printed.comparison,
         "departing": verdicts.departing,
+        "deviation": printed.deviation,
         "differing": verdicts.differing,
         "fields": verdicts.fields,
         "ground": verdicts.ground,
+        "in_print": printed.in_print,
         "measured": verdicts.measured,
         "number": verdicts.number,
         "origins": verdicts.origins,
         "outcomes": verdicts.outcomes,
+        "percent": printed.percent,
         "places": verdicts.places,
+        "plot": plots.plot,
         "prose": prose,
         "remarks": verdicts.remarks,
         "shares": verdicts.shares,
@@ -69,7 +75,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "anchor": anchor,
         "asset": _asset,
-        "run_name": verdicts.run_name,
+        "origin": runs.origin,
         "setting": verdicts.setting,
     }
     return environment
@@ -141,8 +147,9 @@ def build(
         ledger or reports, f"dvc repro {f'claims@{paper}' if paper else 'ledger'}"
     )
 
-    def picture(shown: FigureRecord | Picture) -> str:
-        return data_uri(shown) if embedded else shown.image.relative_to(reports).as_posix()
+    def picture(shown: FigureRecord | Picture, part: str = "image") -> str:
+        file: Path = shown.svg if part == "svg" and shown.svg.is_file() else shown.image
+        return data_uri(shown) if embedded else file.relative_to(reports).as_posix()
 
     papers = sections(figures, statements, reports, durations or {}, leads)
     page = _environment().get_template(_TEMPLATES[0])

@@ -15,8 +15,8 @@ from hessian_papers.report.findings import Finding
 
 # What the filter tells apart by the runs behind a statement.
 RUNS = {
-    "today": "today’s decides",
-    "recorded": "recorded decides",
+    "today": "this run decides",
+    "recorded": "a recorded run decides",
     "disagree": "the two disagree",
 }
 
@@ -77,16 +77,6 @@ def measured(estimate: Estimate) -> Markup:
     return Markup("{} [{}, {}]").format(*map(number, estimate))
 
 
-def run_name(recorded: bool, scale: str | None) -> str:
-    """Which run a verdict or a figure is of, in a few words.
-
-    Example:
-        >>> run_name(True, "paper"), run_name(False, "demo")
-        ('recorded run (paper)', 'today’s run (demo)')
-    """
-    return f"{'recorded' if recorded else 'today’s'} run ({scale})"
-
-
 def setting(key: str) -> str:
     """A setting's name without that of the networks or data, which are those of the study.
 
@@ -140,10 +130,16 @@ def outcomes(cases: Iterable[CaseRecord]) -> str:
     )
 
 
-def remarks(shown: Shown) -> list[str]:
-    """Our reading of a word, and why cases that do not follow do not, each once."""
+def remarks(shown: Shown, on_rows: bool = False) -> list[str]:
+    """Our reading of a word, and why cases that do not follow do not, each once.
+
+    Args:
+        shown: a statement with its cases.
+        on_rows: whether the latter stand at the rows of a picture.
+    """
     texts = [f"{case.reason[:1].upper()}{case.reason[1:]}." for case in shown.cases if case.word]
-    texts += [case.explanation for case in shown.cases if case.explanation]
+    if not on_rows:
+        texts += [case.explanation for case in shown.cases if case.explanation]
     return [*dict.fromkeys(texts)]
 
 
