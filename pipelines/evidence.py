@@ -49,6 +49,7 @@ def processor() -> str:
 
 def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str, Any]:
     facts: dict[str, Any] = {"scale": context.config.scale, "commit": commit}
+    facts["date"] = _git("show", "--no-patch", "--format=%as", commit)
     facts["configuration"] = {"study": digest(config)}
     facts["study"] = dict(config)
     groups = {"ensemble": context.config.networks, "data": context.config.data.sets}

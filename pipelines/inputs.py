@@ -154,8 +154,8 @@ def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
     """The sources of a study's numbers beside settings and our code.
 
     Returns:
-        ``versions`` of Python and of the packages, and the digests of the user's own ``files``, if
-        its data are made from such.
+        ``versions`` of Python and of the packages; the digests of the user's own ``files``, if its
+        data are made from such; and the settings of its ``ensemble`` of networks, if it has one.
     """
     config = params["studies"][study]
     entries = [("studies", config)]
@@ -166,7 +166,9 @@ def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
     places = [kinds(group)[entry["kind"]] for group, entry in entries]
     modules = [f"{place}.study" if place.startswith("studies.") else place for place in places]
     files = own_files(params, entries[-1][1])
-    known = {"versions": made_by((), modules)["versions"]}
+    known: dict[str, Any] = {"versions": made_by((), modules)["versions"]}
+    if name:
+        known["ensemble"] = params["networks"][name]
     return known | ({"files": files} if files else {})
 
 

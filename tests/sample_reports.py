@@ -31,6 +31,8 @@ RECORDED = "cracking-fig7"
 FACTS = {
     "scale": "paper",
     "commit": "abc",
+    "date": "2026-11-20",
+    "ensemble": {"kind": "multilayer", "networks": 3, "teachers": 2},
     "hardware": {"cores": 2, "processor": "made-up"},
     "seconds of all items, one core each": {RECORDED: 1570.0},
 }

@@ -41,6 +41,8 @@ def test_a_run_is_kept_as_arrays_with_where_it_was_made(workspace):
     assert names == {"data.nc", "facts.json"}
     facts = json.loads((folder / "facts.json").read_text())
     assert facts["commit"] == workspace.run("git", "rev-parse", "HEAD").stdout.strip()
+    shown = workspace.run("git", "show", "--no-patch", "--format=%as", "HEAD").stdout.strip()
+    assert facts["date"] == shown
     assert facts["hardware"]["cores"] == os.cpu_count()
     assert facts["study"]["scales"] == 3
     assert facts["configuration"]["study"] == digest(facts["study"])

@@ -19,7 +19,7 @@ from hessian_spectra.files import DamagedFileError, MissingResultError, read_jso
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # Fields that do not stand in the record itself.
-_OF_THE_FILES = ("image", "pdf", "png", "width", "height", "recorded")
+_OF_THE_FILES = ("image", "svg", "pdf", "js", "png", "width", "height", "recorded")
 # What a figure's second picture shows, apart from the paper's panels.
 CONTROLS = "controls"
 
@@ -59,6 +59,7 @@ class Picture:
 
     Args:
         image: its file.
+        svg: the file of the same picture as a drawing of lines, which need not be there.
         png: the image's bytes.
         width: in pixels.
         height: in pixels.
@@ -66,6 +67,7 @@ class Picture:
     """
 
     image: Path
+    svg: Path
     png: bytes
     width: int
     height: int
@@ -102,6 +104,7 @@ class FigureRecord(Picture):
         controls: a second picture, of what the paper does not draw: errors against brute force and
             controls. ``None`` if there is none.
         pdf: the file of the same figure for print, which need not be there.
+        js: the file of its numbers for the page's charts, which need not be there.
         recorded: the same figure, drawn from the arrays of the recorded run, if there is one.
     """
 
@@ -122,6 +125,7 @@ class FigureRecord(Picture):
     chart: Mapping[str, Any]
     controls: Picture | None
     pdf: Path
+    js: Path
     recorded: "FigureRecord | None" = None
 
     @property
@@ -160,7 +164,7 @@ def image_size(png: bytes, path: Path, remedy: str) -> tuple[int, int]:
 
 
 def files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
-    """Where a figure's image, its PDF, its record and its series are.
+    """Where a figure's image, its other formats, its record and its series are.
 
     Args:
         folder: the folder of the paper's figures.
@@ -170,18 +174,20 @@ def files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
     Example:
         >>> [path.as_posix() for path in files(Path("figures"), "mine").values()]
         ... # doctest: +NORMALIZE_WHITESPACE
-        ['figures/mine.png', 'figures/mine/figure.pdf', 'figures/mine/figure.json',
+        ['figures/mine.png', 'figures/mine/figure.svg', 'figures/mine/figure.pdf',
+        'figures/mine/figure.json', 'figures/mine/figure-series.js',
         'figures/mine/figure-series.json']
     """
     own = folder / study
     name = "recorded" if recorded else "figure"
     image = own / "recorded.png" if recorded else folder / f"{study}.png"
-    rest = {"pdf": own / f"{name}.pdf", "json": own / f"{name}.json"}
-    return {"png": image, **rest, "series": own / f"{name}-series.json"}
+    ends = {suffix: f".{suffix}" for suffix in ("svg", "pdf", "json")}
+    ends |= {"js": "-series.js", "series": "-series.json"}
+    return {"png": image, **{part: own / f"{name}{end}" for part, end in ends.items()}}
 
 
 def control_files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
-    """Where a figure's second picture is, if it has one: image, PDF and series.
+    """Where a figure's second picture is, if it has one: image, SVG and series.
 
     Args:
         folder: the folder of the paper's figures.
@@ -189,17 +195,20 @@ def control_files(folder: Path, study: str, recorded: bool = False) -> dict[str,
         recorded: whether of the recorded run.
     """
     name = f"{CONTROLS}-recorded" if recorded else CONTROLS
-    ends = {"png": ".png", "pdf": ".pdf", "series": "-series.json"}
+    ends = {"png": ".png", "svg": ".svg", "series": "-series.json"}
     return {part: folder / study / f"{name}{end}" for part, end in ends.items()}
 
 
-def _picture(image: Path, caption: str, remedy: str) -> Picture:
+def _picture(paths: Mapping[str, Path], caption: str, remedy: str) -> Picture:
+    image = paths["png"]
     try:
         png = image.read_bytes()
     except FileNotFoundError:
         raise MissingResultError(f"{image} is missing: run {remedy}") from None
     width, height = image_size(png, image, remedy)
-    return Picture(image=image, png=png, width=width, height=height, caption=caption)
+    return Picture(
+        image=image, svg=paths["svg"], png=png, width=width, height=height, caption=caption
+    )
 
 
 def _figure(folder: Path, study: str, recorded: bool = False) -> FigureRecord:
@@ -211,11 +220,11 @@ def _figure(folder: Path, study: str, recorded: bool = False) -> FigureRecord:
         raise DamagedFileError(
             f"{record}: expected the study {study!r}, got {entries['study']!r}; run {remedy}"
         )
-    main = vars(_picture(paths["png"], entries.pop("caption"), remedy))
+    main = vars(_picture(paths, entries.pop("caption"), remedy))
     if entries["controls"] is not None:
-        second = control_files(folder, study, recorded)["png"]
+        second = control_files(folder, study, recorded)
         entries["controls"] = _picture(second, entries["controls"], remedy)
-    return FigureRecord(**entries, **main, pdf=paths["pdf"])
+    return FigureRecord(**entries, **main, pdf=paths["pdf"], js=paths["js"])
 
 
 def _with_recorded(folder: Path, study: str) -> FigureRecord:

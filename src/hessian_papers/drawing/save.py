@@ -1,18 +1,15 @@
-"""The files of a figure: PNG for the page, PDF for a paper, and a record of its origin."""
+"""The files of a figure: PNG and SVG for the page, PDF for a paper, a record of its origin."""
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing.curves import chart, series
+from hessian_papers.drawing.interactive import script
 from hessian_papers.drawing.record import Origin, control_files, files
 from hessian_spectra.files import digest, write_bytes, write_json
 from hessian_spectra.pictures import rendered
-
-# It reports each font table that it copies into a PDF.
-logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 
 def save(
@@ -22,23 +19,25 @@ def save(
     folder: Path,
     controls: tuple[Figure, str] | None = None,
 ) -> None:
-    """Write ``<study>.png`` and ``<study>/{figure.pdf, figure.json}`` to ``folder/<paper>``.
+    """Write ``<study>.png`` and ``<study>/figure.{svg, pdf, json}`` to ``folder/<paper>``.
 
-    What the panels draw stands as numbers in ``<study>/figure-series.json``. Equal figures give
-    equal bytes.
+    What the panels draw stands as numbers in ``<study>/figure-series.json``, and in the same folder
+    as a script for the page's charts. Equal figures give equal bytes.
 
     Args:
         figure: the figure.
         caption: its text, with the numbers in it taken from the study's arrays.
         origin: where it comes from; of a recorded run the files are
-            ``<study>/recorded.{png, pdf, json}``.
+            ``<study>/recorded.{png, svg, pdf, json}``.
         folder: where to write, each paper to a folder of its own.
         controls: a second picture and its text, of what the paper does not draw; its files are
-            ``<study>/controls.{png, pdf}``.
+            ``<study>/controls.{png, svg}``.
     """
     place = (folder / origin.config["paper"], origin.study, origin.recorded)
     paths = files(*place)
     _write(figure, paths)
+    if numbers := script(f"{origin.study}/{paths['js'].stem}", series(figure)):
+        write_bytes(paths["js"], numbers)
     if controls is not None:
         _write(controls[0], control_files(*place))
     config = origin.config
@@ -61,7 +60,8 @@ def save(
 
 
 def _write(figure: Figure, paths: Mapping[str, Path]) -> None:
-    """Write a picture as PNG and PDF, and its series."""
-    for suffix, content in rendered(figure).items():
+    """Write a picture in each format that it has a path for, and its series."""
+    formats = [suffix for suffix in ("png", "svg", "pdf") if suffix in paths]
+    for suffix, content in rendered(figure, formats).items():
         write_bytes(paths[suffix], content)
     write_json(paths["series"], series(figure))

@@ -12,9 +12,10 @@ from hessian_papers.formulas import plain
 from hessian_papers.ledger.leads import Leads, lead
 from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.papers import Paper, paper, reading_order
+from hessian_papers.report import runs
 from hessian_papers.report.artifacts import Covered, covered
 from hessian_papers.report.commands import Command, commands
-from hessian_papers.report.verdicts import Shown, run_name
+from hessian_papers.report.verdicts import Shown
 
 # From the folder of the page to the repository.
 _ROOT = "../"
@@ -39,6 +40,14 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """The script with the numbers of a figure: what it calls them, and where it is."""
+
+    key: str
+    href: str
+
+
+@dataclass(frozen=True)
 class ShownRun:
     """One run of a study as the page shows it: a picture, its text, the files behind it."""
 
@@ -46,11 +55,12 @@ class ShownRun:
     figure: FigureRecord
     files: Sequence[Link]
     lead: str
+    numbers: Numbers | None
 
     @property
     def name(self) -> str:
-        """Which run it is, in a few words."""
-        return run_name(self.key == "recorded", self.figure.scale)
+        """The amount that was computed and when, in a few words."""
+        return runs.name(self.figure.config, self.figure.facts, self.key == "recorded")
 
     @property
     def alt(self) -> str:
@@ -190,18 +200,26 @@ def _code(figure: FigureRecord) -> list[Link]:
 
 
 def _run(key: str, figure: FigureRecord, reports: Path, sentence: str) -> ShownRun:
-    """A run with its arrays, its facts if it is a recorded one, and the picture for print."""
+    """A run with its arrays, its facts if it is a recorded one, and its picture in all formats."""
     recorded = key == "recorded"
     folder = f"reports/evidence/{figure.study}" if recorded else f"results/{figure.study}"
     names = [*figure.arrays] + ["facts.json"] * recorded
     links = _links(*(f"{folder}/{name}" for name in names))
-    seconds = [] if figure.controls is None else [figure.controls.image]
-    for file in (figure.image, figure.pdf, *seconds):
+    formats = {file.suffix[1:].upper(): file for file in (figure.image, figure.svg, figure.pdf)}
+    if figure.controls is not None:
+        formats["controls"] = figure.controls.image
+    for name, file in formats.items():
         if file.is_file():
             path = file.relative_to(reports).as_posix()
-            name = "controls" if file in seconds else file.suffix[1:].upper()
             links.append(Link(name, f"reports/{path}", path))
-    return ShownRun(key, figure, links, sentence)
+    return ShownRun(key, figure, links, sentence, _numbers(figure, reports))
+
+
+def _numbers(figure: FigureRecord, reports: Path) -> Numbers | None:
+    """The numbers that a reader can explore; ``None`` of a figure without curves."""
+    if not figure.js.is_file():
+        return None
+    return Numbers(f"{figure.study}/{figure.js.stem}", figure.js.relative_to(reports).as_posix())
 
 
 def _entry(

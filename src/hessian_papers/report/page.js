@@ -35,10 +35,14 @@
   }
 
   const enlarged = document.getElementById("enlarged");
-  for (const plate of document.querySelectorAll("button.plate")) {
-    plate.addEventListener("click", () => {
+  for (const plate of document.querySelectorAll("figure.card .plate")) {
+    plate.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) {
+        return;
+      }
+      event.preventDefault();
       const image = plate.querySelector("img");
-      enlarged.querySelector("img").src = image.src;
+      enlarged.querySelector("img").src = plate.href ?? image.src;
       enlarged.querySelector("img").alt = image.alt;
       enlarged.showModal();
     });

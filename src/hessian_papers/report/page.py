@@ -20,7 +20,7 @@ from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.ledger.totals import by_paper_and_book, counts
 from hessian_papers.ledger.verdicts import BOOK_NAMES, VERDICTS
 from hessian_papers.papers import PAPERS, paper
-from hessian_papers.report import verdicts
+from hessian_papers.report import printed, runs, verdicts
 from hessian_papers.report.entries import (
     Section,
     anchor,
@@ -45,9 +45,9 @@ _ICON = (
 # In this order: what a later one says goes before what an earlier one does.
 _STYLES = (
     *("style.css", "tables.css", "navigation.css", "verdicts.css", "content.css"),
-    *("study.css", "front.css", "print.css"),
+    *("charts.css", "study.css", "front.css", "print.css"),
 )
-_SCRIPTS = ("page.js", "search.js")
+_SCRIPTS = ("page.js", "search.js", "charts.js")
 # The first includes the others.
 _TEMPLATES = (
     *("page.html", "front.html", "paper.html", "figure.html", "claim.html", "errata.html"),
@@ -73,14 +73,18 @@ def _environment() -> Environment:
     environment.filters |= {
         "bounds": verdicts.bounds,
         "capitalize_first": lambda text: text[:1].upper() + text[1:],
+        "comparison": printed.comparison,
         "departing": verdicts.departing,
+        "deviation": printed.deviation,
         "differing": verdicts.differing,
         "ground": verdicts.ground,
+        "in_print": printed.in_print,
         "measured": verdicts.measured,
         "number": verdicts.number,
         "origins": verdicts.origins,
         "outcomes": verdicts.outcomes,
         "leading": verdicts.leading,
+        "percent": printed.percent,
         "plain": plain,
         "prose": prose,
         "remarks": verdicts.remarks,
@@ -94,7 +98,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "anchor": anchor,
         "asset": _asset,
-        "run_name": verdicts.run_name,
+        "origin": runs.origin,
         "setting": verdicts.setting,
     }
     return environment
@@ -205,10 +209,11 @@ def build(
     here, _, study = ("" if part == FRONT else part).partition("/")
     links = Links(part, content.studies)
 
-    def picture(shown: FigureRecord | Picture) -> str:
+    def picture(shown: FigureRecord | Picture, kind: str = "image") -> str:
         if embedded:
             return data_uri(shown)
-        return links.root + shown.image.relative_to(content.reports).as_posix()
+        file: Path = shown.svg if kind == "svg" and shown.svg.is_file() else shown.image
+        return links.root + file.relative_to(content.reports).as_posix()
 
     environment = _environment()
     environment.globals |= {

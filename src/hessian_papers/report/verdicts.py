@@ -91,16 +91,6 @@ def measured(estimate: Estimate) -> Markup:
     return Markup("{} [{}, {}]").format(*map(number, estimate))
 
 
-def run_name(recorded: bool, scale: str | None) -> str:
-    """Which run a verdict or a figure is of, in a few words.
-
-    Example:
-        >>> run_name(True, "paper"), run_name(False, "demo")
-        ('recorded run (paper)', 'today’s run (demo)')
-    """
-    return f"{'recorded' if recorded else 'today’s'} run ({scale})"
-
-
 def setting(key: str) -> str:
     """A setting's name without that of the networks or data, which are those of the study.
 

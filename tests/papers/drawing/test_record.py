@@ -48,6 +48,7 @@ def test_the_recorded_run_stands_beside_todays(both: Path) -> None:
     assert recorded.recorded is None
     for actual in (figure, recorded):
         assert actual.png == actual.image.read_bytes()
+        assert actual.svg.is_file()
         assert actual.pdf.is_file()
     assert figure.sha256 != recorded.sha256
 
@@ -86,6 +87,6 @@ def test_a_record_of_another_study_is_refused(reports: Path) -> None:
 
 def test_a_recorded_run_that_is_gone_leaves_todays(reports: Path) -> None:
     for path in files(reports / POSTER, "poster-pair", recorded=True).values():
-        path.unlink()
+        path.unlink(missing_ok=True)
     (figure,) = read_figures(reports)
     assert figure.recorded is None

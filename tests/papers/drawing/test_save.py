@@ -31,7 +31,7 @@ ORIGIN = Origin(
 FILES = {
     recorded: (
         "toy-fig0/recorded.png" if recorded else "toy-fig0.png",
-        *(f"toy-fig0/{name}{ending}" for ending in (".pdf", ".json", "-series.json")),
+        *(f"toy-fig0/{name}{ending}" for ending in (".svg", ".pdf", ".json", "-series.json")),
     )
     for recorded, name in ((False, "figure"), (True, "recorded"))
 }

@@ -1,3 +1,4 @@
+import json
 import re
 import shutil
 from collections import Counter
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import sample_reports
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page
 
 from hessian_papers.report import FRONT, INDEX, address, build, index, read
 from hessian_papers.report.findings import Finding, Opening
@@ -191,7 +192,7 @@ def test_the_switch_shows_one_run_at_a_time(visit: Visit) -> None:
     visit.go("singh2026cracking/cracking-fig7.html")
     runs = [visit.page.locator(f".card[data-run='{run}']") for run in ("recorded", "today")]
     assert [run.is_visible() for run in runs] == [True, False]
-    visit.page.get_by_label("today’s run (demo)").focus()
+    visit.page.locator("input[value='today']").focus()
     visit.page.keyboard.press("Space")
     assert [run.is_visible() for run in runs] == [False, True]
 
@@ -199,17 +200,120 @@ def test_the_switch_shows_one_run_at_a_time(visit: Visit) -> None:
 def test_a_picture_is_enlarged_to_the_window_and_put_back_by_keyboard(visit: Visit) -> None:
     page = visit.page
     visit.go("singh2024poster/poster-pair.html")
-    page.locator("button.plate").first.focus()
+    page.locator(".card .plate").first.focus()
     page.keyboard.press("Enter")
     enlarged = page.locator("#enlarged img")
     assert enlarged.is_visible()
-    assert str(enlarged.get_attribute("src")).endswith("figures/singh2024poster/poster-pair.png")
+    assert str(enlarged.get_attribute("src")).endswith("singh2024poster/poster-pair/figure.svg")
     box = enlarged.bounding_box()
     assert box is not None
     assert box["width"] <= 1280
     assert box["y"] + box["height"] <= 800
     page.keyboard.press("Escape")
     assert enlarged.is_hidden()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 700), (900, 300)])
+def test_an_enlarged_picture_fits_the_window(visit: Visit, width: int, height: int) -> None:
+    page = visit.page
+    page.set_viewport_size({"width": width, "height": height})
+    visit.go("singh2024poster/poster-pair.html")
+    page.locator(".card .plate").click()
+    image = page.locator("#enlarged img")
+    image.evaluate("async (image) => image.decode()")
+    box = image.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= height
+    assert box["height"] > height / 2
+    dialog = page.locator("#enlarged")
+    assert dialog.evaluate("(one) => one.scrollHeight <= one.clientHeight"), "nothing to scroll"
+    assert visit.complaints == []
+
+
+def explored(visit: Visit, study: str = "poster-pair") -> Locator:
+    """The charts of a figure's numbers, opened."""
+    visit.go(f"{sample_reports.STUDIES[study][0]}/{study}.html")
+    entry = visit.page.locator(f"#figure-{study}")
+    entry.locator(".explore summary").first.click()
+    entry.locator(".chart svg").first.wait_for(state="visible")
+    return entry
+
+
+def shown_value(entry: Locator) -> tuple[float, float]:
+    line = entry.locator(".values li").first
+    return float(line.get_attribute("data-x") or ""), float(line.get_attribute("data-y") or "")
+
+
+def recorded_points(visit: Visit, study: str = "poster-pair") -> list[tuple[float, float]]:
+    (path,) = visit.folder.glob(f"figures/*/{study}/figure-series.json")
+    (panel,) = json.loads(path.read_text())
+    (curve,) = panel["curves"]
+    return [*zip(curve["x"], curve["y"], strict=True)]
+
+
+def test_numbers_are_loaded_when_a_reader_asks_for_them(visit: Visit) -> None:
+    def scripts() -> int:
+        return sum(request.endswith("series.js") for request in visit.requests)
+
+    assert scripts() == 0
+    explored(visit)
+    assert scripts() == 1
+    assert visit.complaints == []
+
+
+def test_pointing_at_a_chart_shows_a_number_of_the_record(visit: Visit) -> None:
+    entry, points = explored(visit), recorded_points(visit)
+    chart = entry.locator(".chart svg")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box is not None
+    values = set()
+    for part in (0.3, 0.6, 0.9):
+        visit.page.mouse.move(box["x"] + part * box["width"], box["y"] + box["height"] / 2)
+        values.add(shown_value(entry))
+    assert len(values) == 3
+    assert values <= set(points)
+    assert "made-up y" in str(chart.get_attribute("aria-label"))
+    assert "made-up x" in chart.inner_html()
+    assert visit.complaints == []
+
+
+def test_the_slider_chooses_the_place_by_keyboard(visit: Visit) -> None:
+    entry, points = explored(visit), recorded_points(visit)
+    slider = entry.get_by_role("slider", name="made-up x")
+    cursor = entry.locator(".chart .cursor")
+    slider.focus()
+    places = []
+    for key, point in (("Home", points[0]), ("ArrowRight", points[1]), ("End", points[-1])):
+        visit.page.keyboard.press(key)
+        assert shown_value(entry) == point
+        places.append(float(cursor.get_attribute("x1") or ""))
+    assert places == sorted(set(places))
+    assert str(slider.get_attribute("aria-valuetext")).startswith("made-up x ")
+
+
+def test_numbers_that_are_gone_are_said_to_be(visit: Visit) -> None:
+    visit.go("singh2024closed/closed2024-fig1.html")
+    entry = visit.page.locator("#figure-closed2024-fig1")
+    missing = "(one) => { one.dataset.numbers = 'figures/missing.js'; }"
+    entry.locator(".explore").evaluate(missing)
+    entry.locator(".explore summary").click()
+    entry.get_by_text("The numbers are missing beside this page: figures/missing.js").wait_for()
+
+
+def test_without_scripts_pictures_cases_and_links_remain(browser: Browser, folder: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((folder / "singh2026cracking" / "cracking-fig7.html").as_uri())
+    entry = page.locator("#figure-cracking-fig7")
+    assert entry.locator(".plate img").first.is_visible()
+    assert str(entry.locator(".plate").first.get_attribute("href")).endswith(".svg")
+    assert entry.locator(".strip").first.is_visible()
+    assert entry.locator(".explore").first.is_hidden()
+    context.close()
 
 
 def test_a_command_is_copied(visit: Visit) -> None:

@@ -1,0 +1,64 @@
+"""Tables of a paper beside ours."""
+
+import csv
+import io
+import urllib.parse
+
+import pytest
+import sample_reports
+
+from hessian_papers.ledger.record import StatementRecord
+from hessian_papers.report.printed import comparison, deviation, in_print
+from hessian_papers.report.verdicts import Shown
+
+ROW = {"relation": "=", "expected": 2.0, "tolerance": 0.5, "interval": [2.25, 2.75]}
+NETWORKS = ("A, wide", "B", "C")
+
+
+def table(quantifier: str = "printed", networks: tuple[str, ...] = NETWORKS) -> Shown:
+    rows = [
+        sample_reports.case(
+            number, "poster-pair", measured=2.5, labels={"network": name, "table": "6"}, **ROW
+        )
+        for number, name in enumerate(networks)
+    ]
+    rows.append(sample_reports.case(9, None, "not measured", labels={"case": "VGG11"}))
+    record = sample_reports.statement(0, "reproduced", rows, quantifier=quantifier)
+    statement = StatementRecord.of(record, "made up", "nothing")
+    return Shown(statement, statement.cases)
+
+
+def test_a_row_has_print_ours_and_deviation() -> None:
+    actual = comparison(table())
+    assert actual is not None
+    assert actual.columns == ["network"], "what all rows have in common tells none from the others"
+    assert actual.missing == ["VGG11"]
+    assert len(actual.rows) == 3
+    (case, *_) = actual.rows
+    assert deviation(case) == pytest.approx(0.25)
+    assert str(in_print(case)) == "2 ± 0.5"
+
+
+def test_the_file_holds_the_rows_of_the_table() -> None:
+    actual = comparison(table())
+    assert actual is not None
+    text = urllib.parse.unquote(actual.csv.partition(",")[2])
+    rows = [*csv.DictReader(io.StringIO(text))]
+    assert [row["network"] for row in rows] == [*NETWORKS]
+    for row in rows:
+        numbers = [float(row[name]) for name in ("print", "tolerance", "ours", "deviation")]
+        assert numbers == [2.0, 0.5, 2.5, 0.25]
+        assert (row["low"], row["high"]) == ("2.25", "2.75")
+
+
+def test_other_statements_and_few_rows_are_no_table() -> None:
+    assert comparison(table("always")) is None
+    assert comparison(table(networks=NETWORKS[:2])) is None
+
+
+@pytest.mark.parametrize("changes", [{"expected": 0.0}, {"measured": None}])
+def test_no_deviation_from_nothing(changes: dict[str, object]) -> None:
+    record = sample_reports.case(0, "poster-pair", **(ROW | changes))  # type: ignore[arg-type]
+    record = sample_reports.statement(0, "reproduced", [record])
+    (case,) = StatementRecord.of(record, "made up", "nothing").cases
+    assert deviation(case) is None
