@@ -1,4 +1,4 @@
-"""What people look for stands first: of the last `make repro` here, in a browser."""
+"""A search shows first what belongs to it: of the last `make repro` here, in a browser."""
 
 import re
 

@@ -47,7 +47,8 @@ _STYLES = (
     *("style.css", "tables.css", "navigation.css", "verdicts.css", "content.css"),
     *("charts.css", "study.css", "front.css", "print.css"),
 )
-_SCRIPTS = ("page.js", "search.js", "charts.js")
+# Templates take these in where they are needed.
+_ASSETS = ("page.js", "search.js", "charts.js", "playground.js", "playground.css")
 # The first includes the others.
 _TEMPLATES = (
     *("page.html", "front.html", "paper.html", "figure.html", "claim.html", "errata.html"),
