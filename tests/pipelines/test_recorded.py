@@ -133,7 +133,8 @@ def test_page_and_ledger_name_a_damaged_run_and_go_on_with_all_others(make_works
     assert said.count(line) == 1
     reports = workspace.path / "reports"
     assert f"- {line}" in (reports / "claims.md").read_text("utf-8").splitlines()
-    assert (reports / "index.html").read_text("utf-8").count(line) == 1
+    (page,) = reports.glob(f"*/{damaged}.html")
+    assert page.read_text("utf-8").count(line) == 1
     ledger = json.loads((reports / "claims.json").read_text("utf-8"))
     scales = {study: [] for study in (damaged, whole)}
     for case in (case for statement in ledger for case in statement["cases"]):
