@@ -123,7 +123,7 @@ def test_page_and_ledger_name_a_damaged_run_and_go_on_with_all_others(make_works
     before = drawn[1].read_bytes()
     path = f"reports/evidence/{damaged}/data.nc"
     junk(workspace.path / path)
-    done = workspace.run("dvc", "repro", "page")
+    done = workspace.run("dvc", "repro", "page", "report@singh2026cracking")
     assert [path.is_file() for path in drawn] == [False, True]
     assert drawn[1].read_bytes() == before
     said = (done.stdout + done.stderr).splitlines()
