@@ -56,7 +56,7 @@ def test_each_pair_is_drawn_where_runs_are_shown(compared):
 def test_the_loss_stands_above_the_steps_alone():
     data = read(pretrained(), along=["residual", "step"])
     panels = figure.draw(data).axes
-    assert [axes.get_visible() for axes in panels] == [False, *[True] * 3]
+    assert [axes.axison for axes in panels] == [False, *[True] * 3]
     drawn, steps = lines(panels[1]), tuple(data["step"].values)
     assert all((steps, tuple(run)) in drawn for run in data["loss"][0].values)
 

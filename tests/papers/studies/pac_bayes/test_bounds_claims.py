@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from claims_contract import Planted, changed, contract, planted_data
 
+from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.pac_bayes.bounds.claims import fails_as_rarely_as_promised, statements
 from hessian_papers.studies.pac_bayes.bounds.derived import failures
-from hessian_papers.studies.pac_bayes.bounds.figure import caption, draw
+from hessian_papers.studies.pac_bayes.bounds.figure import caption, controls, draw
 from hessian_papers.studies.pac_bayes.bounds.study import VARIABLES
 
 ALL = (
@@ -83,10 +84,12 @@ def data_of(arrays):
 @pytest.mark.parametrize("arrays", [sides(), sides(methods=("base", "iterative"), seeds=1)])
 def test_the_figure_shows_each_method(arrays):
     data = data_of(arrays)
-    figure = draw(data)
-    assert len(figure.axes) == 4
+    figure, (second, text) = draw(data), controls(data)
     shown = {text.get_text() for text in figure.legends[0].get_texts()}
-    assert shown == {*data["method"].values, "printed"}
+    assert shown == {*data["method"].values, "printed", "guessing"}
+    assert {text.get_text() for text in second.legends[0].get_texts()} == {*data["method"].values}
+    assert len(figure.axes) == len(second.axes) == 2
+    assert "posterior is trained" in text
     assert "Confidence 0.965, 60000 images" in caption(data)
 
 
@@ -103,9 +106,14 @@ def test_bounds_of_posteriors_that_diverged_are_no_failures_and_no_successes():
 
 def test_repeated_bounds_are_held_against_held_out_errors():
     data = data_of(repeated())
-    (axes,) = draw(data).axes
-    assert len(axes.lines[0].get_xdata()) == 110
-    assert "on the line both are equal" in caption(data)
+    axes, bar = draw(data).axes
+    (points,) = axes.collections
+    assert len(points.get_offsets()) == 110
+    assert bar.get_ylabel() == r"$\mathrm{KL}(Q \, \| \, P)$ (nats)"
+    assert axes.lines[0].get_ydata()[0] == 0.5  # two classes
+    assert "on 10000 held-out images" in caption(data)
+    with pytest.raises(NothingToMeasure, match="one method alone"):
+        controls(data)
 
 
 def test_shares_have_the_exact_interval():

@@ -1,6 +1,6 @@
 """The relative error of the largest GGN eigenvalue with and without attention, and what it adds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,10 +113,16 @@ def _panels(rows: Sequence[float], along: Sequence[str]) -> tuple[Figure, np.nda
     return figure, grid
 
 
+def _leave_empty(panels: Iterable[Axes]) -> None:
+    """No panel where another column has one."""
+    for axes in panels:
+        axes.set_axis_off()
+
+
 def _finish(figure: Figure, grid: np.ndarray, data: xr.Dataset, along: Sequence[str]) -> None:
     for letter, column, name in zip(style.letters(), grid.T, along, strict=False):
         _along(column[-1], data, name)
-        top = next(axes for axes in column if axes.get_visible())
+        top = next(axes for axes in column if axes.axison)
         prefix = f"({letter}) " if len(along) > 1 else ""
         style.letter(top, f"{prefix}at equal {AXES[name].removeprefix('mean ')}")
     figure.align_ylabels(grid[:, 0])
@@ -129,10 +135,10 @@ def draw(data: xr.Dataset) -> Figure:
     ratios = (1.0,) * ("step" in along) + (1.8,)
     figure, grid = _panels(ratios, along)
     for column, name in zip(grid.T, along, strict=True):
-        for axes in column[:-1]:
-            axes.set_visible(name == "step")
         if name == "step":
             _draw_loss(column[0], data)
+        else:
+            _leave_empty(column[:-1])
         _draw_errors(column[-1], data, name)
     grid[-1, 0].set_ylabel(ERROR)
     _finish(figure, grid, data, along)
@@ -147,16 +153,20 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     figure, grid = _panels((1.6,) * bool(ours) + (1.0, 1.0), along)
     for column, name in zip(grid.T, along, strict=True):
         *errors, difference, ratio = column
-        for axes in errors:
-            axes.set_visible(name in ours)
-            if name in ours:
-                _draw_errors(axes, data, name)
-                axes.set_ylabel(ERROR)
+        if name in ours:
+            _draw_errors(errors[0], data, name)
+            errors[0].set_ylabel(ERROR)
+        else:
+            _leave_empty(errors)
         for axes, compared in zip((difference, ratio), COMPARED, strict=True):
             _draw_contrast(axes, data, name, compared)
     grid[-2, 0].set_ylabel("what attention\nadds to it")
     grid[-1, 0].set_ylabel("ln of the ratio\nof the errors")
     _finish(figure, grid, data, along)
+    if ours:
+        free = next((axes for axes in grid[0] if not axes.axison), None)
+        keys = {"handles": _handles(data), "ncols": 1 if free else 4}
+        (free or figure).legend(loc="center" if free else "outside upper center", **keys)
     of = (
         "of each pair of runs" if data["shown"] == "runs" else "paired by seed, with Student's 95 %"
     )

@@ -157,7 +157,7 @@ def _draw_shares(axes: Axes, shares: np.ndarray, side: str) -> Any:
     extent = (0.5, known.shape[1] + 0.5, known.shape[0] + 0.5, 0.5)
     axes.grid(visible=False)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+        axis.set_major_locator(MaxNLocator(integer=True, nbins=4))
     axes.set_xlabel("index i of the eigenvector")
     axes.set_ylabel(f"index j of that of {SIDES[side]}")
     look: dict[str, Any] = {"cmap": "Blues", "interpolation": "nearest", "aspect": "auto"}

@@ -60,7 +60,7 @@ def _draw_layer(axes: Axes, layer: xr.Dataset, looks: Looks) -> None:
     axes.set_ylim(0, 1.12 * max(*heights, float(high.max())))
     axes.set_xlim(1, max(len(k), 2))
     axes.axvline(int(layer["outputs"]), color=style.BLACK, linewidth=0.6)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
     axes.tick_params(labelsize=6.5)
 
 

@@ -1,4 +1,4 @@
-"""Bounds by method, how they fall, and how posterior variances go with the curvature."""
+"""Bounds and errors by method; how divergences fall and variances go with the curvature."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.pac_bayes.bounds.derived import confidence, failures, printed_rows
 from hessian_spectra.pictures import style
 
@@ -20,6 +21,9 @@ LOOKS: dict[str, dict[str, Any]] = {
     "iterative, nearest": {"color": style.GREEN, "marker": "p"},
     "iterative, exact": {"color": style.PURPLE, "marker": "*"},
 }
+# The error of guessing.
+GUESSING = "guessing"
+CHANCE: dict[str, Any] = {"color": style.PURPLE, "linestyle": "--", "linewidth": 0.9}
 # How far apart methods stand beside each other.
 ASIDE = 0.8
 
@@ -52,6 +56,13 @@ def _printed(axes: Axes, data: xr.Dataset) -> None:
     for row in printed_rows(data):
         middle = places[row.architecture, row.method]
         axes.hlines(row.bound, middle - 0.06, middle + 0.06, color=style.BLACK, linewidth=1.2)
+
+
+def _chance(axes: Axes, data: xr.Dataset) -> xr.DataArray:
+    """A line at the error of guessing, of which a bound has to stay clear to say something."""
+    chance = 1 - 1 / data["classes"]
+    axes.axhline(float(chance), label=GUESSING, **CHANCE)
+    return chance
 
 
 def _paths(axes: Axes, data: xr.Dataset) -> None:
@@ -88,16 +99,21 @@ def _top(*values: np.ndarray) -> float:
 
 
 def _repeated(data: xr.Dataset) -> Figure:
-    """Held-out errors against bounds, one point a network."""
-    figure, axes = style.panels(1, 1, height=2.6)
-    bounds, errors = (data[name].values.ravel() for name in ("bound", "held_out_error"))
-    axes.plot(bounds, errors, linestyle="none", markersize=3, alpha=0.7, **LOOKS["approximate"])
-    ends = [0, _top(bounds, errors)]
+    """Held-out errors against bounds, one point a network, coloured by the divergence."""
+    figure, axes = style.panels(1, 1, height=2.8, width=0.8 * style.FULL_WIDTH)
+    names = ("bound", "held_out_error", "divergence")
+    bounds, errors, divergences = (data[name].values.ravel() for name in names)
+    chance = _chance(axes, data)
+    points = axes.scatter(bounds, errors, 9, divergences, cmap=style.COLOURMAP, linewidths=0)
+    figure.colorbar(points, ax=axes, shrink=0.8, label=r"$\mathrm{KL}(Q \, \| \, P)$ (nats)")
+    ends = [0, _top(bounds, errors, chance.values[None])]
     axes.plot(ends, ends, color=style.BLACK, linewidth=0.8)
+    axes.text(0.03, 0.97, "above the line the bound fails", transform=axes.transAxes, va="top")
     axes.set_xlim(*ends)
     axes.set_ylim(*ends)
     axes.set_xlabel("bound")
     axes.set_ylabel("error on held-out images")
+    axes.legend(loc="upper left", bbox_to_anchor=(0, 0.9))
     return figure
 
 
@@ -107,35 +123,59 @@ def _is_single(data: xr.Dataset) -> bool:
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """Bounds and errors by method; paths and variances of the first network."""
+    """Bounds and errors by method, beside the print and the error of guessing."""
     assert failures(data).size, "raises where every posterior diverged"
     if _is_single(data):
         return _repeated(data)
-    figure, grid = style.panels(2, 2, height=2.3)
-    bounds, errors, paths, variances = grid.ravel()
+    figure, (bounds, errors) = style.panels(1, 2, height=2.6)
     _by_method(bounds, data, "bound")
     _printed(bounds, data)
-    bounds.set_ylabel("bound on the error")
+    chance = _chance(bounds, data)
     _by_method(errors, data, "error")
     _by_method(errors, data, "held_out_error", filled=False)
-    errors.set_ylabel("error of drawn networks")
+    marked = [row.bound for row in printed_rows(data)] + [float(chance)]
+    bounds.set_ylim(0, _top(data["bound"].values.ravel(), np.array(marked)))
+    errors.set_ylim(0, _top(*(data[name].values.ravel() for name in ("error", "held_out_error"))))
+    style.letter(bounds, "(a) bound on the error")
+    style.letter(errors, "(b) error of drawn networks")
     for axes in (bounds, errors):
-        axes.set_ylim(0, _top(*(np.asarray(line.get_ydata()) for line in axes.lines)))
-    first = data.isel(network=0)
-    _paths(paths, first)
-    _variances(variances, first)
-    network, layer = first["network"].item(), first["layer"].values[0]
-    titles = ("(a)", "(b)", f"(c) {network}", f"(d) {layer}:{network}")
-    for axes, title in zip(grid.flat, titles, strict=True):
-        style.letter(axes, title)
+        axes.set_ylabel("fraction of images")
     handles = [
         style.entry(method, linestyle="none", markersize=4, **LOOKS[method])
         for method in data["method"].values
     ]
     if printed_rows(data):
         handles.append(style.entry("printed", color=style.BLACK, linewidth=1.2))
-    figure.legend(handles=handles, loc="outside upper center", ncols=3)
+    handles.append(style.entry(GUESSING, **CHANCE))
+    figure.legend(handles=handles, loc="outside upper center", ncols=5)
     return figure
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """The divergence while posteriors are trained, and the variances of the first network.
+
+    Raises:
+        NothingToMeasure: there is one method alone, or every posterior diverged.
+    """
+    if failures(data).size and _is_single(data):
+        raise NothingToMeasure("there is one method alone")
+    figure, (paths, variances) = style.panels(1, 2, height=2.5)
+    first = data.isel(network=0)
+    _paths(paths, first)
+    _variances(variances, first)
+    network, layer = first["network"].item(), first["layer"].values[0]
+    style.letter(paths, f"(a) {network}")
+    style.letter(variances, f"(b) {layer}:{network}")
+    handles = [
+        style.entry(method, color=LOOKS[method]["color"]) for method in data["method"].values
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    return figure, (
+        "(a) The divergence while the posterior is trained, mean over networks. (b) Posterior "
+        "variances in the first layer by the curvature of the Kronecker product in their "
+        "directions: the median, and the band from the tenth to the ninetieth percentile, of the "
+        "first network."
+    )
 
 
 def caption(data: xr.Dataset) -> str:
@@ -144,17 +184,15 @@ def caption(data: xr.Dataset) -> str:
     level = f"{confidence(data):g}"
     if _is_single(data):
         return (
-            f"Bounds at confidence {level}, and errors of drawn networks on held-out images; on "
-            f"the line both are equal. One point a network trained on {samples} images of its own, "
-            f"{held_out} others held out."
+            f"Bounds at confidence {level} and errors of drawn networks on {held_out} held-out "
+            f"images. One point a network, trained on {samples} images of its own. Dashed: the "
+            "error of guessing, where a posterior ends that shrinks back to its prior, at a small "
+            "divergence."
         )
-    printed = "; short lines: Table 10" if printed_rows(data) else ""
+    printed = "; short black lines: Table 10" if printed_rows(data) else ""
     return (
-        "(a) The bound, one point a network with "
-        f"initial weights and images of its own{printed}. (b) What "
-        "the error of drawn networks is at most on these images (filled), and their error on "
-        f"{held_out} others (hollow). (c) The divergence while the posterior is trained, mean "
-        "over networks. (d) Posterior variances in the first layer by the curvature of the "
-        "Kronecker product in their directions: the middle and the band from the tenth to the "
-        f"ninetieth percentile, of the first network. Confidence {level}, {samples} images."
+        "(a) The bound, one point a network with initial weights and images of its own"
+        f"{printed}; dashed: the error of guessing. (b) The upper end of the error of drawn "
+        f"networks on these images (filled), and their error on {held_out} others (hollow). "
+        f"Confidence {level}, {samples} images."
     )
