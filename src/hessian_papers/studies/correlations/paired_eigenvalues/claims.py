@@ -29,8 +29,8 @@ REFERENCE = at_most(1.0, "the paper's figures plot the distances against the mea
 TOLD = at_least(0.95, "a true pair is missed as rarely as chance is mistaken for one")
 MOST = at_least(
     0.5,
-    "that a hypothesis holds is read as that it does for more than half of the networks, a number "
-    f"of ours: chance alone gives {LEVEL:.0%}, a pair that is proved 100 %",
+    "a hypothesis counts as holding if it holds for more than half of the networks, our choice: "
+    f"chance alone gives {LEVEL:.0%}, a proved pair 100 %",
 )
 MULTIPLY = (
     "The distance is small because there are many pairs: the sums of all pairs fill the "
@@ -207,8 +207,8 @@ def pair(data: xr.Dataset) -> float:
 )
 def pair_stands_out(data: xr.Dataset) -> float:
     r"""With an orthonormal first layer and decorrelated data, one pair of eigenvalues sums to
-    $\operatorname{tr}(H)/D$ at every D. Its distance is orders of magnitude below that of the next
-    best pair, and below the mean eigenvalue.
+    $\operatorname{tr}(H)/D$ at every D. Its distance is orders of magnitude below both that of the
+    next best pair and the mean eigenvalue.
 
     Statistic: the smaller of these two over the smallest distance, or over float64 rounding where
     that is larger; smallest ratio over all networks.

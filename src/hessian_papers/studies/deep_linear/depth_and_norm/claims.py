@@ -108,8 +108,8 @@ def few_classes(data: xr.Dataset) -> float:
     at_least(0.0, LANCZOS, tolerance=STEADY),
     id="depth-amplifies-the-effect-of-labels",
     otherwise=r"$dλ_{\max}/d(‖Y‖_2^2/n) = (L - 1)(n σ_x^2/‖Y‖_2^2)^{1/L}$ grows with depth "
-    "wherever $‖Y‖_2^2/(n σ_x^2) > e^{-4}$. Below that it falls at some depths, "
-    "though not at all.",
+    "wherever $‖Y‖_2^2/(n σ_x^2) > e^{-4}$. Below that it falls at some depths "
+    "but not at others.",
 )
 def label_effect(data: xr.Dataset) -> float:
     """Depth amplifies the effect of the labels on the sharpness.
