@@ -89,7 +89,7 @@ def bulk_multiplicity(data: xr.Dataset) -> float:
 def outliers_grow(data: xr.Dataset) -> float:
     """The larger the attention sink, the larger the outliers.
 
-    Statistic: rank correlation of the mean attention on the first token and the mean of the largest
+    Statistic: rank correlation of mean attention on the first token and mean of the largest
     outliers, for the plotted network, whose whole spectrum is known.
     """
     return rank_correlation(data["sink_attention"].values, largest_outliers(data).mean(axis=1))

@@ -269,8 +269,8 @@ def alignment_rises(data: xr.Dataset) -> Estimate:
     """The sharpness correlates more with the alignment of both matrices at large D than at small D.
     At large D their initial entries are of similar magnitude, at small D the first has larger ones.
 
-    Statistic: r of the absolute alignment: mean over the D at which the entries of $W_1$ are more
-    than 1.5 times larger, minus mean over the other D; paired bootstrap.
+    Statistic: r of the absolute alignment, mean over the D where the entries of $W_1$ are over 1.5
+    times larger, minus mean over the other D; paired bootstrap.
     """
     of = "best_correlation", "larger less similar"
     return _mean(_two_layers(data, "alignments"), *of, norm=data["highlighted"].item())

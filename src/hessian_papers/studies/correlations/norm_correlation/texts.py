@@ -2,7 +2,7 @@
 
 BY_THE_SUM = (
     "The sharpness is nearly the sum of both squared spectral norms (study {study of "
-    "Appendix D.3.3}), so it follows the matrix whose norm varies more between networks. "
+    "Appendix D.3.3}). So it follows the matrix whose norm varies more between networks. "
     "Gradient descent in small steps conserves $W_2^⊤W_2/r_2 - W_1W_1^⊤/r_1$, with $r_l$ "
     "the layers' relative rates. After training, too, the matrix with the larger initial "
     "entries therefore varies more, and under μP it also learns faster. That is the first "

@@ -75,9 +75,9 @@ def _clean(data: xr.Dataset) -> xr.DataArray:
 def easier(data: xr.Dataset) -> xr.DataArray:
     """A data set with all inputs in one class should be easier to learn than one with equal shares.
 
-    Statistic: fraction of pairs of networks, with the same weights and rate, in which one class
-    takes fewer epochs to remove half, 99 % or 99.9 % of the removable loss. Pairs in which neither
-    gets there are left out. Interval: Wilson's, 95 %.
+    Statistic: fraction of pairs with the same initial weights and rate in which one class takes
+    fewer epochs to lose half, 99 % or 99.9 % of the removable loss. Pairs in which neither gets
+    there are left out. Interval: Wilson's, 95 %.
     """
     runs = data.sel(treated=data["inputs"])
     epochs = runs["epochs"]
@@ -126,9 +126,9 @@ def geometry_matters_more(data: xr.Dataset) -> xr.DataArray:
     """Peak sharpness is strongly influenced by the geometry of the inputs: whitening them changes
     it more than giving all of them one label does.
 
-    Statistic: fraction of replicates in which |ln| of the ratio of peaks, raw over whitened inputs
-    at equal shares, exceeds that of one class over equal shares, for either inputs; interval:
-    Wilson's, 95 %.
+    Statistic: fraction of replicates in which |ln| of the peaks' ratio for raw over whitened inputs
+    (equal shares) exceeds that for one class over equal shares (either inputs); interval: Wilson's,
+    95 %.
     """
     peaks = xr.apply_ufunc(np.log, _peaks(data))
     uniform = peaks.sel(labels="uniform")
@@ -200,8 +200,8 @@ def edge_balances(data: xr.Dataset) -> xr.DataArray:
     r"""Gradient descent at the edge of stability balances the singular values of the layers.
 
     Statistic: fraction of networks whose layers' largest squared singular values end at most half
-    as far apart as after training at a small rate from the same weights. The factor is ours; the
-    paper gives no number. Interval: Wilson's, 95 %. For the total imbalance:
+    as far apart as with a small rate from the same weights. The factor is ours; the paper gives no
+    number. Interval: Wilson's, 95 %. For the total imbalance:
     $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at the end over that at the start, largest over all
     networks.
     """
