@@ -124,8 +124,7 @@ def bulk_forgets_the_weights(data: xr.Dataset) -> xr.DataArray:
     book="beyond",
 )
 def bulk_shrinks(data: xr.Dataset) -> xr.DataArray:
-    r"""The bulk itself shrinks like $1/\sqrt{d_K}$, so that the bound $|λ_{\min}| ≤ |γ|$ falls with
-    it.
+    r"""The bulk itself shrinks like $1/\sqrt{d_K}$, and the bound $|λ_{\min}| ≤ |γ|$ falls with it.
 
     Statistic: exponent of $d_K$ in $|γ|$; interval: Student's, 95 %.
     """

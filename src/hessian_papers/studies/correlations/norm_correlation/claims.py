@@ -270,7 +270,7 @@ def alignment_rises(data: xr.Dataset) -> Estimate:
     At large D their initial entries are of similar magnitude, at small D the first has larger ones.
 
     Statistic: r of the absolute alignment, mean over the D where the entries of $W_1$ are over 1.5
-    times larger, minus mean over the other D; paired bootstrap.
+    times larger, minus that over other D; paired bootstrap.
     """
     of = "best_correlation", "larger less similar"
     return _mean(_two_layers(data, "alignments"), *of, norm=data["highlighted"].item())

@@ -18,7 +18,7 @@ FINITE = at_most(
     "a tenth of a power is a factor of 1.5 over the widths, which chance produces with few "
     "networks",
     tolerance=TENTH,
-    source="what the parametrisations that it names are for",
+    source="the purpose of the parametrisations that it names",
 )
 NAMES = {"sp": "SP", "ntp": "NTP", "mup": "μP", "linear": "linear", "relu": "ReLU"}
 

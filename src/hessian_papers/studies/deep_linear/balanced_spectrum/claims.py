@@ -135,7 +135,7 @@ def labels(data: xr.Dataset) -> float:
     always,
     BY_LABELS,
     id="indices-of-equal-widths",
-    otherwise="Without such a network in the configuration nothing is measured.",
+    otherwise="If the configuration has no such network, nothing is measured.",
 )
 def equal_widths(data: xr.Dataset) -> float:
     """Where the first and the last layer are the narrowest, the paper's indices give all
@@ -237,7 +237,7 @@ def gauss_newton(data: xr.Dataset) -> float:
     at_least(
         0.01,
         "a hundredth is far above rounding",
-        source="our control: without it the claim before would say nothing",
+        source="our control, which gives the preceding statement its content",
     ),
     id="correlated-residual-breaks-it",
     otherwise="A residual that is small relative to the outputs, which a configuration may "

@@ -75,9 +75,9 @@ def _clean(data: xr.Dataset) -> xr.DataArray:
 def easier(data: xr.Dataset) -> xr.DataArray:
     """A data set with all inputs in one class should be easier to learn than one with equal shares.
 
-    Statistic: fraction of pairs with the same initial weights and rate in which one class takes
-    fewer epochs to lose half, 99 % or 99.9 % of the removable loss. Pairs in which neither gets
-    there are left out. Interval: Wilson's, 95 %.
+    Statistic: fraction of pairs in which one class takes fewer epochs to remove half, 99 % or 99.9
+    % of the removable loss. A pair has the same initial weights and rate. Pairs in which neither
+    gets there are left out. Interval: Wilson's, 95 %.
     """
     runs = data.sel(treated=data["inputs"])
     epochs = runs["epochs"]
@@ -126,9 +126,9 @@ def geometry_matters_more(data: xr.Dataset) -> xr.DataArray:
     """Peak sharpness is strongly influenced by the geometry of the inputs: whitening them changes
     it more than giving all of them one label does.
 
-    Statistic: fraction of replicates in which |ln| of the peaks' ratio for raw over whitened inputs
-    (equal shares) exceeds that for one class over equal shares (either inputs); interval: Wilson's,
-    95 %.
+    Statistic: fraction of replicates in which |ln| of the peaks' ratio, raw over whitened inputs,
+    exceeds that of one class over equal shares. The former is at equal shares, the latter for
+    either inputs; interval: Wilson's, 95 %.
     """
     peaks = xr.apply_ufunc(np.log, _peaks(data))
     uniform = peaks.sel(labels="uniform")
@@ -147,7 +147,8 @@ def geometry_matters_more(data: xr.Dataset) -> xr.DataArray:
     name="decay-{labels}",
 )
 def decay_balances(data: xr.Dataset) -> float:
-    r"""Layers that are unbalanced at the start become increasingly balanced under weight decay.
+    r"""Layers that are unbalanced at initialisation become increasingly balanced under weight
+    decay.
 
     Statistic: largest ratio of $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at one recorded epoch to
     that at the previous one, over all networks.
@@ -202,8 +203,8 @@ def edge_balances(data: xr.Dataset) -> xr.DataArray:
     Statistic: fraction of networks whose layers' largest squared singular values end at most half
     as far apart as with a small rate from the same weights. The factor is ours; the paper gives no
     number. Interval: Wilson's, 95 %. For the total imbalance:
-    $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at the end over that at the start, largest over all
-    networks.
+    $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at the end over that at initialisation, largest over
+    all networks.
     """
     end = spread(data).isel(epoch=-1)
     closer = end.sel(treated="edge") <= end.sel(treated="plain") / 2

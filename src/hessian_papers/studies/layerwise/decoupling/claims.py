@@ -399,8 +399,8 @@ def rank_one_is_gone(data: xr.Dataset) -> xr.DataArray:
 def row_of_a_table(
     data: xr.Dataset, network: str, kind: str, quantity: str, **row: object
 ) -> xr.DataArray:
-    """In the layers after the first, the printed ranges hold for $λ_1/λ_2$ of $E[xx^⊤]$, and for
-    its first eigenvector's squared dot product with the mean input.
+    """The printed ranges hold for $λ_1/λ_2$ of $E[xx^⊤]$ and its first eigenvector's squared dot
+    product with the mean input, in the layers after the first.
 
     Statistic: mean over layers and seeds; interval: Student's t over seeds.
     """

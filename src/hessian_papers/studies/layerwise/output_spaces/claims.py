@@ -18,9 +18,8 @@ from hessian_papers.studies.layerwise.layers import (
 
 OPEN = "the paper leaves open how near; half is our choice, after a first look at small networks"
 HALVED = (
-    "A ReLU's activity depends on its weights and is not half the time, and the ReLUs of "
-    "one path are not independent. So $S / 2^{L-p}$ is not $E[G]$, less so the more layers "
-    "follow."
+    "How often a ReLU is active depends on its weights, and the ReLUs of one path are not "
+    "independent. So $S / 2^{L-p}$ is not $E[G]$, and deviates more the more layers follow."
 )
 
 # Overlaps of Table 8 with true labels, of fc1, fc2 and fc3, by data and network.

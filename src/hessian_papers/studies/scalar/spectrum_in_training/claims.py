@@ -63,7 +63,7 @@ FEW_STEPS = (
     "its sign change."
 )
 ANY = positive("one draw that shows it suffices", source="ours: it exists")
-ALL = equal_to(1.0, "a share of a few runs: all of them")
+ALL = equal_to(1.0, "a fraction of a few runs: all of them")
 
 
 def _where(variable: str) -> Callable[[xr.Dataset], list[Labels]]:
