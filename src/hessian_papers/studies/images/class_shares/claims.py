@@ -130,8 +130,8 @@ def order_of_imbalance(data: xr.Dataset) -> float:
     singular values, else to second order. This explains the remaining deviation at share 0.1.
 
     Statistic: ln of the relative deviation from eq. (14) over ln of the defect of balancedness,
-    minus 1 where all shares are equal and minus 2 elsewhere. Largest magnitude over the networks
-    whose inputs fit all labels.
+    minus 1 for equal shares and minus 2 otherwise. Largest magnitude over the networks whose inputs
+    fit all labels.
     """
     deviation, defect = error(data, "labels"), last_defect(data)
     known = fitted(data) & (deviation > 0) & (defect > 0)

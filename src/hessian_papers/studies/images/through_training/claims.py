@@ -308,8 +308,8 @@ def sharpness(data: xr.Dataset) -> float:
 def falls_early(data: xr.Dataset) -> float:
     """The curvature falls early in training, as the weights shrink.
 
-    Statistic: lowest trace by eq. (7) while more than half of the removable loss remains, over the
-    initial one, minus 1, for the image set where it falls least.
+    Statistic: lowest trace by eq. (7) over the initial one, minus 1, for the image set where it
+    falls least. Measured while more than half of the removable loss remains.
     """
     return worst(early_fall(network, network["trace"]) for network in networks(data))
 
