@@ -21,10 +21,9 @@ from pipelines import chain, inputs
 from pipelines.stage import Context, main
 
 STATEMENTS = (
-    "No figure of the paper shows this. A point is a case of a statement measured here, with its "
-    "95 % interval if there is one. Green: the range in which the statement holds. A blue case "
-    "holds, a red one does not, a grey interval reaches over the bound. Exact statements share an "
-    "axis of errors, with 0 at its left end."
+    "Not a figure of the paper. Points: cases of the statements measured here, with 95 % "
+    "intervals. Green range: the statement holds; blue cases hold, red ones do not, grey intervals "
+    "reach over the bound. Exact statements share an axis of errors, 0 at its left end."
 )
 
 

@@ -465,7 +465,7 @@ class Sampler:
                     yield f"figure: a text without its number: {text!r}"
 
     def _captions(self, name: str, study: Any, captions: Sequence[str]) -> Iterator[str]:
-        """What is too long of the captions of a study; its lead stands before the first."""
+        """The captions of a study that are too long; its lead stands before the first."""
         if study.kind not in LONGER:
             lead = self._leads.get(name, {}).get("sentence", "")
             yield from (f"figure: {problem}" for problem in long_captions(lead, captions))
