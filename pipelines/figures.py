@@ -23,7 +23,7 @@ from pipelines.stage import Context, main
 STATEMENTS = (
     "Not a figure of the paper. Points: cases of the statements measured here, with 95 % "
     "intervals. Green range: the statement holds; blue cases hold, red ones do not, grey intervals "
-    "reach over the bound. Exact statements share an axis of errors, 0 at its left end."
+    "reach over the bound. Exact statements share an axis of errors, 0 at left."
 )
 
 
