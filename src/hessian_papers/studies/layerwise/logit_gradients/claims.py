@@ -56,7 +56,7 @@ def _by_class(data: xr.Dataset) -> xr.DataArray:
     book="readings",
 )
 def weakly_by_class_at_last(data: xr.Dataset) -> xr.DataArray:
-    """After training they cluster by class only very weakly.
+    """After training the mean gradients cluster by class only very weakly.
 
     Statistic: fraction whose nearest neighbour has the same class, mean over networks and all
     layers but the last; interval: Student's t.
@@ -73,7 +73,7 @@ def weakly_by_class_at_last(data: xr.Dataset) -> xr.DataArray:
     book="beyond",
 )
 def more_by_class_than_chance(data: xr.Dataset) -> xr.DataArray:
-    """After training they cluster by class more than by chance.
+    """After training the mean gradients cluster by class more than by chance.
 
     Statistic: fraction whose nearest neighbour has the same class, minus that by chance, mean over
     networks and all layers but the last; interval: Student's t.

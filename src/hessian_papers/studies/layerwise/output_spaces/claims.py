@@ -123,8 +123,8 @@ for _artifact, _data in (("Table 8", "MNIST"), ("Table 8 (LeNet5)", "CIFAR-10"))
     book="beyond",
 )
 def the_mean_jacobian_is_nearer(data: xr.Dataset) -> xr.DataArray:
-    """After training the span of $E[G]^⊤a$, $Σa = 0$, is nearer to those eigenvectors. G, the
-    Jacobian of the scores with respect to the layer's outputs, replaces S.
+    """After training the span of $E[G]^⊤a$, $Σa = 0$, is nearer to those eigenvectors. $E[G]$, the
+    mean Jacobian of the scores with respect to the layer's outputs, replaces S.
 
     Statistic: its overlap minus that of the rows of S, in the layer (excluding the last) where it
     is smallest, mean over networks; interval: Student's t.

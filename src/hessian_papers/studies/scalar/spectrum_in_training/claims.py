@@ -247,9 +247,9 @@ def reaches_zero_from_the_negative_side(data: xr.Dataset) -> Estimate:
     """The small outlier converges to zero from the negative side at high learning rates, for which
     the paper gives no number.
 
-    Statistic: fraction of initial weights and settings with convergent training from which $λ_2$
-    ends below $10^{-6} λ_1$ and is negative in the last steps with $|λ_2| > 10^{-12} λ_1$;
-    interval: Wilson's, 95 %.
+    Statistic: fraction of initial weights and settings without divergence from which $λ_2$ ends
+    below $10^{-6} λ_1$ and is negative in the last steps with $|λ_2| > 10^{-12} λ_1$; interval:
+    Wilson's, 95 %.
     """
     # The first momentum is that of the run that is drawn.
     chosen = data.isel(high_momentum=slice(1))
@@ -290,8 +290,8 @@ def path_at_a_high_rate(data: xr.Dataset, part: str, high_momentum: float, **_: 
     """At a high learning rate the small outlier first drops and then increases, wiggles around 0,
     and eventually becomes small and negative. The paper gives no number for the rate.
 
-    Statistic: fraction of initial weights and settings with convergent training for which this
-    holds; interval: Wilson's, 95 %.
+    Statistic: fraction of initial weights and settings without divergence for which this holds;
+    interval: Wilson's, 95 %.
     """
     chosen = data.sel(high_momentum=high_momentum)
     parts = {"drops": chosen["high_drops"] > 0, "wiggles": chosen["high_crossings"] >= WIGGLES}
