@@ -130,8 +130,8 @@ def no_bias(data: xr.Dataset) -> float:
 def early(data: xr.Dataset) -> float:
     """The approximation holds very well even early in training, when the loss is high.
 
-    Statistic: largest difference in standard errors at epochs at which more than half of the
-    removable loss remains.
+    Statistic: largest difference in standard errors at epochs at which more than half of the loss
+    above that of least squares remains.
     """
     differences = (abs(standardised(each).where(is_early(each))) for each in networks(data))
     return worst(float(values.max()) for values in differences)
@@ -260,8 +260,8 @@ def _widest(data: xr.Dataset) -> xr.Dataset:
 def fitted(data: xr.Dataset) -> float:
     """The error vanishes with training exactly where the network can fit the least-squares
     solution, which needs at least as many hidden units as outputs. It ends below 1 % if and only if
-    training leaves less than 2 % of the removable loss. Value: number of networks that contradict
-    this.
+    training leaves less than 2 % of the loss above that of least squares. Value: number of networks
+    that contradict this.
     """
     ends = (
         [of(each).isel(epoch=-1) for of in (_error, relative_excess)] for each in networks(data)
@@ -309,7 +309,7 @@ def falls_early(data: xr.Dataset) -> float:
     """The curvature falls early in training, as the weights shrink.
 
     Statistic: lowest trace by eq. (7) over the initial one, minus 1, for the image set where it
-    falls least. Measured while more than half of the removable loss remains.
+    falls least. Measured while more than half of the loss above that of least squares remains.
     """
     return worst(early_fall(network, network["trace"]) for network in networks(data))
 
@@ -319,8 +319,8 @@ def norm_falls_early(data: xr.Dataset) -> float:
     """The norm of the parameters decreases early in training.
 
     Statistic: lowest trace of eq. (11), $σ_x^2(d_2‖W_1‖_F^2 + d_0‖W_2‖_F^2)$, over the initial one,
-    minus 1, for the network where it falls least. Measured while more than half of the removable
-    loss remains.
+    minus 1, for the network where it falls least. Measured while more than half of the loss above
+    that of least squares remains.
     """
     return falls_early(data)
 
@@ -330,7 +330,7 @@ def sharpness_falls_early(data: xr.Dataset) -> float:
     """Sharpness decreases early in training.
 
     Statistic: lowest sharpness of the Hessian over the initial one, minus 1, for the network where
-    it falls least. Measured while more than half of the removable loss remains.
+    it falls least. Measured while more than half of the loss above that of least squares remains.
     """
     return worst(
         early_fall(network, network["numerical"].max("rank"))

@@ -76,8 +76,8 @@ def easier(data: xr.Dataset) -> xr.DataArray:
     """A data set with all inputs in one class should be easier to learn than one with equal shares.
 
     Statistic: fraction of pairs in which one class takes fewer epochs to remove half, 99 % or 99.9
-    % of the removable loss. A pair has the same initial weights and rate. Pairs in which neither
-    gets there are left out. Interval: Wilson's, 95 %.
+    % of the loss that training can remove. A pair has the same initial weights and rate. Pairs in
+    which neither gets there are left out. Interval: Wilson's, 95 %.
     """
     runs = data.sel(treated=data["inputs"])
     epochs = runs["epochs"]

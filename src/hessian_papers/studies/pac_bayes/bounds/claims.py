@@ -132,7 +132,7 @@ def _terms(data: xr.Dataset, row: Row) -> str:
         return str(missing)
     divergence, error, variance, test_error = values
     return (
-        f"KL {divergence:.0f} ({row.divergence:g}), error of drawn networks {error:.4f} "
+        f"KL {divergence:.0f} ({row.divergence:g}), error of sampled networks {error:.4f} "
         rf"({row.error:g}), half of $\ln λ$ {np.log(variance) / 2:.4f} "
         f"({row.half_log_variance:g}), test error {test_error:.4f} ({row.test_error:g})"
     )
