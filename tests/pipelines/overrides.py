@@ -467,7 +467,9 @@ class Sampler:
     def _captions(self, name: str, study: Any, captions: Sequence[str]) -> Iterator[str]:
         """The captions of a study that are too long; its lead stands before the first."""
         if study.kind not in LONGER:
-            lead = self._leads.get(name, {}).get("sentence", "")
+            # A lead stands where its statements hold, which they do not for a run that diverged.
+            diverged = re.search(r"\bdiverge[ds] at step", captions[0])
+            lead = "" if diverged else self._leads.get(name, {}).get("sentence", "")
             yield from (f"figure: {problem}" for problem in long_captions(lead, captions))
 
     def _claims(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
