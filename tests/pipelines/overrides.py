@@ -40,8 +40,6 @@ from tests.prose import long_captions
 # What is made smaller so that a study takes a moment, by kind, or by name. A kind that is not here
 # is taken as it is configured, less what is cut of its lists of numbers.
 LONGEST_LIST = 3
-# Kinds whose captions are being shortened elsewhere: none is to stay here.
-LONGER = ("bounds", "decoupling", "infinite_width", "model_overlaps", "norm_correlation")
 BOUNDED = [f"{which}two-class-classifiers" for which in ("", "narrow-", "random-", "repeated-")] + [
     "ten-class-classifiers"
 ]
@@ -466,11 +464,10 @@ class Sampler:
 
     def _captions(self, name: str, study: Any, captions: Sequence[str]) -> Iterator[str]:
         """The captions of a study that are too long; its lead stands before the first."""
-        if study.kind not in LONGER:
-            # A lead stands where its statements hold, which they do not for a run that diverged.
-            diverged = re.search(r"\bdiverge[ds] at step", captions[0])
-            lead = "" if diverged else self._leads.get(name, {}).get("sentence", "")
-            yield from (f"figure: {problem}" for problem in long_captions(lead, captions))
+        # A lead stands where its statements hold, which they do not for a run that diverged.
+        diverged = re.search(r"\bdiverge[ds] at step", captions[0])
+        lead = "" if diverged else self._leads.get(name, {}).get("sentence", "")
+        yield from (f"figure: {problem}" for problem in long_captions(lead, captions))
 
     def _claims(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
         statements = self._module(entries, "claims").statements
