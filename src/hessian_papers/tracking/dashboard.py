@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from hessian_papers.drawing.interactive import signs
 from hessian_papers.drawing.record import FigureRecord, read_figures
 from hessian_papers.formulas import plain
 from hessian_papers.labelled import files_of
@@ -227,8 +228,7 @@ def chart_title(figure: FigureRecord) -> str:
     """
     shown = figure.chart
     axes = [f"{shown['y']} over {shown['x']}" if shown["x"] and shown["y"] else shown["y"]]
-    panel = " ".join(str(shown["title"]).split())
-    return plain(": ".join(filter(None, (f"{figure.artifact} {panel}".rstrip(), *axes))))
+    return signs(": ".join(filter(None, (f"{figure.artifact} {shown['title']}".rstrip(), *axes))))
 
 
 def _recorded(
