@@ -1,4 +1,4 @@
-"""What a run on W&B says of itself beside what it logs: the commit, tags and a sentence."""
+"""The words by which a run on W&B is found: the commit, tags and a sentence."""
 
 import subprocess
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ def commit() -> str | None:
 
 
 def training(name: str, config: Mapping[str, Any]) -> About:
-    """What the trainings of a study, or of networks that several studies share, say of themselves.
+    """The words of the trainings of a study, or of networks that several studies share.
 
     Args:
         name: of the study or the networks.

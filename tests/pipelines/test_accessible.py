@@ -20,9 +20,10 @@ FIGURES = sorted(
 WIDTH, SCREEN = 1280, 800
 
 # What a checker, axe-core, calls serious or critical, each with the first element that it is of.
+# A formula has the colours of its text: without formulas it takes half the time.
 FIND = """async (rules) => {
   const options = rules.length ? { runOnly: rules } : {};
-  const { violations } = await axe.run(document, { resultTypes: ["violations"], ...options });
+  const { violations } = await axe.run({ exclude: ["math"] }, { resultTypes: ["violations"], ...options });
   return violations
     .filter(({ impact }) => ["serious", "critical"].includes(impact))
     .map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
@@ -46,13 +47,13 @@ def unfold(page, name):
 
 
 def barriers(page):
-    """What the checker finds in light, and in dark, which only changes colours."""
+    """The findings of the checker in light, and in dark, which only changes colours."""
     page.evaluate(resources.files("axe_playwright_python").joinpath("axe.min.js").read_text())
-    found = []
+    findings = []
     for scheme, rules in (("dark", ["color-contrast"]), ("light", [])):
         page.emulate_media(color_scheme=scheme)
-        found += [f"in {scheme}, {barrier}" for barrier in page.evaluate(FIND, rules)]
-    return found
+        findings += [f"in {scheme}, {barrier}" for barrier in page.evaluate(FIND, rules)]
+    return findings
 
 
 @pytest.mark.parametrize("name", [FRONT, *(f"{paper}.html" for paper in PAPERS), *FIGURES])

@@ -165,7 +165,7 @@ class _Content:
         }
 
     def about(self, commit: str | None, notes: str) -> About:
-        """What the run says of itself; studies are no tags, as it has all of them."""
+        """The commit, tags and notes of the run; studies are no tags, as it has all of them."""
         scales = sorted({figure.scale for figure in self.figures})
         papers = dict.fromkeys(figure.paper for figure in self.figures)
         return About(commit=commit, tags=(*scales, *papers), notes=notes)
