@@ -22,8 +22,8 @@ WIDTH, SCREEN = 1280, 800
 # What a checker, axe-core, calls serious or critical, each with the first element that it is of.
 # A formula has the colours of its text: without formulas it takes half the time.
 FIND = """async (rules) => {
-  const options = rules.length ? { runOnly: rules } : {};
-  const { violations } = await axe.run({ exclude: ["math"] }, { resultTypes: ["violations"], ...options });
+  const options = { resultTypes: ["violations"], ...(rules.length ? { runOnly: rules } : {}) };
+  const { violations } = await axe.run({ exclude: ["math"] }, options);
   return violations
     .filter(({ impact }) => ["serious", "critical"].includes(impact))
     .map(({ id, nodes }) => `${id}: ${nodes[0].html}`);
