@@ -243,7 +243,7 @@ def _promised(case: Labels) -> Bound:
 
 
 def _repeated(data: xr.Dataset) -> list[Labels]:
-    return [{"promised": 1 - confidence(data)}] if _is_repeated(data) else []
+    return [{"promised": round(1 - confidence(data), 12)}] if _is_repeated(data) else []
 
 
 @statements.statement(
