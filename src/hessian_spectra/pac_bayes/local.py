@@ -1,0 +1,495 @@
+"""Minimisation of a PAC-Bayes bound by local reparametrisation, from where the curvature says.
+
+Algorithm 1 of wu2022dissecting draws one network for all samples of an update, starts the variances
+at the squared weights, which mean nothing in an eigenbasis, and follows RMSprop. Posteriors,
+objective and certificate are the same here.
+"""
+
+import copy
+import itertools
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.pac_bayes.bases import BATCH, curvature_in, layer_bases
+from hessian_spectra.pac_bayes.layers import Layer
+from hessian_spectra.pac_bayes.posterior import (
+    DRAWN,
+    GaussianPosterior,
+    OwnNetworks,
+)
+from hessian_spectra.progress import Log, silent
+from hessian_spectra.seeding import generator
+from hessian_spectra.training.minibatches import Batch, Observer, Task, train_by_minibatches
+from hessian_spectra.training.passes import Order, Passes
+from hessian_spectra.validation import require, require_each
+
+# Samples that the curvature is computed from, and those that a start is tried on.
+CURVED, TRIED = 10_000, 500
+# Where a start is looked for: means, multiples of the curvature, which networks that are drawn see
+# larger than the trained one does, and prior variances, as parts of the largest one.
+MEANS = ("prior", "shrunk", "trained")
+MULTIPLES, VARIANCES = (0.0, 1.0, 5.0), tuple(10 ** (-step / 2) for step in range(13))
+# Rounds in which curvature and divergence agree on the variances.
+ROUNDS = 6
+# Logarithms of deviations and of the prior's variance move so many times as fast as weights.
+FASTER = 10.0
+# A spread of zero has no derivative.
+LEAST = 1e-20
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalDescent:
+    """The settings with which a posterior is found by local reparametrisation.
+
+    Args:
+        epochs: passes over the samples, each in a new order.
+        batch_size: samples of an update.
+        learning_rate: of Adam at the start; it falls to 0 along a cosine.
+        objective: what is minimised, one of :data:`OBJECTIVES`.
+        basis: in which the covariance is diagonal, ``standard``, ``kronecker`` or ``nearest``.
+        delta: the bound may fail with this probability, over samples.
+        grid_precision: b of the prior's variances ``λ = c exp(−j/b)``.
+        largest_variance: c.
+        seconds: after so many the training ends, whatever the epochs; the rate falls with them.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    objective: str
+    basis: str
+    delta: float
+    grid_precision: float
+    largest_variance: float
+    seconds: float = math.inf
+
+    def __post_init__(self) -> None:
+        require_each(self, ("epochs", "batch_size"), lambda count: count >= 1, "at least 1")
+        sizes = ("learning_rate", "grid_precision", "largest_variance")
+        require_each(self, sizes, lambda size: 0 < size < math.inf, "a positive number")
+        require(self.seconds > 0, "seconds", "a positive number", self.seconds)
+        require(0 < self.delta < 1, "delta", "a probability in (0, 1)", self.delta)
+        names = ", ".join(OBJECTIVES)
+        require(self.objective in OBJECTIVES, "objective", f"one of {names}", self.objective)
+        fits = self.basis in BASES
+        require(fits, "basis", f"one of {', '.join(BASES)} for this method", self.basis)
+
+
+BASES = ("standard", "kronecker", "nearest")
+
+
+def _paper(error: Tensor, complexity: Tensor) -> Tensor:
+    """``e + (B/2)^½``, after Pinsker."""
+    return error + (complexity / 2).sqrt()
+
+
+def _quadratic(error: Tensor, complexity: Tensor) -> Tensor:
+    """``((e + B/2)^½ + (B/2)^½)²``."""
+    half = complexity / 2
+    return ((error + half).sqrt() + half.sqrt()).square()
+
+
+def _lambda(error: Tensor, complexity: Tensor) -> Tensor:
+    """``e / (1 − l/2) + B / (l (1 − l/2))`` at the best l in (0, 2), which is held fixed."""
+    ratio = float(error.detach() / complexity.detach())
+    weight = 2 / (math.sqrt(2 * ratio + 1) + 1)
+    return error / (1 - weight / 2) + complexity / (weight * (1 - weight / 2))
+
+
+class _Inverse(torch.autograd.Function):
+    """The inverse of kl, with the derivatives that ``kl(e, p) = B`` implies."""
+
+    @staticmethod
+    def forward(ctx: Any, error: Tensor, complexity: Tensor) -> Tensor:
+        e, p = float(error), float(cf.kl_inverse(float(error), float(complexity)))
+        by_bound = (p - e) / (p * (1 - p))
+        by_error = math.log(e * (1 - p) / (p * (1 - e)))
+        ctx.slopes = (-by_error / by_bound, 1 / by_bound)
+        return error.new_tensor(p)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        by_error, by_complexity = ctx.slopes
+        return gradients[0] * by_error, gradients[0] * by_complexity
+
+
+def _inverse(error: Tensor, complexity: Tensor) -> Tensor:
+    """The bound itself, ``kl⁻¹(e, B)``; where e is no rate of errors, the quadratic one."""
+    inside = 1e-6 < float(error.detach()) < 1 - 1e-3
+    value: Tensor = _Inverse.apply(error, complexity) if inside else _quadratic(error, complexity)
+    return value
+
+
+OBJECTIVES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "quadratic": _quadratic,
+    "inverse": _inverse,
+    "lambda": _lambda,
+    "paper": _paper,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plan(LocalDescent, Passes):
+    """The steps and rates with which a posterior is found from so many samples."""
+
+    ends: float = math.inf
+
+    def rate(self, step: int) -> float:
+        """The learning rate of an update, by the epochs or the seconds that have passed."""
+        left = (self.ends - time.monotonic()) / self.seconds if self.ends < math.inf else 1.0
+        passed = min(max(step / self.steps, 1 - left), 1.0)
+        return self.learning_rate * (1 + math.cos(math.pi * passed)) / 2
+
+    def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
+        """Adam."""
+        return torch.optim.Adam(model.parameters(), lr=self.learning_rate, fused=True)
+
+    def complexity(self, divergence: Tensor, half: Tensor) -> Tensor:
+        """``B_RE`` (closed_form.complexity), for a real ``j`` of at least 1."""
+        index = (self.grid_precision * (math.log(self.largest_variance) - 2 * half)).clamp_min(1.0)
+        union = 2 * index.log() + math.log(math.pi**2 * self.samples / (6 * self.delta))
+        return (divergence + union) / (self.samples - 1)
+
+
+class _Turned(nn.Module):
+    """A posterior's numbers in the bases of its layers, where Adam follows their gradients."""
+
+    def __init__(self, posterior: GaussianPosterior) -> None:
+        super().__init__()
+        self._posterior = [posterior]
+        mean, prior = (
+            _turned(posterior, values) for values in (posterior.mean.detach(), posterior.prior)
+        )
+        self.mean = nn.ParameterList(mean)
+        self.slow_log_deviation = nn.ParameterList(
+            part.clone() / FASTER for part in _parts(posterior, posterior.log_deviation.detach())
+        )
+        self.slow_half = nn.Parameter(posterior.half_log_variance.detach() / FASTER)
+        self._prior = prior
+        # The places of a layer's weight and bias in these lists.
+        self._places: dict[str, list[int]] = {}
+        count = 0
+        for layer in posterior.layers:
+            self._places[layer.name] = [*range(count, count + 1 + layer.has_bias)]
+            count += 1 + layer.has_bias
+
+    @property
+    def half_log_variance(self) -> Tensor:
+        return self.slow_half * FASTER
+
+    def variances(self) -> list[Tensor]:
+        """``s`` of each weight and bias."""
+        return [(part * (2 * FASTER)).exp() for part in self.slow_log_deviation]
+
+    def of(self, layer: Layer, values: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
+        """A layer's weight and bias among the parts of all."""
+        places = self._places[layer.name]
+        return values[places[0]], values[places[1]] if layer.has_bias else None
+
+    def divergence(self, variances: Sequence[Tensor]) -> Tensor:
+        """``KL(Q ‖ P)`` (closed_form.gaussian_kl)."""
+        half = self.half_log_variance
+        squares = torch.stack(
+            [
+                variance.sum() + (mean - prior).square().sum()
+                for variance, mean, prior in zip(variances, self.mean, self._prior, strict=True)
+            ]
+        ).sum()
+        logarithms = torch.stack([part.sum() for part in self.slow_log_deviation]).sum()
+        number = self._posterior[0].mean.numel()
+        rest = number * (2 * half - 1) - 2 * FASTER * logarithms
+        return (squares * (-2 * half).exp() + rest) / 2
+
+    def forward(
+        self, inputs: Tensor, leading: Tensor | None, variances: Sequence[Tensor]
+    ) -> Tensor:
+        """The scores ``(n, c)``, of each sample by a network of its own."""
+        (posterior,) = self._posterior
+        return posterior(inputs, _Local(self, leading, variances))
+
+    @torch.no_grad()
+    def hand_back(self) -> None:
+        """Give the posterior what was found."""
+        (posterior,) = self._posterior
+        flat = torch.cat([part.flatten() for part in self.mean])
+        posterior.mean.copy_(posterior.turned(flat))
+        deviations = torch.cat([part.flatten() for part in self.slow_log_deviation])
+        posterior.log_deviation.copy_(deviations * FASTER)
+        posterior.half_log_variance.copy_(self.half_log_variance)
+
+
+class _Local:
+    """A perturbation of its own for each sample, whose gradients autograd follows."""
+
+    def __init__(
+        self, turned: _Turned, leading: Tensor | None, variances: Sequence[Tensor]
+    ) -> None:
+        self._turned, self._leading, self._variances = turned, leading, variances
+
+    def __call__(self, posterior: GaussianPosterior, layer: Layer, x: Tensor) -> Tensor:
+        """The outputs of a layer."""
+        basis = posterior.bases[layer.name]
+        if self._leading is not None and layer is posterior.layers[0]:
+            x = self._leading[:, None]
+        elif basis.inputs is not None:
+            x = x @ basis.inputs
+        weight, bias = self._turned.of(layer, [*self._turned.mean])
+        variance, of_bias = self._turned.of(layer, self._variances)
+        out = x @ weight.T
+        if bias is not None:
+            out = out + bias
+        if x.shape[1] == 1:
+            spread = x.square() @ variance.T + (LEAST if of_bias is None else of_bias)
+            out = out + spread.sqrt() * torch.randn_like(spread)
+        else:
+            out = out + _of_weights(x, variance, of_bias)
+        return out if basis.outputs is None else out @ basis.outputs.T
+
+
+def _of_weights(x: Tensor, variance: Tensor, of_bias: Tensor | None) -> Tensor:
+    """What weights add that are drawn, for as many samples as memory allows one each."""
+    deviation = variance.sqrt()
+    networks = min(len(x), max(DRAWN // variance.numel(), 1))
+    parts = []
+    for part in x.tensor_split(networks) if networks < len(x) else [x]:
+        shape = (len(part) if networks == len(x) else 1, *variance.shape)
+        entries = deviation * torch.randn(shape, device=x.device, dtype=x.dtype)
+        noise = part @ entries.transpose(1, 2)
+        if of_bias is not None:
+            noise = noise + of_bias.sqrt() * torch.randn_like(noise[: len(entries), :1])
+        parts.append(noise)
+    return torch.cat(parts)
+
+
+def _parts(posterior: GaussianPosterior, numbers: Tensor) -> list[Tensor]:
+    """The weights and biases of the layers, one after the other."""
+    parts = []
+    for layer in posterior.layers:
+        parts.append(layer.weight(numbers))
+        bias = layer.bias(numbers)
+        if bias is not None:
+            parts.append(bias)
+    return parts
+
+
+def _turned(posterior: GaussianPosterior, numbers: Tensor) -> list[Tensor]:
+    """The same, in the layers' bases."""
+    return [part.clone() for part in _parts(posterior, posterior.returned(numbers))]
+
+
+class _Spent(Exception):  # noqa: N818
+    """The seconds are over."""
+
+
+class _Watch(Observer):
+    """The bound so far: the error over an epoch of the networks that were drawn, at its end."""
+
+    def __init__(self, turned: _Turned, plan: _Plan) -> None:
+        self._turned, self._plan = turned, plan
+        self._wrong = self._seen = 0
+        self._metrics: dict[int, dict[str, float]] = {}
+
+    def count(self, scores: Tensor, labels: Tensor) -> None:
+        """Count the errors of a batch."""
+        self._wrong += int((scores.detach().argmax(dim=1) != labels).sum())
+        self._seen += len(labels)
+
+    def __call__(self, step: int) -> None:
+        """Look at the posterior before an epoch."""
+        with torch.no_grad():
+            divergence = self._turned.divergence(self._turned.variances())
+            half = self._turned.half_log_variance
+            complexity = float(self._plan.complexity(divergence, half))
+        terms = {
+            "divergence": float(divergence),
+            "prior_variance": math.exp(2 * float(half)),
+            "complexity": complexity,
+        }
+        if self._seen and math.isfinite(complexity):
+            terms["bound"] = float(cf.kl_inverse(self._wrong / self._seen, max(complexity, 0.0)))
+        self._wrong = self._seen = 0
+        self._metrics = {step: terms}
+
+    def metrics(self, step: int) -> dict[str, float]:
+        """The terms of the bound."""
+        return self._metrics.get(step, {})
+
+
+def minimise_locally(
+    posterior: GaussianPosterior,
+    model: nn.Module,
+    inputs: Tensor,
+    labels: Tensor,
+    settings: LocalDescent,
+    *,
+    seed: int,
+    log: Log = silent,
+    checkpoint: Path | None = None,
+) -> bool:
+    """Minimise a bound over a posterior's mean and deviations and the prior's λ.
+
+    Each sample of an update meets a network of its own: what comes out of a layer is drawn where
+    that is exact, at a single position, else the weights. Variances start where the objective's
+    derivative by them vanishes, ``s = 1 / (1/λ + 2 R n h / ln 2)`` with the curvature ``h`` in
+    their direction and ``R = (2 B_RE)^½``; λ and the mean start where a few samples show the
+    smallest objective, the prior itself among them.
+
+    Args:
+        posterior: changed in place, with its bases.
+        model: the trained network.
+        inputs: ``(n, ...)``.
+        labels: ``(n,)``.
+        settings: how.
+        seed: of the samples' orders and the networks.
+        log: as for all training, with the terms of the bound and the bound so far.
+        checkpoint: as for all training.
+
+    Returns:
+        Whether the training came to its end; else the seconds were over, or it was interrupted
+        (Ctrl-C), and the posterior is the one so far.
+
+    Raises:
+        ValueError: the training diverges; as
+            :func:`~hessian_spectra.training.train_by_minibatches`.
+
+    Source: Kingma, Salimans and Welling (2015) for local reparametrisation; Pérez-Ortiz et al.
+    (2021) for the quadratic objective; Thiemann et al. (2017) for that with ``l``.
+    """
+    ends = time.monotonic() + settings.seconds
+    plan = _Plan(samples=len(labels), ends=ends, **vars(settings))
+    _start(posterior, model, inputs, labels, plan, seed)
+    turned = _Turned(posterior)
+    leading, order = posterior.leading(inputs), Order(len(labels), plan.batch_size, seed)
+    watch, objective = _Watch(turned, plan), OBJECTIVES[settings.objective]
+
+    def batches(step: int) -> Sequence[Batch]:
+        chosen = order.samples(step).to(labels.device)
+        return [(inputs[chosen], (leading if leading is not None else labels)[chosen],
+                 labels[chosen])]  # fmt: skip
+
+    def loss(network: _Turned, x: Tensor, rows: Tensor, y: Tensor) -> Tensor:
+        if time.monotonic() > ends:
+            raise _Spent
+        variances = network.variances()
+        scores = network(x, rows if leading is not None else None, variances)
+        watch.count(scores, y)
+        error = functional.cross_entropy(scores, y) / math.log(2)
+        complexity = plan.complexity(network.divergence(variances), network.half_log_variance)
+        return objective(error, complexity)
+
+    task = Task(
+        model=turned, loss=loss, batches=batches, seed=seed, unit="samples",
+        units=plan.batch_size, identity=vars(settings),
+    )  # fmt: skip
+    observed = range(0, plan.steps + 1, plan.updates)
+    try:
+        losses = train_by_minibatches(
+            task, plan, observer=watch, observed=observed, log=log, checkpoint=checkpoint
+        )
+    except (_Spent, KeyboardInterrupt):
+        turned.hand_back()
+        return False
+    if not math.isfinite(losses[-1]):
+        expected = "a rate at which the posterior's training does not diverge"
+        require(False, "learning_rate", expected, settings.learning_rate)
+    turned.hand_back()
+    return True
+
+
+def _start(
+    posterior: GaussianPosterior,
+    model: nn.Module,
+    inputs: Tensor,
+    labels: Tensor,
+    plan: _Plan,
+    seed: int,
+) -> None:
+    """Set the posterior's bases, and its numbers where a few samples show the best objective."""
+    draws = generator(seed, "samples of the curvature")
+    chosen = torch.randperm(len(labels), generator=draws)[:CURVED].to(labels.device)
+    inputs, labels = inputs[chosen], labels[chosen]
+    posterior.bases = dict(layer_bases(model, inputs, labels, plan.basis))
+    curvature = _curvatures(posterior, model, inputs, labels)
+    inputs, labels = inputs[:TRIED], labels[:TRIED]
+    trained = posterior.returned(posterior.mean.detach() - posterior.prior)
+    best = math.inf, posterior.state_dict()
+    for mean, multiple, part in itertools.product(MEANS, MULTIPLES, VARIANCES):
+        # No larger prior is among those that the bound holds for.
+        variance = plan.largest_variance * part * math.exp(-1 / plan.grid_precision)
+        _fit(posterior, multiple * curvature, trained * (mean != "prior"), variance, plan,
+             shrinks=mean == "shrunk")  # fmt: skip
+        value = _tried(posterior, inputs, labels, plan, seed)
+        if value < best[0]:
+            best = value, copy.deepcopy(posterior.state_dict())
+    posterior.load_state_dict(best[1])
+
+
+def _curvatures(
+    posterior: GaussianPosterior, model: nn.Module, inputs: Tensor, labels: Tensor
+) -> Tensor:
+    """The curvature ``h (P,)`` of the loss in the direction of each number, none negative."""
+    batches = list(zip(inputs.split(BATCH), labels.split(BATCH), strict=True))
+    problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
+    factors = cv.layerwise(problem, posterior.names, check=False)
+    result = torch.empty_like(posterior.mean.detach())
+    for layer in posterior.layers:
+        weight, bias = curvature_in(posterior.bases[layer.name], factors[layer.name])
+        layer.weight(result).copy_(weight.clamp_min(0.0))
+        own = layer.bias(result)
+        if own is not None:
+            own.copy_(bias.clamp_min(0.0))
+    return result
+
+
+def _fit(
+    posterior: GaussianPosterior,
+    curvature: Tensor,
+    trained: Tensor,
+    variance: float,
+    plan: _Plan,
+    *,
+    shrinks: bool,
+) -> None:
+    """Set the deviations where the objective's derivative by them vanishes, for a prior's λ.
+
+    Where it ``shrinks`` so does the mean's distance from the prior's, ``w − w₀ = (1 − s/λ) (w* −
+    w₀)`` in each direction: there the derivative by the mean vanishes, if the loss is a parabola
+    around the trained weights ``w*``.
+    """
+    posterior.half_log_variance.data.fill_(math.log(variance) / 2)
+    half, root = posterior.half_log_variance.detach(), 1.0
+    for _ in range(ROUNDS):
+        inverse = 1 / variance + 2 * root * plan.samples * curvature / math.log(2)
+        posterior.log_deviation.data = -inverse.log() / 2
+        kept = 1 - 1 / (variance * inverse) if shrinks else 1.0
+        posterior.mean.data = posterior.prior + posterior.turned(kept * trained)
+        root = math.sqrt(2 * float(plan.complexity(_divergence(posterior, variance), half)))
+
+
+def _divergence(posterior: GaussianPosterior, variance: float) -> Tensor:
+    moments = posterior.moments()
+    sums = moments.squared_distance, moments.variance_sum, moments.log_variance_sum
+    return cf.gaussian_kl(*sums, moments.parameters, variance)
+
+
+@torch.no_grad()
+def _tried(
+    posterior: GaussianPosterior, inputs: Tensor, labels: Tensor, plan: _Plan, seed: int
+) -> float:
+    """The objective on a few samples, the same for all starts."""
+    draws = OwnNetworks(posterior, generator(seed, "networks of a start"))
+    error = functional.cross_entropy(posterior(inputs, draws), labels) / math.log(2)
+    half = posterior.half_log_variance.detach()
+    complexity = plan.complexity(_divergence(posterior, math.exp(2 * float(half))), half)
+    value = float(OBJECTIVES[plan.objective](error.double(), complexity.double()))
+    return value if math.isfinite(value) else math.inf
