@@ -118,9 +118,9 @@ def _printed(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> dict[str
 def curvature_in(basis: Basis, layer: cv.Layerwise) -> tuple[Tensor, Tensor]:
     """The curvature in a basis's directions, of the weight ``(m, d)`` and of the bias ``(m,)``.
 
-    In the direction ``u_i v_jᵀ`` it is that of the Kronecker product, the product of ``u_iᵀ E[M]
-    u_i`` and ``v_jᵀ E[xxᵀ] v_j``; in a basis of the whole layer that of its Hessian. Of a bias it is
-    ``u_iᵀ E[M] u_i``, times the positions of a convolution.
+    In the direction ``u_i v_jᵀ`` it is that of the Kronecker product, ``u_iᵀ E[M] u_i`` times
+    ``v_jᵀ E[xxᵀ] v_j``; in a basis of the whole layer that of its Hessian. Of a bias it is the first
+    of these, times the positions of a convolution.
 
     Args:
         basis: of the layer.

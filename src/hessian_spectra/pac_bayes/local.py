@@ -41,8 +41,8 @@ MEANS = ("prior", "shrunk", "trained")
 MULTIPLES, VARIANCES = (0.0, 1.0, 5.0), tuple(10 ** (-step / 2) for step in range(13))
 # Rounds in which curvature and divergence agree on the variances.
 ROUNDS = 6
-# Logarithms of deviations and of the prior's variance move so many times as fast as weights.
-FASTER = 10.0
+# How long steps are remembered, and the largest step of a logarithm of a deviation.
+MOMENTUM, LONGEST = 0.9, 2.0
 # A spread of zero has no derivative.
 LEAST = 1e-20
 
@@ -54,7 +54,8 @@ class LocalDescent:
     Args:
         epochs: passes over the samples, each in a new order.
         batch_size: samples of an update.
-        learning_rate: of Adam at the start; it falls to 0 along a cosine.
+        learning_rate: the part of a natural gradient that an update follows, at the start; it falls
+            to 0 along a cosine.
         objective: what is minimised, one of :data:`OBJECTIVES`.
         basis: in which the covariance is diagonal, ``standard``, ``kronecker`` or ``nearest``.
         delta: the bound may fail with this probability, over samples.
@@ -151,31 +152,49 @@ class _Plan(LocalDescent, Passes):
         return self.learning_rate * (1 + math.cos(math.pi * passed)) / 2
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
-        """Adam."""
-        return torch.optim.Adam(model.parameters(), lr=self.learning_rate, fused=True)
+        """The descent along natural gradients."""
+        assert isinstance(model, _Turned)
+        return _Natural(model, self)
 
-    def complexity(self, divergence: Tensor, half: Tensor) -> Tensor:
+    @property
+    def largest_half_logarithm(self) -> float:
+        """``½ ln λ`` for ``j = 1``: no larger prior is among those that the bound holds for."""
+        return 0.5 * (math.log(self.largest_variance) - 1 / self.grid_precision)
+
+    def complexity(self, divergence: float, half: float) -> float:
         """``B_RE`` (closed_form.complexity), for a real ``j`` of at least 1."""
-        index = (self.grid_precision * (math.log(self.largest_variance) - 2 * half)).clamp_min(1.0)
-        union = 2 * index.log() + math.log(math.pi**2 * self.samples / (6 * self.delta))
+        index = max(self.grid_precision * (math.log(self.largest_variance) - 2 * half), 1.0)
+        union = 2 * math.log(index) + math.log(math.pi**2 * self.samples / (6 * self.delta))
         return (divergence + union) / (self.samples - 1)
+
+    def measured(self, error: Tensor, complexity: float) -> tuple[float, float]:
+        """The objective, and how much the error counts in it beside the divergence.
+
+        That is the ratio of its derivatives by the error and by the divergence.
+        """
+        both = [torch.tensor(float(part), dtype=torch.float64) for part in (error, complexity)]
+        given = [part.requires_grad_() for part in both]
+        value = OBJECTIVES[self.objective](*given)
+        by_error, by_complexity = torch.autograd.grad(value, given)
+        return float(value), float(by_error / by_complexity) * (self.samples - 1)
 
 
 class _Turned(nn.Module):
-    """A posterior's numbers in the bases of its layers, where Adam follows their gradients."""
+    """A posterior's numbers in the bases of its layers."""
 
     def __init__(self, posterior: GaussianPosterior) -> None:
         super().__init__()
         self._posterior = [posterior]
-        mean, prior = (
-            _turned(posterior, values) for values in (posterior.mean.detach(), posterior.prior)
+        self.prior = _turned(posterior, posterior.prior)
+        self.mean = nn.ParameterList(_turned(posterior, posterior.mean.detach()))
+        deviation = posterior.log_deviation.detach()
+        self.log_deviation = nn.ParameterList(
+            part.clone() for part in _parts(posterior, deviation)
         )
-        self.mean = nn.ParameterList(mean)
-        self.slow_log_deviation = nn.ParameterList(
-            part.clone() / FASTER for part in _parts(posterior, posterior.log_deviation.detach())
-        )
-        self.slow_half = nn.Parameter(posterior.half_log_variance.detach() / FASTER)
-        self._prior = prior
+        self.half_log_variance: Tensor
+        self.register_buffer("half_log_variance", posterior.half_log_variance.detach().clone())
+        # How much the error counts beside the divergence, as the objective has it.
+        self.weight = 0.0
         # The places of a layer's weight and bias in these lists.
         self._places: dict[str, list[int]] = {}
         count = 0
@@ -183,32 +202,28 @@ class _Turned(nn.Module):
             self._places[layer.name] = [*range(count, count + 1 + layer.has_bias)]
             count += 1 + layer.has_bias
 
-    @property
-    def half_log_variance(self) -> Tensor:
-        return self.slow_half * FASTER
-
     def variances(self) -> list[Tensor]:
         """``s`` of each weight and bias."""
-        return [(part * (2 * FASTER)).exp() for part in self.slow_log_deviation]
+        return [(2 * part).exp() for part in self.log_deviation]
+
+    @torch.no_grad()
+    def squares(self, variances: Sequence[Tensor]) -> float:
+        """``Σ s + ‖w − w₀‖²``, which λ divides in the divergence."""
+        parts = zip(variances, self.mean, self.prior, strict=True)
+        return sum(float(s.sum()) + float((m - p).square().sum()) for s, m, p in parts)
+
+    @torch.no_grad()
+    def divergence(self, variances: Sequence[Tensor]) -> float:
+        """``KL(Q ‖ P)`` (closed_form.gaussian_kl)."""
+        number, half = self._posterior[0].mean.numel(), float(self.half_log_variance)
+        logarithms = 2 * sum(float(part.sum()) for part in self.log_deviation)
+        squares = self.squares(variances)
+        return (squares * math.exp(-2 * half) + number * (2 * half - 1) - logarithms) / 2
 
     def of(self, layer: Layer, values: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
         """A layer's weight and bias among the parts of all."""
         places = self._places[layer.name]
         return values[places[0]], values[places[1]] if layer.has_bias else None
-
-    def divergence(self, variances: Sequence[Tensor]) -> Tensor:
-        """``KL(Q ‖ P)`` (closed_form.gaussian_kl)."""
-        half = self.half_log_variance
-        squares = torch.stack(
-            [
-                variance.sum() + (mean - prior).square().sum()
-                for variance, mean, prior in zip(variances, self.mean, self._prior, strict=True)
-            ]
-        ).sum()
-        logarithms = torch.stack([part.sum() for part in self.slow_log_deviation]).sum()
-        number = self._posterior[0].mean.numel()
-        rest = number * (2 * half - 1) - 2 * FASTER * logarithms
-        return (squares * (-2 * half).exp() + rest) / 2
 
     def forward(
         self, inputs: Tensor, leading: Tensor | None, variances: Sequence[Tensor]
@@ -223,9 +238,54 @@ class _Turned(nn.Module):
         (posterior,) = self._posterior
         flat = torch.cat([part.flatten() for part in self.mean])
         posterior.mean.copy_(posterior.turned(flat))
-        deviations = torch.cat([part.flatten() for part in self.slow_log_deviation])
-        posterior.log_deviation.copy_(deviations * FASTER)
+        posterior.log_deviation.copy_(torch.cat([p.flatten() for p in self.log_deviation]))
         posterior.half_log_variance.copy_(self.half_log_variance)
+
+
+class _Natural(torch.optim.Optimizer):
+    """Natural gradients of a Gaussian, with momentum, and those of the prior's λ.
+
+    Those of the mean are multiplied by its variance, ``−s (C ∇e + (w − w₀)/λ)``, and those of
+    ``½ ln s`` halved, ``−(C ∂e + s/λ − 1)/2``: in a parabola all directions come as near in as many
+    steps, stiff ones and flat ones. ``C`` is how much the error counts beside the divergence.
+    """
+
+    def __init__(self, turned: _Turned, plan: _Plan) -> None:
+        super().__init__(turned.parameters(), {"lr": plan.learning_rate})
+        self._turned, self._plan = turned, plan
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        """Follow the gradients."""
+        turned, rate = self._turned, self.param_groups[0]["lr"]
+        half = turned.half_log_variance
+        weight, precision = turned.weight, math.exp(-2 * float(half))
+        distance, slope = 0.0, 0.0
+        parts = zip(turned.mean, turned.log_deviation, turned.prior, strict=True)
+        for mean, deviation, prior in parts:
+            variance = (2 * deviation).exp_()
+            pull = (mean - prior).mul_(precision)
+            distance += float(pull.square().sum()) / precision
+            slope += float(deviation.grad.sum()) * weight
+            pull.add_(mean.grad, alpha=weight).mul_(variance)
+            mean.sub_(self._remembered(mean, pull), alpha=rate)
+            pull = variance.mul_(precision).sub_(1).add_(deviation.grad, alpha=weight).div_(2)
+            pull.clamp_(-LONGEST, LONGEST)
+            deviation.sub_(self._remembered(deviation, pull), alpha=rate)
+        # All variances move along with λ: alone it would follow them, and most of them it.
+        pull = half.new_tensor((slope / distance - 1) / 2 if distance else 0.0)
+        pull = self._remembered(half, pull.clamp_(-LONGEST, LONGEST))
+        move = min(-rate * float(pull), self._plan.largest_half_logarithm - float(half))
+        half.add_(move)
+        for deviation in turned.log_deviation:
+            deviation.add_(move)
+
+    def _remembered(self, parameter: Tensor, pull: Tensor) -> Tensor:
+        state = self.state[parameter]
+        if "pull" not in state:
+            state["pull"] = torch.zeros_like(parameter)
+        momentum: Tensor = state["pull"].mul_(MOMENTUM).add_(pull, alpha=1 - MOMENTUM)
+        return momentum
 
 
 class _Local:
@@ -306,13 +366,12 @@ class _Watch(Observer):
 
     def __call__(self, step: int) -> None:
         """Look at the posterior before an epoch."""
-        with torch.no_grad():
-            divergence = self._turned.divergence(self._turned.variances())
-            half = self._turned.half_log_variance
-            complexity = float(self._plan.complexity(divergence, half))
+        divergence = self._turned.divergence(self._turned.variances())
+        half = float(self._turned.half_log_variance)
+        complexity = self._plan.complexity(divergence, half)
         terms = {
-            "divergence": float(divergence),
-            "prior_variance": math.exp(2 * float(half)),
+            "divergence": divergence,
+            "prior_variance": math.exp(2 * half),
             "complexity": complexity,
         }
         if self._seen and math.isfinite(complexity):
@@ -370,7 +429,7 @@ def minimise_locally(
     _start(posterior, model, inputs, labels, plan, seed)
     turned = _Turned(posterior)
     leading, order = posterior.leading(inputs), Order(len(labels), plan.batch_size, seed)
-    watch, objective = _Watch(turned, plan), OBJECTIVES[settings.objective]
+    watch = _Watch(turned, plan)
 
     def batches(step: int) -> Sequence[Batch]:
         chosen = order.samples(step).to(labels.device)
@@ -384,8 +443,11 @@ def minimise_locally(
         scores = network(x, rows if leading is not None else None, variances)
         watch.count(scores, y)
         error = functional.cross_entropy(scores, y) / math.log(2)
-        complexity = plan.complexity(network.divergence(variances), network.half_log_variance)
-        return objective(error, complexity)
+        half = float(network.half_log_variance)
+        complexity = plan.complexity(network.divergence(variances), half)
+        value, network.weight = plan.measured(error.detach(), complexity)
+        # Its value, with the gradients of the error alone: the optimizer knows those of the rest.
+        return error + (value - error.detach())
 
     task = Task(
         model=turned, loss=loss, batches=batches, seed=seed, unit="samples",
@@ -466,20 +528,20 @@ def _fit(
     w₀)`` in each direction: there the derivative by the mean vanishes, if the loss is a parabola
     around the trained weights ``w*``.
     """
-    posterior.half_log_variance.data.fill_(math.log(variance) / 2)
-    half, root = posterior.half_log_variance.detach(), 1.0
+    half, root = math.log(variance) / 2, 1.0
+    posterior.half_log_variance.data.fill_(half)
     for _ in range(ROUNDS):
         inverse = 1 / variance + 2 * root * plan.samples * curvature / math.log(2)
         posterior.log_deviation.data = -inverse.log() / 2
         kept = 1 - 1 / (variance * inverse) if shrinks else 1.0
         posterior.mean.data = posterior.prior + posterior.turned(kept * trained)
-        root = math.sqrt(2 * float(plan.complexity(_divergence(posterior, variance), half)))
+        root = math.sqrt(2 * plan.complexity(_divergence(posterior, variance), half))
 
 
-def _divergence(posterior: GaussianPosterior, variance: float) -> Tensor:
+def _divergence(posterior: GaussianPosterior, variance: float) -> float:
     moments = posterior.moments()
     sums = moments.squared_distance, moments.variance_sum, moments.log_variance_sum
-    return cf.gaussian_kl(*sums, moments.parameters, variance)
+    return float(cf.gaussian_kl(*sums, moments.parameters, variance))
 
 
 @torch.no_grad()
@@ -489,7 +551,8 @@ def _tried(
     """The objective on a few samples, the same for all starts."""
     draws = OwnNetworks(posterior, generator(seed, "networks of a start"))
     error = functional.cross_entropy(posterior(inputs, draws), labels) / math.log(2)
-    half = posterior.half_log_variance.detach()
-    complexity = plan.complexity(_divergence(posterior, math.exp(2 * float(half))), half)
-    value = float(OBJECTIVES[plan.objective](error.double(), complexity.double()))
+    half = float(posterior.half_log_variance)
+    complexity = plan.complexity(_divergence(posterior, math.exp(2 * half)), half)
+    with torch.enable_grad():
+        value, _ = plan.measured(error, complexity)
     return value if math.isfinite(value) else math.inf
