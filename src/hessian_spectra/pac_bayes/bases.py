@@ -119,8 +119,8 @@ def curvature_in(basis: Basis, layer: cv.Layerwise) -> tuple[Tensor, Tensor]:
     """The curvature in a basis's directions, of the weight ``(m, d)`` and of the bias ``(m,)``.
 
     In the direction ``u_i v_jᵀ`` it is that of the Kronecker product, ``u_iᵀ E[M] u_i`` times
-    ``v_jᵀ E[xxᵀ] v_j``; in a basis of the whole layer that of its Hessian. Of a bias it is the first
-    of these, times the positions of a convolution.
+    ``v_jᵀ E[xxᵀ] v_j``; in a basis of the whole layer that of its Hessian. Of a bias it is the
+    first of these, times the positions of a convolution.
 
     Args:
         basis: of the layer.

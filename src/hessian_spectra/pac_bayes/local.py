@@ -43,6 +43,8 @@ MULTIPLES, VARIANCES = (0.0, 1.0, 5.0), tuple(10 ** (-step / 2) for step in rang
 ROUNDS = 6
 # How long steps are remembered, and the largest step of a logarithm of a deviation.
 MOMENTUM, LONGEST = 0.9, 2.0
+# How much of the mean error of the updates so far is kept.
+FORGOTTEN = 0.98
 # A spread of zero has no derivative.
 LEAST = 1e-20
 
@@ -125,8 +127,13 @@ class _Inverse(torch.autograd.Function):
 
 
 def _inverse(error: Tensor, complexity: Tensor) -> Tensor:
-    """The bound itself, ``kl⁻¹(e, B)``; where e is no rate of errors, the quadratic one."""
-    inside = 1e-6 < float(error.detach()) < 1 - 1e-3
+    """The bound itself, ``kl⁻¹(e, B)``; where e is no rate of errors, the quadratic one.
+
+    Here e is the rate of errors of the networks that are drawn, and the cross-entropy stands for it
+    in proportion.
+    """
+    rate = float(error.detach())
+    inside = 1e-6 < rate < 1 and float(cf.kl_inverse(rate, float(complexity.detach()))) < 1 - 1e-9
     value: Tensor = _Inverse.apply(error, complexity) if inside else _quadratic(error, complexity)
     return value
 
@@ -167,16 +174,16 @@ class _Plan(LocalDescent, Passes):
         union = 2 * math.log(index) + math.log(math.pi**2 * self.samples / (6 * self.delta))
         return (divergence + union) / (self.samples - 1)
 
-    def measured(self, error: Tensor, complexity: float) -> tuple[float, float]:
+    def measured(self, error: float, complexity: float) -> tuple[float, float]:
         """The objective, and how much the error counts in it beside the divergence.
 
         That is the ratio of its derivatives by the error and by the divergence.
         """
-        both = [torch.tensor(float(part), dtype=torch.float64) for part in (error, complexity)]
+        both = [torch.tensor(part, dtype=torch.float64) for part in (error, complexity)]
         given = [part.requires_grad_() for part in both]
         value = OBJECTIVES[self.objective](*given)
         by_error, by_complexity = torch.autograd.grad(value, given)
-        return float(value), float(by_error / by_complexity) * (self.samples - 1)
+        return float(value.detach()), float(by_error / by_complexity) * (self.samples - 1)
 
 
 class _Turned(nn.Module):
@@ -188,11 +195,10 @@ class _Turned(nn.Module):
         self.prior = _turned(posterior, posterior.prior)
         self.mean = nn.ParameterList(_turned(posterior, posterior.mean.detach()))
         deviation = posterior.log_deviation.detach()
-        self.log_deviation = nn.ParameterList(
-            part.clone() for part in _parts(posterior, deviation)
-        )
-        self.half_log_variance: Tensor
-        self.register_buffer("half_log_variance", posterior.half_log_variance.detach().clone())
+        self.log_deviation = nn.ParameterList(part.clone() for part in _parts(posterior, deviation))
+        self.half_log_variance = nn.Parameter(posterior.half_log_variance.detach().clone())
+        self.course: Tensor
+        self.register_buffer("course", torch.zeros(3, dtype=torch.float64))
         # How much the error counts beside the divergence, as the objective has it.
         self.weight = 0.0
         # The places of a layer's weight and bias in these lists.
@@ -206,6 +212,14 @@ class _Turned(nn.Module):
         """``s`` of each weight and bias."""
         return [(2 * part).exp() for part in self.log_deviation]
 
+    def followed(self, entropy: float, rate: float) -> tuple[float, float]:
+        """Cross-entropy and rate of errors, means over the last updates."""
+        with torch.no_grad():
+            last = self.course.new_tensor([entropy, rate, 1.0])
+            self.course.mul_(FORGOTTEN).add_(last, alpha=1 - FORGOTTEN)
+        total, errors, count = self.course.tolist()
+        return total / count, errors / count
+
     @torch.no_grad()
     def squares(self, variances: Sequence[Tensor]) -> float:
         """``Σ s + ‖w − w₀‖²``, which λ divides in the divergence."""
@@ -215,7 +229,7 @@ class _Turned(nn.Module):
     @torch.no_grad()
     def divergence(self, variances: Sequence[Tensor]) -> float:
         """``KL(Q ‖ P)`` (closed_form.gaussian_kl)."""
-        number, half = self._posterior[0].mean.numel(), float(self.half_log_variance)
+        number, half = self._posterior[0].mean.numel(), float(self.half_log_variance.detach())
         logarithms = 2 * sum(float(part.sum()) for part in self.log_deviation)
         squares = self.squares(variances)
         return (squares * math.exp(-2 * half) + number * (2 * half - 1) - logarithms) / 2
@@ -255,7 +269,7 @@ class _Natural(torch.optim.Optimizer):
         self._turned, self._plan = turned, plan
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Follow the gradients."""
         turned, rate = self._turned, self.param_groups[0]["lr"]
         half = turned.half_log_variance
@@ -356,18 +370,18 @@ class _Watch(Observer):
 
     def __init__(self, turned: _Turned, plan: _Plan) -> None:
         self._turned, self._plan = turned, plan
-        self._wrong = self._seen = 0
+        self._wrong, self._seen = 0.0, 0
         self._metrics: dict[int, dict[str, float]] = {}
 
     def count(self, scores: Tensor, labels: Tensor) -> None:
         """Count the errors of a batch."""
-        self._wrong += int((scores.detach().argmax(dim=1) != labels).sum())
+        self._wrong += _rate_of_errors(scores, labels) * len(labels)
         self._seen += len(labels)
 
     def __call__(self, step: int) -> None:
         """Look at the posterior before an epoch."""
         divergence = self._turned.divergence(self._turned.variances())
-        half = float(self._turned.half_log_variance)
+        half = float(self._turned.half_log_variance.detach())
         complexity = self._plan.complexity(divergence, half)
         terms = {
             "divergence": divergence,
@@ -376,7 +390,7 @@ class _Watch(Observer):
         }
         if self._seen and math.isfinite(complexity):
             terms["bound"] = float(cf.kl_inverse(self._wrong / self._seen, max(complexity, 0.0)))
-        self._wrong = self._seen = 0
+        self._wrong, self._seen = 0.0, 0
         self._metrics = {step: terms}
 
     def metrics(self, step: int) -> dict[str, float]:
@@ -386,7 +400,6 @@ class _Watch(Observer):
 
 def minimise_locally(
     posterior: GaussianPosterior,
-    model: nn.Module,
     inputs: Tensor,
     labels: Tensor,
     settings: LocalDescent,
@@ -398,14 +411,10 @@ def minimise_locally(
     """Minimise a bound over a posterior's mean and deviations and the prior's λ.
 
     Each sample of an update meets a network of its own: what comes out of a layer is drawn where
-    that is exact, at a single position, else the weights. Variances start where the objective's
-    derivative by them vanishes, ``s = 1 / (1/λ + 2 R n h / ln 2)`` with the curvature ``h`` in
-    their direction and ``R = (2 B_RE)^½``; λ and the mean start where a few samples show the
-    smallest objective, the prior itself among them.
+    that is exact, at a single position, else the weights. Updates follow natural gradients.
 
     Args:
-        posterior: changed in place, with its bases.
-        model: the trained network.
+        posterior: changed in place; see :func:`start_locally`.
         inputs: ``(n, ...)``.
         labels: ``(n,)``.
         settings: how.
@@ -426,7 +435,6 @@ def minimise_locally(
     """
     ends = time.monotonic() + settings.seconds
     plan = _Plan(samples=len(labels), ends=ends, **vars(settings))
-    _start(posterior, model, inputs, labels, plan, seed)
     turned = _Turned(posterior)
     leading, order = posterior.leading(inputs), Order(len(labels), plan.batch_size, seed)
     watch = _Watch(turned, plan)
@@ -443,9 +451,14 @@ def minimise_locally(
         scores = network(x, rows if leading is not None else None, variances)
         watch.count(scores, y)
         error = functional.cross_entropy(scores, y) / math.log(2)
-        half = float(network.half_log_variance)
+        half = float(network.half_log_variance.detach())
         complexity = plan.complexity(network.divergence(variances), half)
-        value, network.weight = plan.measured(error.detach(), complexity)
+        entropy, rate = network.followed(float(error.detach()), _rate_of_errors(scores, y))
+        if plan.objective == "inverse":
+            value, weight = plan.measured(rate, complexity)
+            network.weight = weight * rate / entropy
+        else:
+            value, network.weight = plan.measured(float(error.detach()), complexity)
         # Its value, with the gradients of the error alone: the optimizer knows those of the rest.
         return error + (value - error.detach())
 
@@ -468,15 +481,31 @@ def minimise_locally(
     return True
 
 
-def _start(
+def start_locally(
     posterior: GaussianPosterior,
     model: nn.Module,
     inputs: Tensor,
     labels: Tensor,
-    plan: _Plan,
+    settings: LocalDescent,
+    *,
     seed: int,
 ) -> None:
-    """Set the posterior's bases, and its numbers where a few samples show the best objective."""
+    """Set a posterior's bases, mean, deviations and λ where the curvature says.
+
+    Variances start where the objective's derivative by them vanishes, ``s = 1 / (1/λ + 2 R n h /
+    ln 2)`` with the curvature ``h`` in their direction and ``R = (2 B_RE)^½``. λ, the mean between
+    the prior's and the trained weights and how much the curvature counts are those of which a few
+    samples show the smallest objective, the prior itself among them.
+
+    Args:
+        posterior: changed in place.
+        model: the trained network.
+        inputs: ``(n, ...)``.
+        labels: ``(n,)``.
+        settings: of the training that follows.
+        seed: of the samples and networks.
+    """
+    plan = _Plan(samples=len(labels), **vars(settings))
     draws = generator(seed, "samples of the curvature")
     chosen = torch.randperm(len(labels), generator=draws)[:CURVED].to(labels.device)
     inputs, labels = inputs[chosen], labels[chosen]
@@ -544,15 +573,26 @@ def _divergence(posterior: GaussianPosterior, variance: float) -> float:
     return float(cf.gaussian_kl(*sums, moments.parameters, variance))
 
 
+def _rate_of_errors(scores: Tensor, labels: Tensor) -> float:
+    return float((scores.detach().argmax(dim=1) != labels).double().mean())
+
+
 @torch.no_grad()
 def _tried(
     posterior: GaussianPosterior, inputs: Tensor, labels: Tensor, plan: _Plan, seed: int
 ) -> float:
     """The objective on a few samples, the same for all starts."""
     draws = OwnNetworks(posterior, generator(seed, "networks of a start"))
-    error = functional.cross_entropy(posterior(inputs, draws), labels) / math.log(2)
-    half = float(posterior.half_log_variance)
+    scores = posterior(inputs, draws)
+    if plan.objective == "inverse":
+        # Of few samples, none of them wrong, one error more is no surprise.
+        error = _rate_of_errors(scores, labels) + 1 / len(labels)
+    else:
+        error = float(functional.cross_entropy(scores, labels)) / math.log(2)
+    half = float(posterior.half_log_variance.detach())
     complexity = plan.complexity(_divergence(posterior, math.exp(2 * half)), half)
+    if not math.isfinite(error + complexity):
+        return math.inf
     with torch.enable_grad():
         value, _ = plan.measured(error, complexity)
     return value if math.isfinite(value) else math.inf

@@ -77,7 +77,7 @@ class GaussianPosterior(nn.Module):
         half_log_variance: ``½ ln λ`` of the prior at the start; paper: -3.
 
     Raises:
-        ValueError: a network of another kind, or weights of another one.
+        ValueError: a network of another kind, weights of another one, or some that are not finite.
 
     Attributes:
         mean: ``w (P,)``, layer by layer, the weight's rows and then the bias.
@@ -162,6 +162,16 @@ class GaussianPosterior(nn.Module):
             self._wiring.compute = None
         return scores
 
+    @torch.no_grad()
+    def prediction(self, inputs: Tensor) -> Tensor:
+        """The classes ``(n,)`` that the network with the posterior's mean says."""
+        return self(inputs, _mean).argmax(dim=1)
+
+    def classes(self, inputs: Tensor) -> int:
+        """How many classes there are scores for."""
+        with torch.no_grad():
+            return int(self(inputs[:1], _mean).shape[1])
+
     def model_state(self, noise: Tensor | None = None) -> dict[str, Tensor]:
         """The weights of one network by name: the mean, or with ``noise (P,)`` a draw."""
         values = self.mean.detach()
@@ -228,6 +238,12 @@ class Moments:
 # From a posterior, one of its layers and what goes into it at P positions, (n, P, d), to what comes
 # out, (n, P, m).
 Draw = Callable[[GaussianPosterior, Layer, Tensor], Tensor]
+
+
+def _mean(posterior: GaussianPosterior, layer: Layer, x: Tensor) -> Tensor:
+    """The outputs of a layer of the network with the mean as weights."""
+    out, bias = x @ layer.weight(posterior.mean).T, layer.bias(posterior.mean)
+    return out if bias is None else out + bias
 
 
 class OneNetwork:
@@ -430,7 +446,7 @@ def _flat(layers: Sequence[Layer], values: Mapping[str, Tensor]) -> Tensor:
     """The weights of the layers, one after the other.
 
     Raises:
-        ValueError: one is missing, or of another shape.
+        ValueError: one is missing, of another shape, or not finite.
     """
     parts = []
     for layer in layers:
@@ -442,5 +458,7 @@ def _flat(layers: Sequence[Layer], values: Mapping[str, Tensor]) -> Tensor:
             if value is None or value.shape != shape:
                 got = "none" if value is None else tuple(value.shape)
                 raise ValueError(f"prior: expected {name} of shape {tuple(shape)}, got {got}")
+            if not bool(torch.isfinite(value).all()):
+                raise ValueError(f"{name}: expected finite weights, got NaN or infinite ones")
             parts.append(value.detach().flatten())
     return torch.cat(parts)
