@@ -208,7 +208,7 @@ def spread(context: Context, name: str, work: FanOut, config: Any, given: xr.Dat
     arguments = (name, work, config, given)
     launcher = _launcher(context, *arguments)
     try:
-        live = _live(context) if work.trains else unseen
+        live = _live(context, name) if work.trains else unseen
         result = fan_out.run(*arguments, folder=SHARDS, launcher=launcher, live=live)
     except fan_out.FanOutError as error:
         raise ValueError(str(error)) from None
@@ -255,7 +255,7 @@ def train(context: Context, name: str) -> xr.Dataset:
             result=context.results / "networks" / name,
             folder=SHARDS,
             launcher=launcher,
-            live=_live(context),
+            live=_live(context, name),
         )
     except fan_out.FanOutError as error:
         raise ValueError(str(error)) from None
@@ -264,13 +264,15 @@ def train(context: Context, name: str) -> xr.Dataset:
     return networks
 
 
-def _live(context: Context) -> Live:
+def _live(context: Context, name: str) -> Live:
     """Runs of trainings on W&B, one each in the group of the configuration."""
     # wandb takes a second to load, and few stages train.
     from hessian_papers import tracking
+    from pipelines import described
 
     settings = vars(context.tracking) | {"group": context.group, "job_type": "train"}
-    return tracking.LiveRuns(**settings, directory=WANDB.absolute())
+    about = described.training(name, schema.plain(context.whole))
+    return tracking.LiveRuns(**settings, directory=WANDB.absolute(), about=about)
 
 
 def _training(context: Context, name: str) -> tuple[Any, FanOut, xr.Dataset]:

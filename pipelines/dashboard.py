@@ -2,7 +2,7 @@
 
 from hessian_papers import tracking
 from hessian_spectra.files import write_json
-from pipelines import chain
+from pipelines import chain, described
 from pipelines.schema import plain
 from pipelines.stage import Context, main
 
@@ -21,6 +21,7 @@ def dashboard(context: Context) -> None:
         config=settings,
         leads=leads,
         directory=chain.WANDB,
+        commit=described.commit(),
         **vars(context.tracking),
     )
     write_json(context.results / "dashboard.json", record)

@@ -21,11 +21,9 @@ from pipelines import chain, inputs
 from pipelines.stage import Context, main
 
 STATEMENTS = (
-    "No figure of the paper shows this. Each statement that is measured here stands with its "
-    "cases: a point each, with its 95 % interval where there is one. In the green range the "
-    "statement holds; a blue case holds, a red one does not, and the interval of a grey one "
-    "reaches over the bound. What holds up to round-off shares an axis, that of its error, at "
-    "whose left end an error of 0 lies; where it is much, cases are called by their names."
+    "Not a figure of the paper. Points: cases of the statements measured here, with 95 % "
+    "intervals. Green range: the statement holds; blue cases hold, red ones do not, grey intervals "
+    "reach over the bound. Exact statements share an axis of errors, 0 at left."
 )
 
 

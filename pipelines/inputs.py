@@ -249,7 +249,7 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     yield "page", None, page | {"settings": sentences}
     shown = settings("data", "networks", "scale", "studies", "tracking")
     shown["leads"] = leads()
-    yield "dashboard", None, made_by(["dashboard"], ["tracking"]) | {"settings": shown}
+    yield "dashboard", None, made_by(["dashboard", "described"], ["tracking"]) | {"settings": shown}
     yield "check", None, made_by(["check"], ["ledger.evaluation"]) | {"settings": {}}
 
 

@@ -93,19 +93,19 @@ class Context:
     spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     @cached_property
-    def _whole(self) -> DictConfig:
+    def whole(self) -> DictConfig:
         """The whole configuration: for what changes nothing that a stage computes."""
         return read_only(read_yaml(PARAMS)) if self.locked else self.config
 
     @property
     def tracking(self) -> schema.Tracking:
         """Where W&B runs go."""
-        return schema.fit(schema.Tracking, self._whole.tracking, "tracking")
+        return schema.fit(schema.Tracking, self.whole.tracking, "tracking")
 
     @property
     def group(self) -> str:
         """The group of the W&B runs: the experiment's name, or the digest of the configuration."""
-        return os.environ.get("DVC_EXP_NAME") or schema.digest_of(self._whole)
+        return os.environ.get("DVC_EXP_NAME") or schema.digest_of(self.whole)
 
     @property
     def name(self) -> str:

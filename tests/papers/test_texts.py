@@ -1,39 +1,11 @@
 """Formulas of statements stand between dollars, where a converter sets them."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
 
-from hessian_papers.ledger.bounds import Bound
-from hessian_papers.ledger.statements import Print
-from hessian_papers.theorems import THEOREMS
-from pipelines import schema
+from tests.prose import stated
 
 # What is part of a formula wherever it stands: signs, an index of a single letter, an expectation.
 FORMULA = re.compile(r"[²³⁴⁻ᵀ₀-₉½√⟨⟩‖∈⊗∇∂]|(?<!\w)[A-Za-zΑ-ω]_(?:\w\b|max|min|bulk|\{)|E\[")
-
-
-def texts_of(value: Any) -> Iterator[str]:
-    """The texts in a field of a statement, those apart that depend on the case."""
-    if isinstance(value, Print):
-        yield value.text
-    elif isinstance(value, Bound):
-        yield from (value.source, value.reason)
-    elif isinstance(value, Mapping):
-        yield from value.values()
-    elif isinstance(value, str):
-        yield value
-
-
-def stated() -> Iterator[str]:
-    """The texts of statements and theorems."""
-    for kind in schema.kinds("studies"):
-        for said in schema.module_of("studies", kind, "", "claims").statements.all:
-            yield said.function.__doc__
-            for value in (said.place, said.bound, said.otherwise, said.printed):
-                yield from texts_of(value)
-    for theorem in THEOREMS.values():
-        yield from (theorem.statement, theorem.printed, theorem.remark, theorem.source)
 
 
 def outside(text: str) -> str:

@@ -16,8 +16,10 @@ from wandb_files import RunFile, read_back
 
 from hessian_papers import tracking
 from hessian_papers.tracking import TrackingError, log_dashboard, start_run
+from hessian_papers.tracking.dashboard import RECORDED, TODAY
 from hessian_spectra.files import DamagedFileError, MissingResultError
 
+COMMIT = "1234abcd" * 5
 KEY = "0" * 40  # of the shape that the client accepts; the servers here do not look at it
 
 # Trains nothing, but logs like a study's training loop, and says where the run is.
@@ -86,7 +88,7 @@ def run_apart(script: str, address: str, *arguments: str) -> tuple[dict[str, Any
 
 def dashboard(sample_root: Path, directory: Path, **changes: Any) -> dict[str, Any]:
     arguments = {"group": "0123abcd", "config": {"scale": "demo"}, "project": "test"}
-    arguments |= {"leads": sample_reports.LEADS} | changes
+    arguments |= {"leads": sample_reports.LEADS, "commit": COMMIT} | changes
     return log_dashboard(
         sample_root / "reports", sample_root / "results", directory=directory, **arguments
     )
@@ -239,6 +241,16 @@ def test_ledger_metrics_and_configuration_are_in_the_run(
     assert run_file.config == {"scale": "demo"}
     assert (run_file.state, run_file.project) == ("finished", "test")
     assert len(run_file.history) == 1
+
+
+def test_runs_say_what_they_are_and_of_which_code(
+    run_file: RunFile, recorded_file: RunFile
+) -> None:
+    assert run_file.commit == recorded_file.commit == COMMIT
+    papers = {paper for paper, _ in sample_reports.STUDIES.values()}
+    assert {*run_file.tags} == {"demo", *papers}
+    assert {*recorded_file.tags} == {"paper", sample_reports.STUDIES[sample_reports.RECORDED][0]}
+    assert (run_file.notes, recorded_file.notes) == (TODAY, RECORDED)
 
 
 def test_the_recorded_runs_are_a_run_of_their_own_under_the_same_keys(

@@ -20,7 +20,7 @@ from hessian_papers.networks.tools.language_model import MATRICES, Measurements
 from hessian_papers.papers import paper
 from hessian_papers.studies.training import curvature_shown
 from hessian_papers.tracking import TrackingError, publish, report, workspace
-from hessian_papers.tracking.dashboard import statistics
+from hessian_papers.tracking.dashboard import chart_title, statistics
 from hessian_papers.tracking.workspace import TRAINING
 from hessian_papers.training.descent import descend, follow, stochastic_gradient_descent
 from hessian_spectra import closed_form as cf
@@ -161,6 +161,12 @@ def test_panels_are_titled_like_the_figures(
     sections = view["spec"]["section"]["panelBankConfig"]["sections"][len(SECTIONS) :]
     titles = [panel["config"]["chartTitle"] for s in sections for panel in s["panels"][::2]]
     assert titles == [f"{figure.artifact}: {figure.title}" for figure in figures]
+
+
+def test_a_chart_is_titled_in_signs_on_one_line(figures: list[FigureRecord]) -> None:
+    shown = {"title": "$\\lambda_1$\nof $H$", "x": "steps", "y": "$\\eta$"}
+    figure = replace(figures[0], chart=shown)
+    assert chart_title(figure) == f"{figure.artifact} λ_1 of H: η over steps"
 
 
 def test_the_report_has_one_panel_grid_per_paper(figures: list[FigureRecord]) -> None:

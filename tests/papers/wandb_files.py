@@ -20,6 +20,9 @@ class RunFile:
         project: name of the project.
         name: of the run.
         job_type: what kind of run it is.
+        commit: of the code that ran; nothing, if it is not known.
+        tags: what it is chosen by.
+        notes: what it is.
         state: ``finished``, ``failed``, or ``running`` for a run that was killed.
         config: the recorded configuration.
         summary: the last value of each key; images and tables as records with their ``sha256``.
@@ -31,6 +34,9 @@ class RunFile:
     project: str
     name: str
     job_type: str
+    commit: str
+    tags: list[str]
+    notes: str
     state: str
     config: dict[str, Any]
     summary: dict[str, Any]
@@ -85,6 +91,7 @@ def read_back(directory: Path) -> RunFile:
     if not overview["run_id"]:
         raise ValueError(f"{files[0]} cannot be read: there is no run in it")
     records = [json.loads(line) for line in _inspect(files[0]).splitlines()]
+    about = next(record["run"] for record in records if record["type"] == "run")
     artifacts = {
         record["artifact"]["name"]: {
             entry["path"]: entry["digest"]
@@ -97,7 +104,10 @@ def read_back(directory: Path) -> RunFile:
         run_id=overview["run_id"],
         project=overview["project"],
         name=overview["name"],
-        job_type=next(r["run"].get("job_type", "") for r in records if r["type"] == "run"),
+        job_type=about.get("job_type", ""),
+        commit=about.get("git", {}).get("commit", ""),
+        tags=about.get("tags", []),
+        notes=about.get("notes", ""),
         state=overview["state"],
         config=overview["config"],
         summary=overview["summary"],

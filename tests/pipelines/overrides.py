@@ -31,10 +31,11 @@ from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.results import SIDES
 from hessian_spectra.files import digest
 from hessian_spectra.validation import require
-from pipelines import schema
+from pipelines import inputs, schema
 from pipelines.figures import controls, painted
 from tests.pipelines.marks import undrawn
 from tests.pipelines.workspace import ROOT
+from tests.prose import long_captions
 
 # What is made smaller so that a study takes a moment, by kind, or by name. A kind that is not here
 # is taken as it is configured, less what is cut of its lists of numbers.
@@ -264,6 +265,7 @@ class Sampler:
     def __init__(self, config: DictConfig) -> None:
         self.config = config
         self._made: dict[str, Any] = {}
+        self._leads = inputs.leads()
         self._folder = tempfile.TemporaryDirectory()
 
     def close(self) -> None:
@@ -452,12 +454,20 @@ class Sampler:
         except Exception as error:
             yield _problem("figure", error)
             return
+        yield from self._captions(*entries["studies"], [caption for _, caption in pictures])
         for figure, caption in pictures:
             for word in undrawn(figure, caption):
                 yield f"figure: the caption names what is not drawn, {word!r}"
             for text in [*(text.get_text() for text in figure.findobj(Text)), caption]:
                 if re.search(r"\b(nan|inf)\b", text) or OPEN.search(text):
                     yield f"figure: a text without its number: {text!r}"
+
+    def _captions(self, name: str, study: Any, captions: Sequence[str]) -> Iterator[str]:
+        """The captions of a study that are too long; its lead stands before the first."""
+        # A lead stands where its statements hold, which they do not for a run that diverged.
+        diverged = re.search(r"\bdiverge[ds] at step", captions[0])
+        lead = "" if diverged else self._leads.get(name, {}).get("sentence", "")
+        yield from (f"figure: {problem}" for problem in long_captions(lead, captions))
 
     def _claims(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
         statements = self._module(entries, "claims").statements

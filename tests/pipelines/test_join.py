@@ -180,6 +180,14 @@ def test_a_paper_has_claims_and_a_page_of_its_own_studies(params, dvc_stages, wr
             assert f"reports/figures/{paper}/{name}" in dvc_stages[f"figures@{name}"]["outs"]
 
 
+def test_the_page_of_all_papers_waits_for_those_of_each(params, dvc_stages):
+    papers = inputs.papers_of(params)
+    pages = {f"reports/{paper}.html" for paper in papers}
+    assert pages == {dep for dep in dvc_stages["page"]["deps"] if dep.endswith(".html")}
+    for paper in papers:
+        assert f"reports/{paper}.html" in dvc_stages[f"report@{paper}"]["outs"]
+
+
 def test_a_study_reads_its_own_networks(params, dvc_stages):
     for name, study in params["studies"].items():
         # What takes neither data nor networks has its settings alone.

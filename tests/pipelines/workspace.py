@@ -126,7 +126,11 @@ def cut_down(folder: Path, *further: str) -> None:
     text = re.sub(r"^( .*: &\w+)\n(?!      )", r"\1 {}\n", "".join(kept), flags=re.MULTILINE)
     papers = text.partition("    papers:\n")[2].partition("    #")[0]
     left = [line for line in papers.splitlines(True) if f"paper: {line.split()[1]}}}" in text]
-    (folder / "dvc.yaml").write_text(text.replace(papers, "".join(left)))
+    text = text.replace(papers, "".join(left))
+    # The page of all papers waits for those of each.
+    for line in {*papers.splitlines()} - {*"".join(left).splitlines()}:
+        text = text.replace(f"      - reports/{line.split()[1]}.html\n", "")
+    (folder / "dvc.yaml").write_text(text)
     head, *entries = re.split(r"^(?=  \S)", (folder / "dvc.lock").read_text(), flags=re.MULTILINE)
     locked = [entry for entry in entries if entry.partition(":")[0].partition("@")[2] not in cut]
     (folder / "dvc.lock").write_text("".join([head, *locked]))

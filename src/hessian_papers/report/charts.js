@@ -169,7 +169,7 @@
   // A panel: its drawing, and a list of the values at one place of its axis.
   function panelOf(panel, box) {
     const part = add("section", "chart", box);
-    add("h5", "", part, panel.title || panel.y);
+    add("p", "name", part, panel.title || panel.y);
     const svg = draw("svg", { viewBox: `0 0 ${SIZE.width} ${SIZE.height}` }, part);
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", `${panel.title || ""} ${panel.y} against ${panel.x}`.trim());

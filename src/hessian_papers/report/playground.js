@@ -85,6 +85,12 @@
   const NOISE = [0.3, -0.2, 0.1, -0.4, 0.2, 0.3, -0.1, -0.2];
   const UNIT = Math.sqrt(dot(INPUTS, INPUTS) / INPUTS.length);
 
+  // The samples of a chosen mean square, with targets of a slope that may depend on the input.
+  function samplesOf(moment, slope) {
+    const x = INPUTS.map((value) => (value / UNIT) * Math.sqrt(moment));
+    return [x, x.map((value, i) => slope(value) * value + NOISE[i])];
+  }
+
   // (2): the sum of three squares, none of which cancels.
   function outliers(w2, v2, inner, moment, product, printed) {
     const trace = moment * (w2 + v2);
@@ -126,8 +132,7 @@
     printed: "outliers as the poster of 2024 prints them: 4(2⟨w, v⟩ − yx)² for 4(2⟨w, v⟩σ² − yx)²",
     state({ width, moment, second, first, angle, target, printed }, weights) {
       const [w, v] = weights ?? vectors(width, second, first, angle);
-      const x = INPUTS.map((value) => (value / UNIT) * Math.sqrt(moment));
-      const y = x.map((value, i) => target * value + NOISE[i]);
+      const [x, y] = samplesOf(moment, () => target);
       const inner = dot(w, v);
       const dx = x.reduce((sum, value, i) => sum + value * (inner * value - y[i]), 0) / x.length;
       const squares = dot(x, x) / x.length;
@@ -168,8 +173,7 @@
       const count = Math.round(active * width);
       const w = u.map((value) => second * value);
       const v = other.map((value, j) => first * Math.abs(value) * (j < count ? 1 : -1));
-      const x = INPUTS.map((value) => (value / UNIT) * Math.sqrt(moment));
-      const y = x.map((value, i) => (value > 0 ? right : left) * value + NOISE[i]);
+      const [x, y] = samplesOf(moment, (value) => (value > 0 ? right : left));
       const seen = (j, value) => v[j] * value > 0;
       const output = (value) => w.reduce((sum, weight, j) => sum + weight * Math.max(v[j] * value, 0), 0);
       const samples = x.map((value, i) => ({

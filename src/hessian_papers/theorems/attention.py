@@ -245,8 +245,8 @@ class Rowwise(AnyAttention, stream="rowwise"):
 
 @theorem("Theorem 3.5: spectrum", cracking="Theorem 3.5")
 def attention_spectrum(net: Attention) -> Error:
-    """The spectrum is $±γ$, each $d_K - 1$ times, and three outliers; for a batch $α$, $β$, $γ$,
-    $ζ$ are the means over the sequences.
+    """The spectrum is $±γ$, each $d_K - 1$ times, and three outliers. For a batch, $α$, $β$, $γ$
+    and $ζ$ are the means over the sequences.
     """
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
@@ -257,7 +257,7 @@ def attention_spectrum(net: Attention) -> Error:
     cracking="Theorem 3.5, beyond its statement",
 )
 def attention_basis(net: Attention) -> Error:
-    """The eigenvectors are known as well: those of a $3 × 3$ matrix, and for the bulk vectors
+    """The eigenvectors are known as well: those of a $3 × 3$ matrix and, for the bulk, vectors
     orthogonal to $w_K ± w_Q$.
     """
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
@@ -265,7 +265,7 @@ def attention_basis(net: Attention) -> Error:
 
 @theorem(
     "Theorem 3.5: Viète",
-    remark=r"With q corrected, and cos where the copy at hand has “$\cos ζ$”.",
+    remark=r"With q corrected, and cos where the available copy has “$\cos ζ$”.",
     tolerance=ROOT,
     cracking="appendix B.5",
 )
@@ -322,7 +322,7 @@ def attention_outlier_bounds(net: Attention) -> Error:
 
 @theorem("section 3.3: |λ_min|", cracking="section 3.3")
 def attention_smallest(net: Attention) -> Error:
-    r"""$|λ_{\min}| ≤ |γ|$ for $d_K ≥ 2$: the bulk bounds the smallest absolute eigenvalue."""
+    r"""$|λ_{\min}| ≤ |γ|$ for $d_K ≥ 2$: the bulk bounds the smallest eigenvalue in magnitude."""
     smallest = net.eigenvalues.abs().min()
     return excess(smallest, net.gamma.abs(), net.size) if net.has_bulk else None
 
@@ -353,7 +353,7 @@ def rowwise_spectrum(net: Rowwise) -> Error:
 @theorem(
     "Theorem 3.5: ξ",
     printed="$(ζ‖w_K‖ + ζ‖w_Q‖ + α)^2$ in $ξ$",
-    remark="The printed root can even be of a negative number (counted as $ξ = 0$).",
+    remark="The radicand in print can even be negative (counted as $ξ = 0$).",
     cracking="Theorem 3.5, in three displays",
 )
 def attention_half_width(net: Attention, printed: bool = False) -> Error:
@@ -419,7 +419,7 @@ def attention_largest(net: Attention, printed: bool = False) -> Error:
 @theorem(
     "Remark 3.1",
     printed="the same with the printed $ξ$",
-    remark="For weights below 1 norms exceed their squares, and the printed bound is too large.",
+    remark="Norms below 1 exceed their squares, and the printed bound is then too large.",
     cracking="Remark 3.1",
 )
 def attention_condition(net: Attention, printed: bool = False) -> Error:
@@ -435,7 +435,7 @@ def attention_condition(net: Attention, printed: bool = False) -> Error:
     "Remark 3.1: monotone",
     printed="it is monotonic in the magnitude of $w_K$ and $w_Q$",
     remark="For $ζ < 0$ it can fall.",
-    source="the bound itself, as one weight vector is stretched",
+    source="the bound itself, as one weight vector is scaled",
     cracking="below Remark 3.1",
 )
 def attention_monotone(net: Attention, printed: bool = False) -> Error:

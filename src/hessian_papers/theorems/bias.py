@@ -235,7 +235,7 @@ class Sextic(Biased, stream="sextic"):
 
 @theorem(
     "Theorem B.1: spectrum",
-    remark="The multiplicities are ours: the theorem says “the rest”.",
+    remark="The multiplicities are ours; the theorem says “the rest”.",
     cracking="Theorem B.1",
     closed="Theorem 6",
 )
@@ -253,8 +253,8 @@ def bias_spectrum(net: Bias) -> Error:
     closed="eq. (5), (102) to (107)",
 )
 def bias_print(net: Bias) -> Error:
-    r"""The pair is $S/2 ± \frac12\sqrt{S^2 + 12r^2}$, $S = ‖v‖^2 + ‖w‖^2$, the triple Viète's with
-    the printed p and q.
+    r"""The pair is $S/2 ± \frac12\sqrt{S^2 + 12r^2}$, $S = ‖v‖^2 + ‖w‖^2$, the triple is Viète's
+    with the printed p and q.
     """
     # The multiplicities begin to make sense at width 2: at width 1 one of each sign cancels.
     return None if len(net.w) == 1 else relative(net.printed_spectrum, net.eigenvalues)
@@ -319,7 +319,7 @@ def bias_quintic(net: Bias) -> Error:
 )
 def bias_parallel(net: Parallel) -> Error:
     r"""$E[y] = E[yx] = 0$ can be weakened: pair and triple only need $(δx, δ)$ parallel to
-    $(⟨w, v⟩, ⟨w, b⟩)$. With $C = |(⟨w, v⟩, ⟨w, b⟩)|$ and $ρ$ the residual along it the pair is
+    $(⟨w, v⟩, ⟨w, b⟩)$. With $C = |(⟨w, v⟩, ⟨w, b⟩)|$ and $ρ$ the residual along it, the pair is
     $S/2 ± \sqrt{S^2/4 + ρ^2 + 2ρC}$.
     """
     if len(net.w) == 1:
@@ -331,8 +331,8 @@ def bias_parallel(net: Parallel) -> Error:
 
 @theorem("Theorem B.1, any weights", cracking="eq. (89) to (99)", closed="eq. (86) to (96)")
 def sextic_spectrum(net: Sextic) -> Error:
-    """Without assumptions on v, b and y, and for $E[x] = 0$, $E[x^2] = 1$, the spectrum is $±r$
-    and 0 ($m - 2$ times each) and the roots of the corrected sextic.
+    """For $E[x] = 0$, $E[x^2] = 1$ and any v, b and y, the spectrum is $±r$ and 0 ($m - 2$ times
+    each) and the corrected sextic's roots.
     """
     return relative(cf.linear_with_bias(*net.arguments).eigenvalues, net.eigenvalues)
 
@@ -400,8 +400,8 @@ def sextic_norm(net: Sextic, printed: bool = False) -> Error:
 
 @theorem(
     "eq. (97), (98): sign",
-    printed="a plus: they stand outside the bracket that the minus in the line before opens",
-    remark="The collected form below it has the right sign.",
+    printed="a plus: they stand outside the bracket opened by the minus in the line before",
+    remark="The collected form below has the right sign.",
     source=BRUTE_FORCE_AT_WIDTH_2,
     cracking="eq. (97), (98)",
     closed="eq. (94), (95)",
@@ -422,8 +422,9 @@ def sextic_sign(net: Sextic, printed: bool = False) -> Error:
     cracking="Theorem B.1",
 )
 def bias_assumptions(net: Dropped) -> Error:
-    """Each assumption is needed by itself (on targets in the weaker form): without one of them the
-    printed spectrum is off by 1 % of the largest eigenvalue or more. Statistic: largest error of
-    the instances that break it, smallest of the five assumptions.
+    """Each assumption is needed (that on targets in its weaker form): without it the printed
+    spectrum errs by at least 1 % of the largest eigenvalue.
+
+    Statistic: largest error over the instances that break it; smallest over the five assumptions.
     """
     return relative(net.printed_spectrum, net.eigenvalues)

@@ -526,7 +526,7 @@ def balanced_kernel(net: Balanced) -> Error:
 @theorem("data section 3: eigenvectors", source=GAUSS_NEWTON, data="Section 3, eigenvectors")
 def balanced_vectors(net: Balanced) -> Error:
     """The pairs $q_{ij}$ of a right singular vector of $W_1$ and a left one of $W_L$ give the
-    eigenvectors $J^⊤q_{ij}$; they extend to an orthonormal basis of the parameters.
+    eigenvectors $J^⊤q_{ij}$; they extend to an orthonormal basis of the parameter space.
     """
     return net.basis_error()
 
@@ -542,13 +542,14 @@ def quotients(first: Tensor, last: Tensor, depth: int) -> Tensor:
 
 @theorem(
     "data eq. (9b)",
-    remark="Without instances of nearly equal ones, for which the quotient cancels.",
+    remark="Excluding instances of nearly equal ones, where the quotient loses digits to "
+    "cancellation.",
     source=GAUSS_NEWTON,
     data="Equation 9b",
 )
 def balanced_quotient(net: Balanced) -> Error:
-    """The sum of equation 9a is $(σ_i^{2L} - σ_j^{2L})/(σ_i^2 - σ_j^2)$, or $Lσ^{2(L-1)}$ for
-    equal singular values.
+    """The sum in equation 9a is $(σ_i^{2L} - σ_j^{2L})/(σ_i^2 - σ_j^2)$, or $Lσ^{2(L-1)}$ for equal
+    singular values.
     """
     if net.close:
         return None
@@ -569,14 +570,14 @@ def balanced_sharpness(net: Balanced) -> Error:
         r"one eigenvalue for each pair of the $\min\lbrace d_0, …, d_L\rbrace$ common singular "
         "values"
     ),
-    remark="Print and correction agree where neither the inputs nor the outputs are more than the "
-    "narrowest layer has units.",
+    remark="Print and correction agree where neither the inputs nor the outputs outnumber "
+    "the units of the narrowest layer.",
     source=GAUSS_NEWTON,
     data="Equation 9",
 )
 def balanced_pairs(net: Balanced, printed: bool = False) -> Error:
-    """The eigenvalues are $σ_x^2 Σ_l σ_i^{2(L-l)} σ_j^{2(l-1)}$ with $i ∈ [d_L]$ and $j ∈ [d_0]$,
-    where singular values beyond the common ones are 0 and $0^0 = 1$.
+    """The eigenvalues are $σ_x^2 Σ_l σ_i^{2(L-l)} σ_j^{2(l-1)}$ with $i ∈ [d_L]$ and $j ∈ [d_0]$.
+    Singular values beyond the common ones are 0, and $0^0 = 1$.
     """
     return net.pairs_error(printed, net.narrowest, net.narrowest)
 
@@ -620,8 +621,8 @@ def labels_sharpness(net: Balanced) -> Error:
 @theorem(
     "data eq. (14): with loss",
     printed=r"$L σ_x^2(σ_{\max}(Y)/(\sqrt n σ_x))^{2(1-1/L)}$",
-    remark="Labels count as far as the inputs explain them. With more samples than inputs the "
-    "print, which assumes zero loss, is too large.",
+    remark="Labels count only as far as the inputs explain them. With more samples than "
+    "inputs the print, which assumes zero loss, is too large.",
     data="Equation 14, at a loss above zero",
 )
 def labels_loss(net: Balanced, printed: bool = False) -> Error:
@@ -635,12 +636,12 @@ def labels_loss(net: Balanced, printed: bool = False) -> Error:
 
 @theorem(
     "data section 4: shares",
-    remark="Not so for labels that are centred.",
+    remark="This fails for centred labels.",
     source="the singular values of the one-hot labels",
     data="Section 4, below Equation 14",
 )
 def labels_shares(net: Balanced) -> Error:
-    """For one-hot labels the $σ_i^2(Y)/n$ are the shares of the classes."""
+    """For one-hot labels the $σ_i^2(Y)/n$ are the class shares."""
     shares = torch.bincount(net.labels, minlength=net.outlets).double() / len(net.labels)
     return relative(shares.sort(descending=True).values, net.one_hot_values)
 
@@ -658,7 +659,7 @@ def labels_hessian(net: Balanced) -> Error:
 
 @theorem(
     "data eq. (10)",
-    remark="singh2026cracking, appendix D.3.3, has the maximum instead: that is wrong.",
+    remark="singh2026cracking, appendix D.3.3, has the maximum instead, which is wrong.",
     source=GAUSS_NEWTON,
     data="Equation 10",
 )
@@ -689,7 +690,7 @@ def two_layers_trace(net: TwoLayers) -> Error:
 
 @theorem("data eq. (16)", source=GAUSS_NEWTON, data="Equation 16")
 def two_layers_vectors(net: TwoLayers) -> Error:
-    r"""$q_{ij} = (X^⊤v_i/\sqrt n) ⊗ u_j$, and so $J^⊤q_{ij}$ is an eigenvector for
+    r"""With $q_{ij} = (X^⊤v_i/\sqrt n) ⊗ u_j$, $J^⊤q_{ij}$ is an eigenvector for
     $σ_i^2(W_1) + σ_j^2(W_2)$.
     """
     first, last = net.weights
@@ -706,7 +707,7 @@ def two_layers_vectors(net: TwoLayers) -> Error:
 
 @theorem("data eq. (16): whole basis", source=GAUSS_NEWTON, data="Equation 16, whole basis")
 def two_layers_basis(net: TwoLayers) -> Error:
-    """With a basis of the null space they are an orthonormal basis of the parameters."""
+    """With a basis of the null space they form an orthonormal basis of the parameter space."""
     return net.basis_error()
 
 
@@ -739,12 +740,12 @@ def two_layers_count(net: TwoLayers, printed: bool = False) -> Error:
 @theorem(
     "data appendix C: weights",
     printed="step 1 samples the right singular vectors of each layer",
-    remark="Step 3 sets them already. Networks of two layers do not need it.",
+    remark="Step 3 already sets them. Networks of two layers do not need step 1.",
     source=GAUSS_NEWTON,
     data="Appendix C, balanced weights",
 )
 def recipe_weights(net: Recipes, printed: bool = False) -> Error:
-    """Balanced weights: step 1 samples the left singular vectors of each layer, and so equation 9
+    """For balanced weights step 1 samples the left singular vectors of each layer; equation 9 then
     holds for the network.
     """
     made = replace(net, weights=net.in_print) if printed else net
@@ -762,14 +763,14 @@ def recipe_weights(net: Recipes, printed: bool = False) -> Error:
 @theorem(
     "data appendix C: whitening",
     printed=r"$X = \sqrt n σ_x Q$ from the QR decomposition",
-    remark="Where inputs are linearly dependent (such as pixels that are always 0), QR fills up "
-    "with directions that have nothing to do with them. Assumption 2 holds either way.",
+    remark="For linearly dependent inputs (such as pixels that are always 0), QR adds "
+    "directions unrelated to them. Assumption 2 holds either way.",
     source=NO_BRUTE_FORCE,
     data="Appendix C, data whitening",
 )
 def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
-    r"""Whitened inputs are a linear map of the inputs: with a row for each sample, $\sqrt n σ_x$
-    times the left singular vectors of singular values that are not 0.
+    r"""Whitened inputs are a linear map of the inputs. With one row per sample they are
+    $\sqrt n σ_x$ times the left singular vectors of the non-zero singular values.
     """
     white = whiten(net.raw, 1.0, "qr")[0] if printed else whiten(net.raw, 1.0)[0]
     left, values, _ = torch.linalg.svd(net.raw, full_matrices=False)
@@ -780,13 +781,14 @@ def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
 @theorem(
     "data appendix C: subsets",
     printed=r"$⌊(1 - α_{\max})n⌋$ samples of each of the other classes",
-    remark=r"As printed these are more than n samples in all, for $α_{\max} < 1 - 1/(K - 1)$.",
+    remark="As printed there are more than n samples in total, for "
+    r"$α_{\max} < 1 - 1/(K - 1)$.",
     source=NO_BRUTE_FORCE,
     data="Appendix C, subsampling",
 )
 def recipe_subset(net: Recipes, printed: bool = False) -> Error:
     r"""$⌊(1 - α_{\max})n/(K - 1)⌋$ samples of each of the $K - 1$ other classes leave class 0 its
-    share, but for less than one sample of each class.
+    share, up to one sample of each class.
     """
     samples, share, others = net.samples, net.share, net.classes - 1
     first = class_counts(samples, share, net.classes)[0] / samples

@@ -307,7 +307,7 @@ def gradient_error(net: TwoLayer) -> float:
 )
 def linear_spectrum(net: Linear) -> Error:
     """The 2m eigenvalues of $f = ⟨w, v⟩x$ are $±δx$, each $m - 1$ times, and the two outliers
-    $Λ_{1,2}$; any $m ≥ 1$, any weights and data.
+    $Λ_{1,2}$; for any $m ≥ 1$, any weights and data.
     """
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
@@ -357,7 +357,7 @@ def linear_product(net: Linear) -> Error:
 
 @theorem(
     "footnote a: order",
-    remark="The paper says that it can; by Weyl's inequality it always does.",
+    remark="The paper says that this can happen; by Weyl's inequality it always does.",
     cracking="Theorem 3.1, footnote a",
 )
 def linear_order(net: Linear) -> Error:
@@ -400,7 +400,7 @@ def linear_determinant(net: Linear) -> Error:
 
 @theorem("Theorems 3.2, 3.3: eigenvectors", cracking="Theorems 3.2, 3.3", closed="Theorems 2, 3")
 def linear_basis(net: Linear) -> Error:
-    """The eigenvectors of both theorems, made an orthonormal basis of the whole space, are
+    """The eigenvectors of both theorems, completed to an orthonormal basis of the whole space, are
     eigenvectors of the Hessian, in all edge cases.
     """
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
@@ -442,7 +442,7 @@ def linear_orthogonal_iterates(net: Linear) -> Error:
 
 @theorem("Corollary 3.1: constant", cracking="Corollary 3.1")
 def linear_constant_bulk(net: Linear) -> Error:
-    """A step of gradient descent, of any length, leaves the bulk eigenspace as it is."""
+    """A step of gradient descent, of any length, leaves the bulk eigenspace unchanged."""
     if len(net.w) == 1:
         return None
     z, of, dx = cf.gradient_descent_subspace(net.w, net.v).bulk, net.next_hessian, net.moments.dx
@@ -478,7 +478,7 @@ def linear_rank_one(net: Linear) -> Error:
 @theorem(
     "poster: outliers",
     printed="$4(2⟨w, v⟩ - yx)^2$",
-    remark="The two agree for $σ^2 = 1$ only.",
+    remark="The two agree only for $σ^2 = 1$.",
     poster="key result, linear network",
 )
 def linear_poster(net: Linear, printed: bool = False) -> Error:
@@ -527,7 +527,7 @@ def linear_zero_vector(net: Linear, printed: bool = False) -> Error:
 @theorem(
     "Theorem 3.2: orthonormal",
     printed="They form an orthonormal basis of the span of (w; v) and (v; w)",
-    remark="They have to be normalised; the error in print is that of their norms.",
+    remark="They have to be normalised; the error of the print is that of their norms.",
     source="inner product 0, and norm 1",
     cracking="below Theorem 3.2",
     closed="below Theorem 2",
@@ -558,8 +558,8 @@ def linear_smallest(net: Linear, printed: bool = False) -> Error:
 @theorem(
     "eq. (10), (11)",
     printed="$σ^2vv^⊤ + δx I$",
-    remark="Eq. (13) and (35) have it right. Possibly a flaw of the copy at hand and not of the "
-    "paper.",
+    remark="Eq. (13) and (35) have it right. Possibly a flaw of the available copy and not "
+    "of the paper.",
     cracking="eq. (10), (11)",
 )
 def linear_display(net: Linear, printed: bool = False) -> Error:
@@ -583,8 +583,8 @@ def linear_display_2024(net: Linear, printed: bool = False) -> Error:
 
 @theorem(
     "eq. (30)",
-    printed="$… + δx^2‖v‖^2 + δx^2 …$ in the place of $σ^2‖v‖^2λ^2 + δx^2λ$",
-    remark="Eq. (31) has it right. Possibly a flaw of the copy at hand and not of the paper.",
+    printed="$… + δx^2‖v‖^2 + δx^2 …$ in place of $σ^2‖v‖^2λ^2 + δx^2λ$",
+    remark="Eq. (31) has it right. Possibly a flaw of the available copy and not of the paper.",
     cracking="eq. (30)",
     closed="eq. (30)",
 )
@@ -620,8 +620,8 @@ def linear_schur_14(net: Linear, printed: bool = False) -> Error:
 @theorem(
     "2024 eq. (16)",
     printed="$σ^2ww^⊤ + δx I$ and $σ^2vv^⊤ + δx I$",
-    remark="Eq. (17) to (19) follow from the right ones. Possibly a flaw of the copy at hand and "
-    "not of the paper.",
+    remark="Eq. (17) to (19) follow from the right ones. Possibly a flaw of the available "
+    "copy and not of the paper.",
     closed="eq. (16)",
 )
 def linear_schur_16(net: Linear, printed: bool = False) -> Error:

@@ -93,7 +93,7 @@ class Relu(TwoLayer, stream="relu"):
 )
 def relu_spectrum(net: Relu) -> Error:
     """The spectrum is that of two linear networks, one for each cell: $±(n_±/n)δx_±$, and
-    $(n_±/n)Λ_{1,2}$ of the cell's weights and points; empty cells contribute nothing.
+    $(n_±/n)Λ_{1,2}$ from the cell's weights and points. Empty cells contribute nothing.
     """
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
@@ -111,12 +111,12 @@ def relu_blocks(net: Relu) -> Error:
 
 @theorem(
     "2024 eq. (35), (36)",
-    remark="For $v_j = 0$ the derivative 0 of the ReLU at 0 is taken.",
+    remark="For $v_j = 0$ the derivative of the ReLU at 0 is taken as 0.",
     closed="eq. (35), (36)",
 )
 def relu_gradient(net: Relu) -> Error:
-    """The gradient of $w_±$ is the cell's mean of $δx$ times $v_±$, and that of $v_±$ the same
-    times $w_±$.
+    """The gradient with respect to $w_±$ is the cell's mean of $δx$ times $v_±$; with respect to
+    $v_±$ it is that mean times $w_±$.
     """
     return gradient_error(net)
 
@@ -219,8 +219,8 @@ def _printed_spectrum(net: Relu) -> Tensor:
 @theorem(
     "section 3.2: v_j = 0",
     printed="it belongs to the negative cell, $v_j ≤ 0$",
-    remark="The loss has no Hessian at $v_j = 0$; compared is that of automatic differentiation, "
-    "with the derivative 0 of the ReLU at 0.",
+    remark="The loss has no Hessian at $v_j = 0$; the comparison uses that of automatic "
+    "differentiation, with ReLU derivative 0 at 0.",
     cracking="section 3.2",
     closed="section 2",
 )

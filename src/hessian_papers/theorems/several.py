@@ -228,9 +228,7 @@ def multi_input_spectrum(net: MultiInput) -> Error:
 
 @theorem("Corollary B.1: formula", cracking="eq. (112), (113)")
 def multi_input_decoupled(net: MultiInput) -> Error:
-    """Each coordinate's pair is that of a network with this input alone, with $σ_d^2$ and
-    $yx_d$.
-    """
+    """Each coordinate's pair is that of a network with only this input, with $σ_d^2$ and $yx_d$."""
     return relative(net.decoupled, net.eigenvalues)
 
 
@@ -270,7 +268,7 @@ def multi_output_spectrum(net: MultiOutput) -> Error:
 
 @theorem("Corollary B.2: eigenvectors", cracking="Corollaries B.2, B.3")
 def multi_output_basis(net: MultiOutput) -> Error:
-    """The heads' eigenvectors make an orthonormal basis."""
+    """The heads' eigenvectors form an orthonormal basis."""
     exact = cf.multi_output(net.w, net.v, net.x, net.y)
     return basis_error(net.hessian, exact.eigenvectors(), exact.eigenvalues)
 
@@ -346,7 +344,9 @@ def orthogonal_pair(net: Orthogonal) -> Error:
     cracking="Corollary B.1",
 )
 def decorrelation(net: CorrelatedInput) -> Error:
-    """Decorrelated inputs are needed: for correlated ones the sum over the coordinates is off by
-    1 % of the largest eigenvalue or more. Statistic: largest error of the instances.
+    """Decorrelated inputs are needed: for correlated ones the sum over the coordinates errs by at
+    least 1 % of the largest eigenvalue.
+
+    Statistic: largest error over the instances.
     """
     return relative(net.decoupled, net.eigenvalues)

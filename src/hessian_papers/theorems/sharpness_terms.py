@@ -180,9 +180,9 @@ class CellTerms(Raised, Relu, stream="cell_terms"):
     closed="section 1, on the semantics of sharpness",
 )
 def terms_sum(net: LinearTerms) -> Error:
-    """$(λ_1 - λ_2)^2$ is the sum of the imbalance of the layers' norms $σ^4(‖w‖^2 - ‖v‖^2)^2$,
-    their non-collinearity $4σ^4(‖w‖^2‖v‖^2 - ⟨w, v⟩^2)$ and $4(2⟨w, v⟩σ^2 - yx)^2$, none of which
-    is negative, and $λ_1 + λ_2$ is the overall norm $σ^2(‖w‖^2 + ‖v‖^2)$.
+    """$(λ_1 - λ_2)^2$ is the sum of three non-negative terms. They are the imbalance of the layers'
+    norms $σ^4(‖w‖^2 - ‖v‖^2)^2$, their non-collinearity $4σ^4(‖w‖^2‖v‖^2 - ⟨w, v⟩^2)$ and
+    $4(2⟨w, v⟩σ^2 - yx)^2$. $λ_1 + λ_2$ is the overall norm $σ^2(‖w‖^2 + ‖v‖^2)$.
     """
     squares = net.moments.squares()
     return worst(
@@ -203,15 +203,15 @@ def _raised_error(net: Raised) -> float:
 
 @theorem(
     '"semantics of sharpness"',
-    remark='"Semantics" and "a net quantification" are words for that; nothing in them can be '
-    "measured beyond it.",
+    remark='"Semantics" and "a net quantification" describe this; beyond it they assert '
+    "nothing measurable.",
     cracking="section 3.1, below eq. (2)",
     closed="section 1, on the semantics of sharpness",
 )
 def terms_alone(net: LinearTerms) -> Error:
-    """Raised alone, with the other three kept, each of the four terms raises the sharpness, and the
-    three squares, if by as much each, by as much; networks and targets of such terms are made, and
-    their sharpness is measured.
+    """Increasing one of the four terms, with the other three fixed, increases the sharpness. Equal
+    increases of the three squares have equal effects. Measured: the sharpness of networks and
+    targets constructed with such terms.
     """
     squares = net.raised[:3]
     return worst(_raised_error(net), relative(squares.max(), squares.min(), net.raised.max()))
@@ -220,8 +220,8 @@ def terms_alone(net: LinearTerms) -> Error:
 @theorem(
     "section 3.1: the third term",
     printed="(3) deviation from the target, which is $4δx^2$",
-    remark="From half of the target to the target the term grows while the deviation falls. The "
-    'earlier paper says it right: "capturing part of the target".',
+    remark="From half of the target to the target the term grows while the deviation falls. "
+    'The earlier paper is right: "capturing part of the target".',
     cracking="section 3.1, below eq. (2)",
 )
 def terms_last(net: LinearTerms, printed: bool = False) -> Error:
@@ -240,7 +240,7 @@ def terms_last(net: LinearTerms, printed: bool = False) -> Error:
     "section 3.2: four terms", tolerance=ROOT, cracking="section 3.2, on the semantics of sharpness"
 )
 def terms_cells(net: CellTerms) -> Error:
-    """With ReLU the sharpness is that of eq. (2), of the four terms of the cell where it is
+    """With ReLU the sharpness is that of eq. (2), from the four terms of the cell where it is
     larger.
     """
     return relative(sharpness(net.moments), net.eigenvalues[-1], over=net.size)
@@ -248,7 +248,7 @@ def terms_cells(net: CellTerms) -> Error:
 
 @theorem('section 3.2: "semantics"', cracking="section 3.2, on the semantics of sharpness")
 def terms_cells_alone(net: CellTerms) -> Error:
-    """Raised alone in the cell with the larger curvature, each of its four terms raises the
-    sharpness; raised in the other cell, it leaves it as it is until that one has the larger.
+    """In the cell with the larger curvature, increasing one of its four terms alone increases the
+    sharpness. In the other cell it does not, until that cell has the larger curvature.
     """
     return _raised_error(net)

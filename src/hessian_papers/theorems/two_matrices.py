@@ -134,7 +134,7 @@ def matrices_frobenius(net: Matrices) -> Error:
 )
 def matrices_lower_bound(net: Matrices) -> Error:
     r"""$λ_{\max}(H) ≥ \max(λ_{\max}(W_1ΣW_1^⊤), λ_{\max}(Σ)‖W_2‖_2^2)$ for any inputs, at any loss;
-    for whitened ones that is $\max(‖W_1‖_2^2, ‖W_2‖_2^2)$.
+    for whitened ones the bound is $\max(‖W_1‖_2^2, ‖W_2‖_2^2)$.
     """
     hidden, inputs = (torch.linalg.eigvalsh(of)[-1] for of in (net.hidden, net.covariance))
     bound = torch.maximum(hidden, net.norms[1] * inputs)
@@ -171,8 +171,8 @@ def matrices_ggn(net: Matrices) -> Error:
 @theorem(
     "D.3.3: λ_max",
     printed=r"$λ_{\max}(H) = \max(‖W_1‖_2^2, ‖W_2‖_2^2)$ if the Hessian is block-diagonal",
-    remark="The Hessian of a two-layer network is not block-diagonal at zero loss, so the printed "
-    "value is a lower bound only.",
+    remark="The Hessian of a two-layer network is not block-diagonal at zero loss, so the "
+    "printed value is only a lower bound.",
     cracking="appendix D.3.3",
 )
 def matrices_sharpness(net: Matrices, printed: bool = False) -> Error:

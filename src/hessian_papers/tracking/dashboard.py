@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from hessian_papers.drawing.interactive import signs
 from hessian_papers.drawing.record import FigureRecord, read_figures
 from hessian_papers.formulas import plain
 from hessian_papers.labelled import files_of
@@ -19,11 +20,18 @@ from hessian_papers.ledger.record import CaseRecord, StatementRecord, read_ledge
 from hessian_papers.results import SIDES
 from hessian_papers.tracking.run import start_run
 from hessian_papers.tracking.server import import_wandb
+from hessian_papers.tracking.settings import About
 from hessian_papers.tracking.upload import is_uploaded
 from hessian_spectra.files import MissingResultError, digest, read_json
 
 # A chart's columns, by what the preset calls them.
 CHART_COLUMNS = {"stroke": "curve", "x": "x", "y": "y"}
+# What the two runs are.
+TODAY = "Every figure as this state of the project makes it, with its data, and all statements."
+RECORDED = (
+    "The recorded runs, drawn by this commit; the commit that computed each is in its facts, in "
+    "the configuration."
+)
 # What is no number, word or truth value stands in columns of its own.
 _NESTED = ("labels", "interval", "departs", "beside")
 _COLUMNS = tuple(f.name for f in fields(CaseRecord) if f.name not in _NESTED)
@@ -156,6 +164,12 @@ class _Content:
             **{name: len(rows) for name, rows in self.tables.items()},
         }
 
+    def about(self, commit: str | None, notes: str) -> About:
+        """The commit, tags and notes of the run; studies are no tags, as it has all of them."""
+        scales = sorted({figure.scale for figure in self.figures})
+        papers = dict.fromkeys(figure.paper for figure in self.figures)
+        return About(commit=commit, tags=(*scales, *papers), notes=notes)
+
     def text(self, figure: FigureRecord) -> str:
         """The text under a figure: where it is from, its lead sentence, how to read it."""
         said = filter(None, (self.leads.get(figure.study), figure.caption))
@@ -227,8 +241,7 @@ def chart_title(figure: FigureRecord) -> str:
     """
     shown = figure.chart
     axes = [f"{shown['y']} over {shown['x']}" if shown["x"] and shown["y"] else shown["y"]]
-    panel = " ".join(str(shown["title"]).split())
-    return plain(": ".join(filter(None, (f"{figure.artifact} {panel}".rstrip(), *axes))))
+    return signs(": ".join(filter(None, (f"{figure.artifact} {shown['title']}".rstrip(), *axes))))
 
 
 def _recorded(
@@ -271,7 +284,9 @@ def _said(
     return {name: lead(leads, statements, name, recorded=recorded) for name in names}
 
 
-def _log_recorded(content: _Content, directory: Path, **arguments: Any) -> dict[str, Any]:
+def _log_recorded(
+    content: _Content, directory: Path, commit: str | None, **arguments: Any
+) -> dict[str, Any]:
     """Log the recorded runs, unless this very state of them was uploaded before."""
     state = content.state()
     facts = {figure.study: dict(figure.facts) for figure in content.figures}
@@ -289,6 +304,7 @@ def _log_recorded(content: _Content, directory: Path, **arguments: Any) -> dict[
         config={"facts": facts},
         directory=directory,
         upload_at_end=True,
+        about=content.about(commit, RECORDED),
         **arguments,
     ) as run:
         if run.directory is not None:
@@ -304,6 +320,7 @@ def log_dashboard(
     config: Mapping[str, Any],
     directory: Path,
     leads: Leads = MappingProxyType({}),
+    commit: str | None = None,
     **arguments: Any,
 ) -> dict[str, Any]:
     """Log the state of ``reports/``: one run of today's results, and one of the recorded runs.
@@ -325,6 +342,7 @@ def log_dashboard(
         config: the configuration of today's run.
         directory: below it the client keeps its folder ``wandb``.
         leads: the sentences that stand over figures, by study.
+        commit: of the code that runs.
         arguments: further ones of :func:`~hessian_papers.tracking.start_run`: project, and if need
             be entity, mode and timeouts.
 
@@ -365,10 +383,11 @@ def log_dashboard(
         config=config,
         directory=directory,
         upload_at_end=True,
+        about=today.about(commit, TODAY),
         **arguments,
     ) as run:
         if run.directory is not None:
             today.log(run.wandb_run)
     record = {"run": run_id} | state
-    kept = None if recorded is None else _log_recorded(recorded, directory, **arguments)
+    kept = None if recorded is None else _log_recorded(recorded, directory, commit, **arguments)
     return record | {"recorded": kept}

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.tracking.server import first_line, import_wandb, why_not_online
-from hessian_papers.tracking.settings import Timeouts, resolve_mode, say
+from hessian_papers.tracking.settings import About, Timeouts, resolve_mode, say
 from hessian_papers.tracking.upload import upload
 from hessian_spectra.progress import Log
+
+UNDESCRIBED = About()
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ def _folders(client: Path, run_id: str | None) -> Iterator[None]:
 
 def _start(mode: str, directory: Path, timeouts: Timeouts, arguments: dict[str, Any]) -> Any:
     wandb = import_wandb()
+    about: About = arguments["about"]
+    named = {name: value for name, value in arguments.items() if name != "about"}
     settings = wandb.Settings(
         mode=mode,
         init_timeout=timeouts.start,
@@ -68,13 +72,16 @@ def _start(mode: str, directory: Path, timeouts: Timeouts, arguments: dict[str, 
         silent=True,
         console="off",
         disable_code=True,
+        # The client would look for a repository itself, and record its address.
         disable_git=True,
+        git_commit=about.commit,
         host="",
         x_disable_machine_info=True,
         x_disable_stats=True,
         x_save_requirements=False,
     )
-    return wandb.init(dir=str(directory), settings=settings, **arguments)
+    words = {"tags": about.tags, "notes": about.notes or None}
+    return wandb.init(dir=str(directory), settings=settings, **words, **named)
 
 
 def _start_or_go_offline(
@@ -126,6 +133,7 @@ def start_run(
     run_id: str | None = None,
     upload_at_end: bool = False,
     timeouts: Timeouts | None = None,
+    about: About = UNDESCRIBED,
 ) -> Iterator[TrackedRun]:
     """Start a run, and finish it at the end of the block.
 
@@ -147,6 +155,7 @@ def start_run(
         upload_at_end: record an online run offline and upload it when the block has ended. Images
             and artifacts need this: a server that fails in between would raise in the block.
         timeouts: how long W&B may take.
+        about: commit, tags and notes of the run.
 
     Raises:
         TrackingError: an unknown mode.
@@ -164,6 +173,7 @@ def start_run(
         "name": name,
         "config": dict(config),
         "id": run_id,
+        "about": about,
     }
     with _running(mode, directory, timeouts, arguments, upload_at_end=upload_at_end) as run:
         yield run
@@ -217,6 +227,7 @@ class LiveRuns:
         mode: ``offline``, ``online`` or ``disabled``; the variable ``WANDB_MODE`` goes before.
         entity: W&B user or team; ``None`` for the default of whoever is logged in.
         after: seconds that a training takes at least before its run begins.
+        about: commit, tags and notes of the runs.
 
     Raises:
         TrackingError: an unknown mode.
@@ -229,6 +240,7 @@ class LiveRuns:
     mode: str = "offline"
     entity: str | None = None
     after: float = 5.0
+    about: About = UNDESCRIBED
 
     def __post_init__(self) -> None:
         resolve_mode(self.mode)
@@ -270,6 +282,7 @@ class LiveRuns:
             directory=self.directory,
             mode=self.mode,
             run_id=f"{self.job_type}-{identity}",
+            about=self.about,
         )
 
 

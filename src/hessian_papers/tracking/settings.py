@@ -28,6 +28,21 @@ class Timeouts:
     finish: float = 60.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """The words by which a run is found and understood among others.
+
+    Args:
+        commit: of the code that runs; ``None`` where there is no Git.
+        tags: what runs are chosen by: scale, papers, studies.
+        notes: what the run is, in one sentence.
+    """
+
+    commit: str | None = None
+    tags: tuple[str, ...] = ()
+    notes: str = ""
+
+
 def resolve_mode(configured: str) -> str:
     """The mode of a run: ``WANDB_MODE`` if it is set, else what is configured.
 

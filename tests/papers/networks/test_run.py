@@ -15,9 +15,9 @@ from wandb_files import read_back
 
 from hessian_papers import fan_out
 from hessian_papers.networks.tools.result import folder_of, read, write
-from hessian_papers.tracking import TrackingError
+from hessian_papers.tracking import About, TrackingError
 from hessian_spectra.files import DamagedFileError, MissingResultError
-from tests.papers.networks.trainings import Config, live, train, walks
+from tests.papers.networks.trainings import ABOUT, Config, live, train, walks
 
 ROOT = Path(__file__).resolve().parents[3]
 EPOCHS = 400
@@ -109,6 +109,7 @@ def test_each_item_of_a_fan_out_logs_a_live_run_of_its_own_in_one_group(tmp_path
     for value in (4, 5, 7):
         run = runs[f"train walks value {value}"]
         assert (run.state, run.project) == ("finished", "tests")
+        assert About(commit=run.commit, tags=tuple(run.tags), notes=run.notes) == ABOUT
         assert run.config["value"] == value
         assert [entry["loss"] for entry in run.history] == [value / epoch for epoch in range(1, 6)]
     again, _ = logged(tmp_path, "debug")

@@ -15,12 +15,15 @@ from torch import Tensor
 
 from hessian_papers import fan_out
 from hessian_papers.labelled import Variable
-from hessian_papers.tracking import LiveRuns
+from hessian_papers.tracking import About, LiveRuns
 from hessian_papers.training import SampleObjective, full_batch_descent
 from hessian_papers.training.objectives import Evaluation, Factors
 from hessian_papers.work import FanOut, TrainingRun, alone
 from hessian_spectra.files import Arrays, read_arrays
 from hessian_spectra.training import unfinished
+
+# What live runs say of themselves.
+ABOUT = About(commit="1234abcd" * 5, tags=("demo", "walks"), notes="Walks for a test.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +99,12 @@ walks = FanOut(
 def live(folder: Path) -> LiveRuns:
     """Offline runs that begin at once."""
     return LiveRuns(
-        project="tests", group="one-state", job_type="train", directory=folder, after=0.0
+        project="tests",
+        group="one-state",
+        job_type="train",
+        directory=folder,
+        after=0.0,
+        about=ABOUT,
     )
 
 

@@ -325,7 +325,7 @@ def test_an_explanation_that_cases_share_is_given_once(reports: Path) -> None:
 
 def test_settings_that_are_not_the_papers_stand_where_they_may_explain(text: str) -> None:
     """Where a case fails or is open, of the run that decides."""
-    note = '<p class="departs">Set otherwise than in the paper: {}.</p>'
+    note = '<p class="departs">Settings that differ from the paper: {}.</p>'
     assert note.format("sizes") not in row(text, 5)
     assert note.format("sizes") in row(text, 14)
     assert note.format("sizes") in row(text, 23)
@@ -340,8 +340,8 @@ def test_a_star_marks_a_smaller_setting(text: str) -> None:
 def test_the_summary_says_what_was_decided_by_what(text: str) -> None:
     said = re.sub("<.*?>", "", section(text, "verdicts", "section"))
     assert "36 statements with 40 cases, 8 figures of 3 papers" in said
-    assert "recorded runs, whose arrays are kept, decide 3 cases" in said
-    assert "today’s run, which made this page, decides 33" in said
+    assert "Recorded runs, whose arrays are kept, decide 3 cases" in said
+    assert "this run, which made this page, decides 33" in said
     assert "on 2 the two disagree" in said
 
 
@@ -365,7 +365,7 @@ def test_the_summary_counts_by_verdict_and_by_paper_and_book(text: str) -> None:
 def test_a_page_without_recorded_runs_says_so(reports: Path) -> None:
     entries = [sample_reports.statement(0, "reproduced", [sample_reports.case(0, "poster-pair")])]
     write_json(reports / "claims.json", entries)
-    assert "Today’s run decides all cases." in build(read(reports))
+    assert "This run decides all cases." in build(read(reports))
 
 
 def cells(text: str, paper: str) -> list[str]:

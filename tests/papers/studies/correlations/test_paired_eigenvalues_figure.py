@@ -38,7 +38,7 @@ def test_a_distance_of_zero_is_at_the_foot_beside_others_that_are_not(two_layers
 
 
 def test_chance_and_what_is_known_are_controls(two_layers, four_layers):
-    assert "linear networks of 2 layers with one output, width 5 and 12, 8 networks" in (
+    assert "linear networks of 2 layers, one output, width 5 and 12; 8 at each point" in (
         figure.caption(two_layers)
     )
     for data, lines in ((two_layers, 5), (four_layers, 3)):
@@ -50,7 +50,7 @@ def test_chance_and_what_is_known_are_controls(two_layers, four_layers):
 
 
 def test_what_is_not_run_is_said(four_layers):
-    assert "The paper's width 150 is not run" in figure.caption(four_layers)
+    assert "Width 150 is not run" in figure.caption(four_layers)
     assert len(figure.draw(four_layers).axes) == 4
 
 

@@ -70,7 +70,7 @@ def test_sinks_of_training_are_drawn_of_each_head(panels, data):
 
 
 def test_the_caption_has_the_setting(data):
-    setting = "a GPT-2 model of 1000 parameters on 8 sequences of 16 tokens"
+    setting = "GPT-2 with 1000 parameters, 8 sequences of 16 tokens"
     assert setting in figure.caption(data)
     assert "of 3 models" in figure.controls(data)[1]
 

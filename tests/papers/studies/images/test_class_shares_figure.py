@@ -147,7 +147,7 @@ def test_networks_whose_weights_vanished_have_no_ratio():
 
 def test_a_case_without_least_squares_has_a_caption():
     text = figures.caption(data_of(*arrays(ABLATIONS[-1:])))
-    assert "in which one class has a given share" in text
+    assert "by the share of one class" in text
     assert "Thin lines" not in text
 
 

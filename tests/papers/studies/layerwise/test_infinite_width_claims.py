@@ -111,7 +111,7 @@ def test_what_is_not_there_is_said():
             measured(data, "layer")
     with pytest.raises(NothingToMeasure, match=r"has a single width$"):
         claims.falls(data_of(widths=(16,)), "rectified", "ratio")
-    with pytest.raises(NothingToMeasure, match="sampling hides this quantity"):
+    with pytest.raises(NothingToMeasure, match="sampling noise hides this quantity"):
         claims.falls(data_of(constant={"space": -1e-4}), "rectified", "space")
 
 

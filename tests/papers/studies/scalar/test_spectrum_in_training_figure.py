@@ -58,4 +58,4 @@ def test_the_caption_tells_when_units_change_cell():
     weights.isel(step=slice(1, None), unit=moved).values[:] *= -1
     data = joined([study.closed_form(settings, trained), study.numerics(settings, trained)])
     assert np.diff(data["units"].sel(run="relu")).tolist() == [1, 0]
-    assert "units enter or leave the positive cell, with jumps, at step 1." in figure.caption(data)
+    assert "units change cell, with jumps, at step 1." in figure.caption(data)

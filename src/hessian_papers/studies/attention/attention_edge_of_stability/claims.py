@@ -26,14 +26,15 @@ TEXT = "text of the figure"
 TENTH: dict[str, Any] = {"tolerance": 0.1, "source": TEXT}
 
 OPEN = (
-    "The paper gives neither sequence nor number of steps. The edge is reached only where the "
-    "flattest weights of zero loss are nearly as sharp as $2/η$; with other sequences or learning "
-    "rates gradient descent settles below $2/η$, keeps oscillating, or diverges."
+    "The paper gives neither the sequence nor the number of steps. The edge is reached only "
+    "where the flattest weights of zero loss are nearly as sharp as $2/η$; with other "
+    "sequences or learning rates gradient descent settles below $2/η$, keeps oscillating, "
+    "or diverges."
 )
 SECOND_MOMENT = (
-    "$m_2$ falls, and must: it is the variance $p (1 - p) (x_1 - x_2)^2$ of two tokens under the "
-    "attention p, which small initial weights put at its maximum, $p = 1/2$. $m_1$ and $m_3$ do "
-    "grow."
+    "$m_2$ necessarily falls: it is the variance $p (1 - p) (x_1 - x_2)^2$ of two tokens "
+    "under the attention p. Small initial weights put this variance at its maximum, "
+    "$p = 1/2$. $m_1$ and $m_3$ do grow."
 )
 ROUND_OFF = within(
     EXACT,
@@ -133,11 +134,11 @@ def _at_each_rate(table: Mapping[str, tuple[str, str]]) -> Cases:
 
 # What is said of a training on any sequence: by the claim's name.
 OF_MOST = {
-    "most-reach-the-edge": ("the sharpness climbs to $2/η$", "it comes to 95 % of $2/η$"),
+    "most-reach-the-edge": ("the sharpness climbs to $2/η$", "it reaches 95 % of $2/η$"),
     "most-stay-at-the-edge": (
         "the sharpness hovers around $2/η$",
-        "its mean is within 5 % of $2/η$, and 90 % of its changes undo the one before, from the "
-        "step on at which it has reached $2/η$",
+        "its mean is within 5 % of $2/η$ and 90 % of its changes reverse the previous one, "
+        "once it has reached $2/η$",
     ),
 }
 
@@ -154,10 +155,10 @@ OF_MOST = {
     shown=("rate",),
 )
 def of_most_sequences(data: xr.Dataset, name: str, at: float, **_: str) -> xr.DataArray:
-    """Of trainings on any sequence: {says}.
+    """For trainings on any sequence: {says}.
 
-    Statistic: fraction of the draws of a sequence of normal numbers and of initial weights for
-    which {means}; interval: Wilson's, 95 %.
+    Statistic: fraction of draws (a sequence of normal numbers and initial weights) for which
+    {means}; interval: Wilson's, 95 %.
     """
     draws = data.sel(rate=at)
     return _stay(draws) if name == "most-stay-at-the-edge" else draws["draw_peak"] >= 0.95
@@ -173,38 +174,38 @@ def _stay(draws: xr.Dataset) -> xr.DataArray:
 OF_OSCILLATION = {
     "most-in-opposite-phase": (
         "sharpness and trace oscillate in completely opposite phases",
-        "the correlation of their one-step changes is −0.9 or less",
+        "the correlation of their one-step changes is at most −0.9",
     ),
     "most-driven-by-xi": (
         "the terms that define $ξ$ drive the oscillation",
-        "the correlation of the one-step changes of $ξ$ and of the sharpness is 0.9 or more",
+        "the correlation of the one-step changes of $ξ$ and of the sharpness is at least 0.9",
     ),
     "most-driven-by-alignment": (
         "these terms could include the alignment of $w_Q$ and $w_K$",
-        "$6ζγ⟨w_Q, w_K⟩$ makes more than half of the one-step changes of $9ξ^2/4$",
+        "$6ζγ⟨w_Q, w_K⟩$ makes up more than half of the one-step changes of $9ξ^2/4$",
     ),
     "most-driven-by-residual": (
         "these terms could include the residual",
         (
-            "less than half of the one-step changes of $ξ^2$ are left with targets that the "
-            "outputs meet"
+            "less than half of the one-step changes of $ξ^2$ remain with targets that the "
+            "outputs match"
         ),
     ),
     "most-driven-by-norms": (
         (
-            "it is the term $3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ that drives it, which the paper does "
-            "not name"
+            "the term $3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ drives the oscillation, which the "
+            "paper does not name"
         ),
-        "it makes more than half of the one-step changes of $9ξ^2/4$",
+        "it makes up more than half of the one-step changes of $9ξ^2/4$",
     ),
 }
 # What the paper says with a word that hedges it.
 HEDGED = ("most-driven-by-alignment", "most-driven-by-residual")
 DRIVEN = (
-    "'Could include' is the paper's word: it does not measure it. $3γ^2$ and the alignment's term "
-    "make little of $ξ^2$ there, $3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ makes most of it, and the "
-    "squared trace, which falls where $ξ$ rises, holds against it. The residual is in each of "
-    "them."
+    "'Could include' is the paper's wording; the paper does not measure it. In $ξ^2$ the "
+    "term $3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ dominates; $3γ^2$ and the alignment term "
+    "contribute little. The squared trace, which falls where $ξ$ rises, counteracts them. "
+    "The residual enters every term."
 )
 
 
@@ -220,11 +221,10 @@ DRIVEN = (
     book=lambda case: "observations" if case["name"] in HEDGED else "beyond",
 )
 def of_most_oscillations(data: xr.Dataset, name: str, at: float, **_: str) -> xr.DataArray:
-    """Where the sharpness of trainings on any sequence hovers around $2/η$, {says}.
+    """Where the sharpness hovers around $2/η$ in trainings on any sequence, {says}.
 
-    Statistic: fraction of those draws, of a sequence of normal numbers and of initial weights, for
-    which {means} from the step on at which the sharpness has reached $2/η$; interval: Wilson's,
-    95 %.
+    Statistic: fraction of those draws (a sequence of normal numbers and initial weights) for which
+    {means} once the sharpness has reached $2/η$; interval: Wilson's, 95 %.
     """
     draws = data.sel(rate=at)
     draws = draws.isel(draw=_stay(draws))
@@ -243,13 +243,17 @@ def of_most_oscillations(data: xr.Dataset, name: str, at: float, **_: str) -> xr
 GROWING = {
     "trace-grows": ("Progressive sharpening coincides with a growing trace", "trace"),
     "weights-grow": (
-        "The norms of $w_V$, $w_Q$ and $w_K$ grow along",
+        "The norms of $w_V$, $w_Q$ and $w_K$ grow along with the sharpness",
         "norm_w_value",
         "norm_w_query",
         "norm_w_key",
     ),
-    "moments-1-and-3-grow": ("The norms of $m_1$ and $m_3$ grow along", "norm_m_1", "norm_m_3"),
-    "moment-2-grows": ("The norm of $m_2$ grows along", "norm_m_2"),
+    "moments-1-and-3-grow": (
+        "The norms of $m_1$ and $m_3$ grow along with the sharpness",
+        "norm_m_1",
+        "norm_m_3",
+    ),
+    "moment-2-grows": ("The norm of $m_2$ grows along with the sharpness", "norm_m_2"),
 }
 
 
@@ -269,8 +273,8 @@ def _growing(data: xr.Dataset) -> Iterator[Labels]:
 def grows_along(data: xr.Dataset, arrays: list[str], **_: str) -> float:
     """{says}.
 
-    Statistic: rank correlation with the step, until the sharpness reaches $2/η$; of several
-    quantities the smallest.
+    Statistic: rank correlation with the step, until the sharpness reaches $2/η$; the smallest over
+    the quantities.
     """
     return min(_trend(_until_edge(data), name) for name in arrays)
 
@@ -282,20 +286,22 @@ def grows_along(data: xr.Dataset, arrays: list[str], **_: str) -> float:
 def hovers(data: xr.Dataset) -> float:
     """At the edge of stability the sharpness stays around $2/η$.
 
-    Statistic: its mean over $2/η$, from the step on at which the sharpness has reached $2/η$.
+    Statistic: its mean once it has reached $2/η$, divided by $2/η$.
     """
     return float(relative_sharpness(_from_edge(data)).mean(skipna=False))
 
 
 @instance(
-    at_least(1.0, "an oscillation of period 2 reverses at every step; a few may go on", **TENTH),
+    at_least(
+        1.0, "an oscillation of period 2 reverses at every step; a few steps may not", **TENTH
+    ),
     id="sharpness-oscillates-at-the-edge",
 )
 def oscillates(data: xr.Dataset) -> float:
     """At the edge of stability the sharpness oscillates.
 
-    Statistic: fraction of the steps from the step on at which the sharpness has reached $2/η$ that
-    undo the change of the step before.
+    Statistic: fraction of the steps, once the sharpness has reached $2/η$, that reverse the change
+    of the previous step.
     """
     changes = _changes(data, "sharpness")
     if len(changes) < 2:
@@ -310,8 +316,7 @@ def oscillates(data: xr.Dataset) -> float:
 def opposite_phase(data: xr.Dataset) -> float:
     """Sharpness and trace oscillate in completely opposite phases.
 
-    Statistic: correlation of their one-step changes from the step on at which the sharpness has
-    reached $2/η$.
+    Statistic: correlation of their one-step changes once the sharpness has reached $2/η$.
     """
     return correlation(_changes(data, "trace"), _changes(data, "sharpness"))
 
@@ -323,8 +328,8 @@ def opposite_phase(data: xr.Dataset) -> float:
 def driven_by_xi(data: xr.Dataset) -> float:
     """The terms that define $ξ$ drive the oscillation.
 
-    Statistic: correlation of the one-step changes of $ξ$ and of the sharpness from the step on at
-    which the sharpness has reached $2/η$.
+    Statistic: correlation of the one-step changes of $ξ$ and of the sharpness once the sharpness
+    has reached $2/η$.
     """
     return correlation(_changes(data, "half_width"), _changes(data, "sharpness"))
 
@@ -338,22 +343,21 @@ def driven_by_xi(data: xr.Dataset) -> float:
 def amplitude_follows_residual(data: xr.Dataset) -> float:
     """The amplitude of the oscillation decreases like the norm of the residual.
 
-    Statistic: correlation of the size of the one-step changes with that norm from the step on at
-    which the sharpness has reached $2/η$.
+    Statistic: correlation of the size of the sharpness's one-step changes with that norm, once the
+    sharpness has reached $2/η$.
     """
     residual = _from_edge(data)["norm_residual"].values
     return correlation(np.abs(_changes(data, "sharpness")), residual[:-1])
 
 
 @instance(
-    at_most(-1.0, "a decrease but for local rises keeps nearly all ranks", **TENTH),
+    at_most(-1.0, "a decrease interrupted by local rises keeps nearly all ranks", **TENTH),
     id="loss-decreases-over-long-times",
 )
 def loss_decreases(data: xr.Dataset) -> float:
     """At the edge the loss keeps decreasing over long times.
 
-    Statistic: rank correlation of loss and step from the step on at which the sharpness has reached
-    $2/η$.
+    Statistic: rank correlation of loss and step once the sharpness has reached $2/η$.
     """
     return _trend(_from_edge(data), "loss")
 
@@ -365,7 +369,6 @@ def loss_decreases(data: xr.Dataset) -> float:
 def loss_is_not_monotone(data: xr.Dataset) -> float:
     """Locally the loss rises as well.
 
-    Statistic: number of steps from the step on at which the sharpness has reached $2/η$ that raise
-    it.
+    Statistic: number of steps that raise the loss once the sharpness has reached $2/η$.
     """
     return float(np.count_nonzero(_changes(data, "loss") > 0))

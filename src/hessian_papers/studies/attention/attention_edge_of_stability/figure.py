@@ -149,10 +149,9 @@ def caption(data: xr.Dataset) -> str:
     diverged_at = int(data["diverged_at"])
     end = f" Training diverges at step {diverged_at}." if diverged_at >= 0 else ""
     return (
-        "A single self-attention layer is trained to reverse sequences, by gradient descent with "
-        f"learning rate $η = {float(data['learning_rate']):.3g}$. {_course(data)}{end} In (c) to "
-        "(f) bands are from the smallest to the largest of three neighbouring steps, and lines "
-        "are halfway."
+        "A self-attention layer is trained to reverse sequences, by gradient descent with rate "
+        f"$η = {float(data['learning_rate']):.3g}$. {_course(data)}{end} (c) to (f): bands span "
+        "three neighbouring steps, lines are midway."
     )
 
 

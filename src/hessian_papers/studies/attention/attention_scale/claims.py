@@ -34,8 +34,8 @@ ROUND_OFF = within(
 )
 RESOLVED = within(
     1e-6,
-    "the smallest eigenvalue has an error of 1e-15 of the largest, 1e-6 of itself only at "
-    "condition numbers of 1e9",
+    "the smallest eigenvalue has an error of 1e-15 of the largest, which is 1e-6 of itself "
+    "only at condition numbers of 1e9",
     source=THEOREM,
 )
 ALL = at_least(1.0, "every draw", source="the paper, which says it without exception")
@@ -83,13 +83,13 @@ def spectrum(data: xr.Dataset) -> float:
 
 @theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-bulk-repeats")
 def bulk(data: xr.Dataset) -> float:
-    """The eigenvalues that repeat are $γ$ and $-γ$."""
+    """The repeated eigenvalues are $γ$ and $-γ$."""
     return _worst_apart(data, distinct_errors(data, "bulk"))
 
 
 @theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-outliers-do-not-repeat")
 def outliers(data: xr.Dataset) -> float:
-    """The eigenvalues that do not repeat are the three outliers, with a sink as without."""
+    """The eigenvalues that do not repeat are the three outliers, with and without a sink."""
     return _worst_apart(data, distinct_errors(data, "outlier"))
 
 
@@ -119,7 +119,7 @@ def largest_eigenvalue_bounds(data: xr.Dataset) -> float:
 def condition_bound(data: xr.Dataset) -> float:
     r"""The condition number is at least $(2 \operatorname{tr} + 3 ξ) / (6 |γ|)$.
 
-    Statistic: by how much the bound lies above the numerical condition number, relatively, at most.
+    Statistic: largest relative excess of the bound over the numerical condition number.
     """
     exact, number = at_numerical_points(data), data["numerical_condition_number"]
     bound = exact["condition_bound"]
@@ -191,8 +191,8 @@ def in_most_draws(
 ) -> xr.DataArray | Estimate:
     """{sentence}.
 
-    Statistic: fraction of the draws of weights, sequences and targets, independent and normal, for
-    which it is so by a measure along the sweep; interval: Wilson's, 95 %.
+    Statistic: fraction of draws (weights, sequences and targets, independent and normal) for which
+    this holds, by a measure along the sweep; interval: Wilson's, 95 %.
     """
     chosen = draws(data, sweep, largest)
     names = ("draw_varied", f"draw_{of['quantity']}", "draw_largest")

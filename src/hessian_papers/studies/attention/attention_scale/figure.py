@@ -176,9 +176,8 @@ def caption(data: xr.Dataset) -> str:
     d = int(data["key_dimension"])
     return (
         f"Eigenvalues of a self-attention layer with $d_K = {d}$ against the norm of its weights "
-        "(a, b) and the strength of an attention sink, a bias on the scores of the first token "
-        "(c). Lines: closed form; points: numerical eigenvalues, the bulk being those that "
-        "repeat."
+        "(a, b) and the strength of an attention sink, a bias on the first token's scores (c). "
+        "Lines: closed form; points: numerical; bulk: the repeated ones."
     )
 
 
@@ -214,8 +213,8 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     return figure, (
         f"Errors of the closed form relative to the largest eigenvalue (dashed: {EXACT:.0e}); "
         f"dots: distinct eigenvalues, diamonds: all {2 * int(data['key_dimension']) + 1}. (e) As "
-        "in the figure, with the first token of each sequence multiplied by "
+        "in the figure, with each first token multiplied by "
         f"{float(data['massive_activation']):g}. (f, g) Condition numbers, their lower bound by "
-        "Remark 3.1 (dotted), and below the relative difference of both. What is zero is drawn "
-        f"at {FLOOR:.0e}, in the band below the rounding of one number."
+        "Remark 3.1 (dotted), and below their relative difference. Zeros are drawn at "
+        f"{FLOOR:.0e}, in the band of rounding."
     )

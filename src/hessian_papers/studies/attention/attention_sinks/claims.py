@@ -28,8 +28,9 @@ SHOWN = "appendix D.3.1, Figure 9"
 CAPTION = "caption of the figure"
 
 WEIGHTS = (
-    "It depends on the weights, which the paper leaves open. With large ones attention is on few "
-    "tokens without any sink, and a sink moves the largest eigenvalue either way."
+    "It depends on the weights, which the paper leaves open. With large weights, attention "
+    "concentrates on few tokens even without a sink, and a sink moves the largest "
+    "eigenvalue either way."
 )
 FEW = "a rank correlation of 1 is a monotone trend; 0.1 for one swap of neighbours among few sinks"
 
@@ -56,7 +57,7 @@ def _resolved(data: xr.Dataset) -> xr.Dataset:
     book="beyond",
 )
 def bulk(data: xr.Dataset) -> float:
-    """The eigenvalues that repeat are ± the singular values of the loss's derivative by
+    """The repeated eigenvalues are ± the singular values of the loss's derivative with respect to
     $W_Q W_K^⊤$.
 
     Statistic: largest difference, relative to the largest eigenvalue.
@@ -71,9 +72,9 @@ def bulk(data: xr.Dataset) -> float:
     book="beyond",
 )
 def bulk_multiplicity(data: xr.Dataset) -> float:
-    """Each of them occurs $d_K - 2 d + 1$ times, as often as $[W_Q; W_K]$ of full rank allows.
+    """Each of them occurs $d_K - 2 d + 1$ times, as often as a full-rank $[W_Q; W_K]$ allows.
 
-    Statistic: number of eigenvalues that repeat otherwise.
+    Statistic: number of repeated eigenvalues with another multiplicity.
     """
     equals = _resolved(data)["equals"]
     return float(((equals > 1) & (equals != data["copies"])).sum())
@@ -88,8 +89,8 @@ def bulk_multiplicity(data: xr.Dataset) -> float:
 def outliers_grow(data: xr.Dataset) -> float:
     """The larger the attention sink, the larger the outliers.
 
-    Statistic: of the network that is drawn, whose whole spectrum is known, rank correlation of the
-    mean attention on the first token and the mean of the largest outliers.
+    Statistic: rank correlation of mean attention on the first token and mean of the largest
+    outliers, for the plotted network, whose whole spectrum is known.
     """
     return rank_correlation(data["sink_attention"].values, largest_outliers(data).mean(axis=1))
 
@@ -97,9 +98,9 @@ def outliers_grow(data: xr.Dataset) -> float:
 # What the figure says of a network without and with the largest sink: by the case's name the
 # statement, and what is meant by it.
 SAID = {
-    "bulk-shrinks": ("sinks-shrink-the-bulk", "its mean magnitude is smaller than without"),
-    "bulk-towards-zero": ("sinks-shrink-the-bulk", "it is at most a tenth of that without"),
-    "largest-grows": ("sinks-raise-the-largest-eigenvalue", "it is larger than without"),
+    "bulk-shrinks": ("sinks-shrink-the-bulk", "its mean magnitude is smaller than without a sink"),
+    "bulk-towards-zero": ("sinks-shrink-the-bulk", "it is at most a tenth of that without a sink"),
+    "largest-grows": ("sinks-raise-the-largest-eigenvalue", "it is larger than without a sink"),
 }
 
 
@@ -126,8 +127,8 @@ def in_most_draws(
     """With a large attention sink the bulk is smaller and the largest eigenvalue larger; the
     weights are left open.
 
-    Statistic: fraction of the draws of weights, sequences and targets, independent and normal, in
-    which at the largest sink it is so; interval: Wilson's, 95 %.
+    Statistic: fraction of draws (weights, sequences and targets, independent and normal) in which
+    this holds at the largest sink; interval: Wilson's, 95 %.
     """
     draws = data.sel(query_key_norm=query_key_norm)
     if name == "largest-grows":

@@ -115,11 +115,9 @@ def caption(data: xr.Dataset) -> str:
     p, d = data.sizes["rank"], data.sizes["bulk_rank"] // 2
     return (
         f"Eigenvalues of a self-attention layer with vector tokens ({p} parameters) against the "
-        "strength of an attention sink, a bias on the scores of the first token. (a) The bulk: "
+        "strength of a sink, a bias on the first token's scores. (a) The bulk: "
         f"{2 * d} values, each occurring {int(data['copies'])} times; lines: closed form, points: "
-        "numerical eigenvalues that repeat. (b) The largest of those that do not, each with its "
-        f"own mark, beside each other where they are a group, such as the {d} of one for each "
-        "output entry."
+        "numerical. (b) The largest other eigenvalues, one mark each, groups side by side."
     )
 
 
@@ -134,8 +132,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     hidden = "" if resolved(data).sizes["sink_bias"] else " It is unknown, as rounding hides it."
     return figure, (
         f"(a) Bulk and largest eigenvalue of {data.sizes['replicate']} other networks, each with "
-        "another token as the sink. (b) Largest error of the bulk's closed form, ± the singular "
-        "values of the loss's derivative by the product of query and key weights, relative to the "
+        "another token as the sink. (b) Largest error of the bulk's closed form, relative to the "
         f"largest eigenvalue (dashed: {EXACT:.0e}); it falls below the rounding of one number "
-        f"where the bulk is as small beside the largest.{hidden}"
+        f"where the bulk is that small compared with the largest.{hidden}"
     )

@@ -12,22 +12,19 @@ from hessian_spectra.agreement import EXACT
 SECTION = "section 3.3, on large query and key weights"
 CONVERGES = at_most(
     -0.25,
-    (
-        "halfway between 0, which is no convergence, and −1/2, the slowest rate of a mean of $d_K$ "
-        "terms"
-    ),
+    ("halfway between 0 (no convergence) and −1/2 (the slowest rate of a mean of $d_K$ terms)"),
 )
 # A smaller part of its first value is a convergence that one can see along a single draw.
 FALLEN = 0.1
 # The bulk counts as constant where its range is no more than this fraction of it.
 CONSTANT = 0.1
 OPEN = (
-    "The paper leaves open how $w_Q$ and $w_K$ are drawn, and that decides it: "
-    r"$c = ⟨w_Q, w_K⟩/\sqrt{d_K}$, which the scores are proportional to, is of the order of their "
-    "entries' variance. It falls like $1/d_K$ where that is $2/(1 + d_K)$ or the norms are 1, as "
-    "in Figure 2; under the standard parametrisation (appendix D.1.3), whose variance 1/3 of a "
-    "layer with one input does not depend on $d_K$, c tends to a normal number of deviation 1/3 "
-    "and the attention to no limit."
+    "The paper leaves open how $w_Q$ and $w_K$ are sampled, which decides the outcome. The "
+    r"scores are proportional to $c = ⟨w_Q, w_K⟩/\sqrt{d_K}$, which is of the order of the "
+    "entries' variance. With variance $2/(1 + d_K)$, or norms of 1 as in Figure 2, c falls "
+    "like $1/d_K$. Under the standard parametrisation (appendix D.1.3) the variance is 1/3 "
+    "for a layer with one input, whatever $d_K$. Then c tends to a normal variable of "
+    "standard deviation 1/3, and the attention has no limit."
 )
 NAMES = {
     "xavier": "entries of variance $2/(1 + d_K)$",
@@ -68,8 +65,8 @@ def bulk(data: xr.Dataset) -> float:
 
 @each.statement(SECTION, left_open, CONVERGES, id="attention-converges-to-uniform")
 def converges(data: xr.Dataset) -> xr.DataArray:
-    """The attention scores at initialisation converge to uniform with growing $d_K$, almost
-    surely; how $w_Q$ and $w_K$ are drawn is left open.
+    """The attention scores at initialisation converge to uniform with growing $d_K$, almost surely;
+    how $w_Q$ and $w_K$ are sampled is left open.
 
     Statistic: exponent of $d_K$ in the total variation from the uniform distribution, mean over the
     tokens; interval: Student's, 95 %, over draws of weights and sequences.
@@ -85,11 +82,11 @@ def converges(data: xr.Dataset) -> xr.DataArray:
     book="observations",
 )
 def almost_surely(data: xr.Dataset) -> xr.DataArray:
-    """They do so almost surely.
+    """The attention scores converge to uniform almost surely.
 
-    Statistic: fraction of the draws, of whose $w_Q$ and $w_K$ each $d_K$ takes the first entries,
-    with a tenth or less of the distance at the smallest $d_K$ left at the largest; interval:
-    Wilson's, 95 %.
+    Statistic: fraction of draws that keep at most a tenth of the distance at the smallest $d_K$ at
+    the largest; each $d_K$ takes the first entries of the same $w_Q$ and $w_K$; interval: Wilson's,
+    95 %.
     """
     distance, dimensions = data["distance"], data["key_dimension"]
     first, last = (distance.sel(key_dimension=end) for end in (dimensions.min(), dimensions.max()))
@@ -100,7 +97,7 @@ def almost_surely(data: xr.Dataset) -> xr.DataArray:
     f"{SECTION}; Definition B.1", left_open, CONVERGES, id="second-moment-tends-to-the-variance"
 )
 def second_moment(data: xr.Dataset) -> xr.DataArray:
-    """$m_2$ then tends to the variance of the tokens, whatever the weights.
+    """With growing $d_K$, $m_2$ tends to the variance of the tokens, whatever the weights.
 
     Statistic: exponent of $d_K$ in the norm of their difference; interval: Student's, 95 %.
     """
@@ -111,7 +108,7 @@ def second_moment(data: xr.Dataset) -> xr.DataArray:
     f"{SECTION}; Theorem 3.5", left_open, CONVERGES, id="bulk-does-not-depend-on-query-and-key"
 )
 def bulk_forgets_the_weights(data: xr.Dataset) -> xr.DataArray:
-    """The bulk then does not depend on $w_Q$ and $w_K$ any more.
+    """With growing $d_K$ the bulk no longer depends on $w_Q$ and $w_K$.
 
     Statistic: exponent of $d_K$ in $|γ/γ_u - 1|$, $γ_u$ under uniform attention; interval:
     Student's, 95 %.
@@ -127,8 +124,7 @@ def bulk_forgets_the_weights(data: xr.Dataset) -> xr.DataArray:
     book="beyond",
 )
 def bulk_shrinks(data: xr.Dataset) -> xr.DataArray:
-    r"""The bulk itself shrinks like $1/\sqrt{d_K}$, so that the bound $|λ_{\min}| ≤ |γ|$ falls with
-    it.
+    r"""The bulk itself shrinks like $1/\sqrt{d_K}$, and the bound $|λ_{\min}| ≤ |γ|$ falls with it.
 
     Statistic: exponent of $d_K$ in $|γ|$; interval: Student's, 95 %.
     """
@@ -140,7 +136,7 @@ def bulk_is_constant(data: xr.Dataset) -> xr.DataArray:
     r"""The bound $|γ|$ on $|λ_{\min}|$ is approximately constant in the magnitude of the entries of
     $w_K$ and $w_Q$.
 
-    Statistic: fraction of the draws for which $|γ|$ varies by no more than 10 % as they are
+    Statistic: fraction of draws for which $|γ|$ varies by at most 10 % as the entries are
     multiplied by several factors, at the largest $d_K$; interval: Wilson's, 95 %.
     """
     bulk = data["scaled_bulk"].sel(key_dimension=data["key_dimension"].max())

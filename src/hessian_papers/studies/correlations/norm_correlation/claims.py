@@ -138,20 +138,20 @@ def _lead(data: xr.Dataset, region: str = "all", layer: int = 1, **labels: str) 
 
 @figures(4, 14).statement("section 4.2; {artifact}", typically, POSITIVE, over=at_both_times)
 def spectral_most(data: xr.Dataset) -> Estimate:
-    """The spectral norm correlates most with the sharpness, of all norms of the weight matrices.
+    """Of all norms of the weight matrices, the spectral norm correlates most with the sharpness.
 
-    Statistic: Pearson's r of the better matrix by its squared spectral norm, minus the best r by
-    Frobenius or nuclear norm, mean over $D > 1$ (at $D = 1$ all norms are one); paired bootstrap
-    over teachers and networks.
+    Statistic: mean over $D > 1$ of Pearson's r for the better matrix by squared spectral norm,
+    minus the best r by Frobenius or nuclear norm. At $D = 1$ all norms coincide. Interval: paired
+    bootstrap over teachers and networks.
     """
     return _mean(_two_layers(data, "matrices", target=None), "best_norm_lead", norm="spectral")
 
 
 @figures(4).statement("section 4.2", typically, POSITIVE, over=each_one)
 def most_prominent_trained(data: xr.Dataset) -> Estimate:
-    """That the spectral norm correlates most is most prominent in trained networks.
+    """The lead of the spectral norm is most prominent in trained networks.
 
-    Statistic: by how much its lead in r over the other norms grows in training, mean over $D > 1$;
+    Statistic: increase during training of its lead in r over the other norms, mean over $D > 1$;
     paired bootstrap over teachers and networks.
     """
     matrices = _two_layers(data, "matrices")
@@ -174,8 +174,8 @@ def weak_where_similar(data: xr.Dataset) -> Estimate:
     """At initialisation, where both matrices have entries of similar magnitude, none of their norms
     correlates strongly with the sharpness.
 
-    Statistic: largest r, mean over the D at which the entries differ by no more than a factor of
-    1.5 (else the D at which they differ least).
+    Statistic: largest r over the norms, each the mean over the D at which the entries differ by a
+    factor of at most 1.5. If there are none, the D at which they differ least is taken.
     """
     matrices = _two_layers(data, "matrices")
     return max(_by_norm(matrices, "similar matrices", time="initialisation"))
@@ -185,12 +185,11 @@ def weak_where_similar(data: xr.Dataset) -> Estimate:
     INITIALISATION, typically, POSITIVE, otherwise=NOTHING_TO_COMPARE, over=at_both_times
 )
 def magnitude_drives(data: xr.Dataset) -> Estimate:
-    """It is the discrepancy in magnitude of the entries at initialisation that drives the
-    correlation.
+    """The discrepancy in magnitude of the entries at initialisation drives the correlation.
 
-    Statistic: r of the first matrix's squared spectral norm minus r of the second's, mean over the
-    D at which its entries are more than 1.5 times larger, minus the mean over the other D (else the
-    D at which they differ least); paired bootstrap.
+    Statistic: lead of the first matrix: r of its squared spectral norm minus r of the second's;
+    paired bootstrap. Mean over the D at which its entries are more than 1.5 times larger, minus the
+    mean over the other D. If there are no others, the D at which the entries differ least is taken.
     """
     return _lead(data, "larger less similar")
 
@@ -219,7 +218,7 @@ def driver_trained(
 ) -> Estimate:
     """After training the second matrix drives the correlation under SP, the first under μP.
 
-    Statistic: r of its squared spectral norm, minus that of the other matrix, mean over D; paired
+    Statistic: r of its squared spectral norm minus that of the other matrix, mean over D; paired
     bootstrap.
     """
     layer = 1 if matrix == "first" else 2
@@ -232,7 +231,7 @@ def both_matrices_trained_ntp(data: xr.Dataset) -> Estimate:
     """Under NTP, after training, the largest singular values of both matrices correlate well with
     the sharpness.
 
-    Statistic: r by the squared spectral norm, mean over D, of the matrix with the smaller one.
+    Statistic: r by the squared spectral norm, mean over D, for the matrix where it is smaller.
     """
     matrices = _two_layers(data, "matrices")
     of = {"parametrisation": "ntp", "time": "trained", "norm": "spectral"}
@@ -246,9 +245,9 @@ def alignment_where_similar(data: xr.Dataset) -> Estimate:
     """At initialisation, where both matrices have entries of similar magnitude, the sharpness
     correlates more with their alignment than with their norms.
 
-    Statistic: best r by an absolute alignment minus best r by a squared norm, mean over the D at
-    which the entries differ by no more than a factor of 1.5 (else the D at which they differ
-    least); paired bootstrap.
+    Statistic: best r by an absolute alignment minus best r by a squared norm; paired bootstrap.
+    Mean over the D at which the entries differ by a factor of at most 1.5. If there are none, the D
+    at which they differ least is taken.
     """
     alignments = _two_layers(data, "alignments", "matrices")
     return _mean(alignments, "group_lead", "similar matrices", time="initialisation")
@@ -267,11 +266,11 @@ def _uneven(data: xr.Dataset) -> list[str]:
     over={"parametrisation": _uneven, "time": None},
 )
 def alignment_rises(data: xr.Dataset) -> Estimate:
-    """The sharpness correlates more with the alignment of both matrices where they begin with
-    entries of similar magnitude (large D) than where the first has the larger ones (small D).
+    """The sharpness correlates more with the alignment of both matrices at large D than at small D.
+    At large D their initial entries are of similar magnitude, at small D the first has larger ones.
 
-    Statistic: r of the absolute alignment, mean over the D at which the entries of $W_1$ are more
-    than 1.5 times larger, minus the mean over the other D; paired bootstrap.
+    Statistic: r of the absolute alignment, mean over the D where the entries of $W_1$ are over 1.5
+    times larger, minus that over other D; paired bootstrap.
     """
     of = "best_correlation", "larger less similar"
     return _mean(_two_layers(data, "alignments"), *of, norm=data["highlighted"].item())
@@ -305,10 +304,10 @@ def _why_not_frobenius(case: Labels) -> str:
     each=_of_other_norms,
 )
 def frobenius_over(data: xr.Dataset, norm: str, parametrisation: str, time: str) -> Estimate:
-    """The Frobenius norm correlates most: in two-layer ReLU networks with the sharpness (Figure
-    16), in linear ones with the trace of the Hessian (Figure 26).
+    """The Frobenius norm correlates most: with the sharpness in two-layer ReLU networks (Figure
+    16), with the Hessian's trace in linear ones (Figure 26).
 
-    Statistic: r of the better matrix by the squared Frobenius norm, minus that by the other norm,
+    Statistic: r of the better matrix by the squared Frobenius norm minus that by the other norm,
     mean over $D > 1$; paired bootstrap.
     """
     of = {"norm": "frobenius", "other_norm": norm, "parametrisation": parametrisation, "time": time}
@@ -323,10 +322,10 @@ def frobenius_over(data: xr.Dataset, norm: str, parametrisation: str, time: str)
     over=["time"],
 )
 def spectral_between(data: xr.Dataset) -> Estimate:
-    """In ReLU networks the spectral norm of the first matrix correlates with the sharpness by 0.25
-    to 0.75, at every D.
+    """In ReLU networks the spectral norm of the first matrix has a correlation of 0.25 to 0.75 with
+    the sharpness, at every D.
 
-    Statistic: distance from 0.5 of r by its square, largest over D and parametrisations; bootstrap
+    Statistic: largest distance from 0.5, over D and parametrisations, of r by its square; bootstrap
     over teachers and networks where it is largest.
     """
     if data["activation"] != "relu":
@@ -342,7 +341,8 @@ def spectral_between(data: xr.Dataset) -> Estimate:
 def all_norms(data: xr.Dataset) -> Estimate:
     """All norms correlate strongly with the Hessian's trace.
 
-    Statistic: r of the better matrix by a squared norm, mean over D, of the norm with the smallest.
+    Statistic: r of the better matrix by a squared norm, mean over D, for the norm where it is
+    smallest.
     """
     return min(_by_norm(_two_layers(data, "matrices", target="trace")))
 
@@ -376,7 +376,8 @@ def last_most(data: xr.Dataset) -> Estimate:
     """Of the products of all matrices but one, that without the last correlates most with the
     sharpness.
 
-    Statistic: its r minus the largest other, squared norms, mean over the depths; paired bootstrap.
+    Statistic: its r minus the largest other r, squared norms, mean over the depths; paired
+    bootstrap.
     """
     return _mean(_deep(data, "products"), "last_lead", norm=data["highlighted"].item())
 
@@ -386,14 +387,15 @@ def last_most(data: xr.Dataset) -> Estimate:
     typically,
     NEGATIVE,
     book="readings",
-    otherwise="The text names μP alone; that it is so under no other is our reading.",
+    otherwise="The text names only μP; that the effect persists under no other is our reading.",
     over=WHERE_THE_TEXT_IS_SILENT,
 )
 def last_most_no_more(data: xr.Dataset) -> float | Estimate:
-    """With larger inputs the effect persists under μP, so that under the others the product without
+    """With larger inputs the effect persists under μP only: under the others the product without
     the last matrix does not correlate most.
 
-    Statistic: its r minus the largest other, squared norms, mean over the depths; paired bootstrap.
+    Statistic: its r minus the largest other r, squared norms, mean over the depths; paired
+    bootstrap.
     """
     return last_most(data)
 
@@ -404,7 +406,7 @@ def last_most_no_more(data: xr.Dataset) -> float | Estimate:
 def last_most_near_convergence(data: xr.Dataset) -> Estimate:
     """The product without the last matrix leads the others most near convergence.
 
-    Statistic: by how much its lead grows in training, squared norms, mean over the depths; paired
+    Statistic: increase of its lead during training, squared norms, mean over the depths; paired
     bootstrap.
     """
     norm = data["highlighted"].item()
@@ -441,10 +443,10 @@ def last_well(data: xr.Dataset) -> Estimate:
 )
 def last_well_under_mup(data: xr.Dataset) -> Estimate:
     """With larger inputs, after training, the product without the last matrix correlates well with
-    the sharpness at every depth under μP, and not under all parametrisations.
+    the sharpness at every depth under μP. It does not under all parametrisations.
 
-    Statistic: r by its squared norm at the depth where it is smallest; of the print, at the depth
-    and under the parametrisation.
+    Statistic: r by its squared norm at the depth where it is smallest; for the print, at the depth
+    and parametrisation where it is smallest.
     """
     return _smallest_of_last(data, parametrisation="mup")
 
@@ -454,7 +456,7 @@ def last_most_everywhere(data: xr.Dataset) -> Estimate:
     """After training the product without the last matrix correlates most at every depth and under
     every parametrisation.
 
-    Statistic: its r minus the largest other, where this is smallest; paired bootstrap.
+    Statistic: its r minus the largest other r, where this is smallest; paired bootstrap.
     """
     of = {"time": "trained", "norm": "spectral"}
     return min(_everywhere(_deep(data, "products"), "last_lead", **of))
@@ -487,15 +489,15 @@ def products_more(data: xr.Dataset) -> Estimate:
     typically,
     POSITIVE,
     over=at_both_times,
-    otherwise="The sentence sets low dimension against larger sizes under all parametrisations at "
-    "once; under NTP no product leads at either size, since the network read backwards is as "
-    "likely as the network.",
+    otherwise="The sentence sets low dimension against larger sizes under all "
+    "parametrisations at once. Under NTP no product leads at either size, since "
+    "the network read backwards has the same distribution.",
 )
 def most_in_low_dimension(data: xr.Dataset) -> Estimate:
     """Of the products of all matrices but one, that without the last correlates most with the
     sharpness especially in low dimension.
 
-    Statistic: its r minus the largest other, squared spectral norms, mean over the depths, at the
+    Statistic: its r minus the largest other r, squared spectral norms, mean over the depths, at the
     smaller D minus at the larger; paired bootstrap over teachers and networks.
     """
     require_finished(data)

@@ -27,8 +27,8 @@ COLOURS = {"spectral": style.VERMILION, "frobenius": style.BLUE, "nuclear": styl
 SYMBOLS = {"matrices": "$W_{{{}}}$", "products": r"$\widehat{{W}}_{{{}}}$", "alignments": ""}
 NOUNS = {"matrices": "matrix", "products": "product", "alignments": "alignment"}
 WHAT = {
-    "matrices": "squared norms of the weight matrices $W_b$",
-    "products": "squared norms of the products $Ŵ_b$ of all weight matrices but $W_b$",
+    "matrices": "squared norms of the matrices $W_b$",
+    "products": "squared norms of the products $Ŵ_b$ of all matrices but $W_b$",
     "alignments": "absolute alignments of both matrices",
 }
 # Lines of the layers along size, their markers, and the last one's look along depth.
@@ -243,9 +243,9 @@ def caption(data: xr.Dataset) -> str:
     ends = {"stopped by the epoch limit": "epoch_limit", "diverged and left out": "diverged"}
     counts = [f"{int(data[name].sum())} {how}" for how, name in ends.items() if data[name].any()]
     return (
-        f"{drawn}. {_intervals(data)}. {number} {kind} networks of width {width} a point, of "
-        f"{teachers} teacher{'s' * (teachers > 1)}; $D = K =$ {sizes}, depth {depths}. Trained to "
-        f"the plateau at the smallest learning rate{''.join(f', {count}' for count in counts)}."
+        f"{drawn}. {_intervals(data)}. Per point {number} {kind} networks of width {width}, "
+        f"{teachers} teacher{'s' * (teachers > 1)}; $D = K =$ {sizes}; depth {depths}"
+        f"{''.join(f'; {count}' for count in counts)}."
     )
 
 
@@ -258,7 +258,7 @@ def _intervals(data: xr.Dataset) -> str:
     """The drawn intervals, as text."""
     marks = "Bars" if data["along"].item() == "depth" else "Bands"
     level, resamples = 100 * float(data["confidence"]), int(data["resamples"])
-    return f"{marks}: {level:g} % BCa intervals of {resamples} resamples of teachers and networks"
+    return f"{marks}: {level:g} % BCa intervals, {resamples} resamples of teachers and networks"
 
 
 def _listed(labels: np.ndarray) -> str:

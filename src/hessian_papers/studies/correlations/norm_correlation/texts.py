@@ -1,59 +1,64 @@
 """The reasons why claims about norms and sharpness do not hold, where they do not."""
 
 BY_THE_SUM = (
-    "The sharpness is nearly the sum of both squared spectral norms (study {study of Appendix "
-    "D.3.3}), so it goes with the matrix whose norm varies more from network to network. Gradient "
-    "descent in small steps keeps $W_2^⊤W_2/r_2 - W_1W_1^⊤/r_1$ as it was, $r_l$ the layers' "
-    "relative rates: what varies more is, after training too, the matrix with the larger entries "
-    "at initialisation, and under μP the same one learns faster. That is the first matrix where D "
-    "is well below the width. The mean over D depends on the sizes that are taken."
+    "The sharpness is nearly the sum of both squared spectral norms (study {study of "
+    "Appendix D.3.3}). So it follows the matrix whose norm varies more between networks. "
+    "Gradient descent in small steps conserves $W_2^⊤W_2/r_2 - W_1W_1^⊤/r_1$, with $r_l$ "
+    "the layers' relative rates. After training, too, the matrix with the larger initial "
+    "entries therefore varies more, and under μP it also learns faster. That is the first "
+    "matrix where D is well below the width. The mean over D depends on the sizes chosen."
 )
 TWO_OF_A_KIND = (
-    "Two matrices of similar magnitude have a similar part in the sharpness, which is nearly the "
-    "sum of their squared spectral norms (study {study of Appendix D.3.3}) even before training. "
-    "A term of a sum of two that vary independently and alike correlates with it by about "
-    r"$1/\sqrt2$, so neither norm is without correlation. Where no D comes near the width, the "
-    "matrices are not alike yet at the largest, and the larger one drives."
+    "Two matrices of similar magnitude contribute similarly to the sharpness. It is nearly "
+    "the sum of their squared spectral norms, even before training (study {study of "
+    "Appendix D.3.3}). Each of two independent terms with equal variance correlates with "
+    r"their sum at about $1/\sqrt2$, so neither norm is uncorrelated. Where no D comes near "
+    "the width, the matrices still differ at the largest D, and the larger one drives the "
+    "correlation."
 )
 SAMPLED_INPUTS = (
-    r"Two matrices that vary alike would each correlate by about $1/\sqrt2$. The first one's part "
-    r"in the sharpness is $λ_{\max}(W_1 S W_1^⊤)$, with the second moments S of the inputs, and "
-    r"departs from $σ_{\max}^2(W_1)$ as D ceases to be small beside the number of samples; the "
-    r"second one's is $σ_{\max}^2(W_2) λ_{\max}(S)$, so that its norm keeps its correlation."
+    r"Two matrices that vary alike would each correlate at about $1/\sqrt2$. The first "
+    r"contributes $λ_{\max}(W_1 S W_1^⊤)$ to the sharpness, with S the second moments of the "
+    r"inputs. This departs from $σ_{\max}^2(W_1)$ once D is no longer small compared with "
+    r"the number of samples. The second contributes $σ_{\max}^2(W_2) λ_{\max}(S)$, so its "
+    "norm keeps its correlation."
 )
 NOTHING_TO_COMPARE = (
-    "Where no D comes near the width, the first matrix has the larger entries, and leads, at every "
-    "D that is compared."
+    "Where no D comes near the width, the first matrix has the larger entries and leads at "
+    "every D compared."
 )
 PROPORTIONAL = (
-    "All singular values of a weight matrix with D well below the width are of similar size, and "
-    "its nuclear norm is then nearly proportional to its Frobenius norm: the two correlations are "
-    "nearly one, and what is between them is within the interval."
+    "All singular values of a weight matrix with D well below the width are of similar "
+    "size, and its nuclear norm is then nearly proportional to its Frobenius norm: the two "
+    "correlations nearly coincide, and their difference is within the interval."
 )
 ONE_OF_MANY = (
-    "The squared spectral norm is one of the D squared singular values whose sum, the squared "
-    "Frobenius norm, makes up the trace: its part in it, and its correlation, fall with D."
+    "The squared spectral norm is one of the D squared singular values whose sum is the "
+    "squared Frobenius norm, which makes up the trace. Its fraction of the trace, and its "
+    "correlation, fall with D."
 )
 MIRRORED = (
-    "Under NTP all entries are drawn alike, so the network read backwards, $W_B^⊤, …, W_1^⊤$, is "
-    "as likely: the products without the first and without the last matrix have the same "
-    "distribution and the same part in the Gauss-Newton matrix, and neither can lead."
+    "Under NTP all entries have one distribution, so the network read backwards, "
+    "$W_B^⊤, …, W_1^⊤$, is as likely. The products without the first and without the last "
+    "matrix then have the same distribution. They also contribute equally to the "
+    "Gauss-Newton matrix, so neither can lead."
 )
 FEW_INPUTS = (
-    "With $D = 1$ the spectral norm of the first matrix is its Frobenius norm, which drives the "
-    "sharpness where its entries are the larger ones; with D the part of the largest singular "
-    "value falls, and with it r."
+    "With $D = 1$ the spectral norm of the first matrix is its Frobenius norm, which drives "
+    "the sharpness where its entries are the larger ones. The fraction due to the largest "
+    "singular value falls with D, and r falls with it."
 )
 SEVERAL_TERMS = (
-    "The sharpness adds up the terms of all layers. Under μP that of the last one exceeds the "
-    "others by about width over D. Under NTP, and under SP with $D > 1$, several terms are of "
-    "similar size, and the norm behind one of them goes with a part of the sharpness only."
+    "The sharpness adds up the terms of all layers. Under μP the term of the last layer "
+    "exceeds the others by about width over D. Under NTP, and under SP with $D > 1$, "
+    "several terms are of similar size. The norm behind one of them then follows only part "
+    "of the sharpness."
 )
 COMMON_FACTOR = (
-    "The sharpness adds up a term for each layer, the squared norms of what stands before and "
-    "after it multiplied. Under SP with $D = 1$ the terms of all layers but the first are of "
-    "similar size and hold the norm of $W_1$ as a factor: in deep networks that common factor "
-    "goes with their sum better than the last layer's term, which is one among many. The products "
-    "without a middle matrix are scalars here and not what its term is made of. Under NTP, too, "
-    "many terms share each norm."
+    "The sharpness adds up a term for each layer: the squared norm of what precedes it "
+    "times that of what follows it. Under SP with $D = 1$ the terms of all layers but the "
+    "first are of similar size and contain the norm of $W_1$ as a factor. In deep networks "
+    "that common factor follows their sum better than the last layer's term, which is one "
+    "among many. The products without a middle matrix are scalars here and not part of its "
+    "term. Under NTP, too, many terms share each norm."
 )

@@ -15,9 +15,10 @@ PLACE = "appendix D.1.3, initialisation schemes"
 TENTH = 0.1
 FINITE = at_most(
     0.0,
-    "a tenth of a power is a factor 1.5 over the widths, which chance makes of few networks",
+    "a tenth of a power is a factor of 1.5 over the widths, which chance produces with few "
+    "networks",
     tolerance=TENTH,
-    source="what the parametrisations that it names are for",
+    source="the purpose of the parametrisations that it names",
 )
 NAMES = {"sp": "SP", "ntp": "NTP", "mup": "μP", "linear": "linear", "relu": "ReLU"}
 
@@ -61,16 +62,16 @@ PRINT = Print(
     FINITE,
     each=_each,
     printed=lambda case: PRINT if case["scale"] == "mup" else None,
-    otherwise="The print has variance 1 between hidden layers, so that each of them multiplies "
-    "its signals by the root of its width. The works that it cites for μP have standard "
-    r"deviations of $\min(1, \sqrt{n_l/n_{l-1}})/\sqrt{n_{l-1}}$, which this project "
-    "takes.",
+    otherwise="The print has variance 1 between hidden layers, so each multiplies its "
+    "signals by the square root of its width. The works cited there for μP have "
+    r"standard deviations of $\min(1, \sqrt{n_l/n_{l-1}})/\sqrt{n_{l-1}}$, which "
+    "this project uses.",
 )
 def outputs_do_not_grow(data: xr.Dataset, scale: str, activation: str) -> xr.DataArray:
     """At initialisation the outputs do not grow with the width, under any of the parametrisations.
 
-    Statistic: exponent of the width in the root of their mean square, at the depth where it is
-    largest; interval: Student's, 95 %, over networks.
+    Statistic: exponent of the width in their root mean square, at the depth where it is largest;
+    interval: Student's, 95 %, over networks.
     """
     return _largest_powers(data, scale, activation)
 
@@ -101,10 +102,10 @@ def _power(case: Labels) -> Bound:
     name="exponent-{scale}-{depth}",
 )
 def exponent(data: xr.Dataset, scale: str, depth: int, **_: str) -> xr.DataArray:
-    """The outputs of a linear network go like the width to the power of (depth − 1)/2 as μP is
-    printed, and of −1/2 with the spectral condition.
+    """The outputs of a linear network scale with a power of the width: (depth − 1)/2 for μP as
+    printed, −1/2 with the spectral condition.
 
-    Statistic: exponent of the width in the root of their mean square; interval: Student's, 95 %,
-    over networks.
+    Statistic: exponent of the width in their root mean square; interval: Student's, 95 %, over
+    networks.
     """
     return _powers(data, scale=scale, activation="linear", depth=depth)

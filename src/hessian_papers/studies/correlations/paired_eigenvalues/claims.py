@@ -25,29 +25,28 @@ CONFIDENCE = 2.5758  # standard deviations: 99 %
 
 ROUND_OFF = "round-off of an eigenvalue solver in float64, some 1e-15 of the largest eigenvalue"
 NEARLY = reading_of("nearly")
-REFERENCE = at_most(
-    1.0, "the mean eigenvalue is what the paper's figures draw the distances against"
-)
-TOLD = at_least(0.95, "a true pair is missed as rarely as chance is taken for one")
+REFERENCE = at_most(1.0, "the paper's figures plot the distances against the mean eigenvalue")
+TOLD = at_least(0.95, "a true pair is missed as rarely as chance is mistaken for one")
 MOST = at_least(
     0.5,
-    "that a hypothesis holds is read as that it does for more than half of the networks, a number "
-    f"of ours: chance alone gives {LEVEL:.0%}, a pair that is proved 100 %",
+    "a hypothesis counts as holding if it holds for more than half of the networks, our choice: "
+    f"chance alone gives {LEVEL:.0%}, a proved pair 100 %",
 )
 MULTIPLY = (
-    "The distance is small because there are many pairs: the sums of all pairs fill the range of "
-    "the spectrum. Move each eigenvalue at random by about the distance of its neighbours, and "
-    r"the best pair comes as close to $\operatorname{tr}(H)/D$ as it did before."
+    "The distance is small because there are many pairs: the sums of all pairs fill the "
+    "range of the spectrum. If each eigenvalue is shifted at random by about the distance "
+    r"to its neighbours, the best pair comes as close to $\operatorname{tr}(H)/D$ as before."
 )
 FEW = (
-    "With two inputs and weights drawn independently there are few pairs with sums near "
-    r"$\operatorname{tr}(H)/D$; the best one misses it by as much as the best pair of a spectrum "
-    "whose eigenvalues are moved at random. The distance falls as the pairs multiply with D."
+    "With two inputs and independently sampled weights, few pairs have sums near "
+    r"$\operatorname{tr}(H)/D$. The best one misses it by as much as the best pair of a "
+    "spectrum with randomly shifted eigenvalues. The distance falls as the number of pairs "
+    "grows with D."
 )
 TOO_WIDE = (
-    "Their Hessians have 45000 to 68000 rows and, unlike those of linear or two-layer networks, no "
-    "reduction that we know of; all eigenvalues of one take hours, and a figure has thousands of "
-    "networks. Width 10 is run."
+    "Their Hessians have 45000 to 68000 rows and, unlike those of linear or two-layer "
+    "networks, no reduction that we know of. All eigenvalues of one take hours, and a "
+    "figure has thousands of networks. We run width 10."
 )
 
 
@@ -171,8 +170,9 @@ figures_10_to_13, figure_13 = _figures(10, 11, 12, 13), _figures(13)
     book="beyond",
 )
 def trace(data: xr.Dataset) -> float:
-    r"""$\operatorname{tr}(H)$ is the sum over the layers of $E[‖∂f/∂(W_l h)‖^2 ‖h‖^2]$, h the
-    layer's input; it gives $\operatorname{tr}(H)/D$ and the mean eigenvalue without any eigenvalue.
+    r"""$\operatorname{tr}(H)$ is the sum over the layers of $E[‖∂f/∂(W_l h)‖^2 ‖h‖^2]$, with h the
+    layer's input. It gives $\operatorname{tr}(H)/D$ and the mean eigenvalue without computing any
+    eigenvalue.
 
     Statistic: largest error over the largest eigenvalue.
     """
@@ -188,10 +188,10 @@ def trace(data: xr.Dataset) -> float:
     each=_about(2, "linear"),
 )
 def pair(data: xr.Dataset) -> float:
-    r"""Two-layer linear networks with orthonormal first layer and decorrelated data: two
+    r"""In two-layer linear networks with an orthonormal first layer and decorrelated data, two
     eigenvalues sum to $\operatorname{tr}(H)/D$.
 
-    Statistic: smallest distance over the largest eigenvalue, the largest of all networks.
+    Statistic: smallest distance over the largest eigenvalue, for the network where it is largest.
     """
     assumed = _of(data, ASSUMED)
     return _worst(assumed, assumed["distance"].sel(pair="best"))
@@ -201,17 +201,17 @@ def pair(data: xr.Dataset) -> float:
     _place,
     everywhere,
     reading_of("orders of magnitude"),
-    otherwise="The smallest distance is zero but for rounding; among very many networks the second "
-    "one may be small by chance.",
+    otherwise="The smallest distance is zero up to rounding; among very many networks the "
+    "second smallest may be small by chance.",
     each=_about(2, "linear"),
 )
 def pair_stands_out(data: xr.Dataset) -> float:
-    r"""With orthonormal first layer and decorrelated data one pair of eigenvalues sums to
-    $\operatorname{tr}(H)/D$ orders of magnitude more closely than the next best one, and than the
-    mean eigenvalue, at every D.
+    r"""With an orthonormal first layer and decorrelated data, one pair of eigenvalues sums to
+    $\operatorname{tr}(H)/D$ at every D. Its distance is orders of magnitude below both that of the
+    next best pair and the mean eigenvalue.
 
-    Statistic: the smaller of these two over the smallest distance, or over float64's rounding where
-    that is more; the smallest ratio of all networks.
+    Statistic: the smaller of these two over the smallest distance, or over float64 rounding where
+    that is larger; smallest ratio over all networks.
     """
     assumed = _of(data, ASSUMED)
     against_mean = assumed["mean"] / distances(assumed).sel(pair="best")
@@ -223,8 +223,8 @@ def pair_stands_out(data: xr.Dataset) -> float:
     typically,
     at_most(
         10.0,
-        "less than an order of magnitude; by chance the median is 2, the smallest distance being "
-        "uniform between 0 and the second one",
+        "less than an order of magnitude; by chance the median is 2, as the smallest "
+        "distance is uniform between 0 and the second smallest",
     ),
 )
 def no_pair_stands_out(data: xr.Dataset) -> Estimate:
@@ -240,8 +240,9 @@ def no_pair_stands_out(data: xr.Dataset) -> Estimate:
 def nearly(data: xr.Dataset) -> Estimate:
     r"""Beyond the assumptions two eigenvalues sum to nearly $\operatorname{tr}(H)/D$.
 
-    Statistic: smallest distance over $\operatorname{tr}(H)/D$, median over the networks of a point,
-    at the $D > 1$ where it is largest; interval: 99 %, between order statistics at that point.
+    Statistic: smallest distance over $\operatorname{tr}(H)/D$, median over the networks at one
+    point, at the $D > 1$ where it is largest; interval: 99 %, between order statistics at that
+    point.
     """
     return _furthest(_of(data, *beyond(data), least=2), "target")
 
@@ -250,10 +251,10 @@ def nearly(data: xr.Dataset) -> Estimate:
     _place, typically, REFERENCE, id="sum-is-closer-than-the-mean-eigenvalue", otherwise=FEW
 )
 def within_the_mean_eigenvalue(data: xr.Dataset) -> Estimate:
-    r"""Beyond the assumptions two eigenvalues sum to $\operatorname{tr}(H)/D$ very closely, by the
-    reference of the paper's figures: to within the mean eigenvalue.
+    r"""Beyond the assumptions two eigenvalues sum to $\operatorname{tr}(H)/D$ very closely: to
+    within the mean eigenvalue, the reference in the paper's figures.
 
-    Statistic: smallest distance over the mean eigenvalue, median over the networks of a point, at
+    Statistic: smallest distance over the mean eigenvalue, median over the networks at one point, at
     the $D > 1$ where it is largest; interval: 99 %, between order statistics at that point.
     """
     return _furthest(_of(data, *beyond(data), least=2), "mean")
@@ -271,8 +272,8 @@ def closer_than_chance(data: xr.Dataset) -> Estimate:
     r"""Beyond the assumptions most networks have a pair that sums to $\operatorname{tr}(H)/D$ more
     closely than by chance.
 
-    Statistic: fraction of the networks with $D > 1$ whose best pair is matched by at most 5 % of
-    its spectra with jittered eigenvalues; interval: Wilson's, 99 %.
+    Statistic: fraction of networks with $D > 1$ whose best pair is matched by at most 5 % of their
+    spectra with jittered eigenvalues; interval: Wilson's, 99 %.
     """
     return _share_beyond_chance(_of(data, *beyond(data), least=2))
 
@@ -286,11 +287,11 @@ def closer_than_chance(data: xr.Dataset) -> Estimate:
     each=_about(2, "linear"),
 )
 def told_from_chance_where_proved(data: xr.Dataset) -> Estimate:
-    """Where the pair is proved the same statistic tells it from chance: the control of what it says
-    beyond the assumptions.
+    """Where the pair is proved, the same statistic distinguishes it from chance: a control for the
+    result beyond the assumptions.
 
-    Statistic: fraction of the networks with $D > 1$ whose best pair is matched by at most 5 % of
-    its spectra with jittered eigenvalues; interval: Wilson's, 99 %.
+    Statistic: fraction of networks with $D > 1$ whose best pair is matched by at most 5 % of their
+    spectra with jittered eigenvalues; interval: Wilson's, 99 %.
     """
     return _share_beyond_chance(_of(data, ASSUMED, least=2))
 
@@ -303,10 +304,10 @@ def told_from_chance_where_proved(data: xr.Dataset) -> Estimate:
     each=_about(4, "linear"),
 )
 def eigenvalues_that_occur_once(data: xr.Dataset) -> float:
-    r"""Four-layer linear networks with orthonormal columns in all matrices but the last and
-    decorrelated data, $2 < D < m - 2$: no two eigenvalues, but all those that occur once sum to
-    $\operatorname{tr}(H)/D$, since the block that rotations about the residual covariance keep has
-    the D-th part of the trace.
+    r"""Four-layer linear networks with decorrelated data, $2 < D < m - 2$ and orthonormal columns
+    in all matrices but the last: no pair of eigenvalues sums to $\operatorname{tr}(H)/D$. All
+    simple eigenvalues together do: the block invariant under rotations about the residual
+    covariance has $1/D$ of the trace.
 
     Statistic: largest error over the largest eigenvalue.
     """
@@ -325,7 +326,9 @@ def eigenvalues_that_occur_once(data: xr.Dataset) -> float:
     each=_about(4, "relu"),
 )
 def width_150(data: xr.Dataset) -> Estimate:
-    """The same in four-layer ReLU networks of width 150."""
+    r"""In four-layer ReLU networks of width 150, too, two eigenvalues sum to nearly
+    $\operatorname{tr}(H)/D$.
+    """
     if 150 not in data["width"]:
         raise NothingToMeasure(TOO_WIDE)
     return _furthest(_of(data.sel(width=[150]), *beyond(data), least=2), "target")

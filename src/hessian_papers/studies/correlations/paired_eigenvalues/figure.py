@@ -150,18 +150,16 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
 def caption(data: xr.Dataset) -> str:
     """The text below the figure: what is to be seen, and how to read it."""
     depth, kind = data["depth"].item(), ACTIVATIONS[data["activation"].item()]
-    points = data["largest"].notnull().any("network").sum().item()
     widths = " and ".join(map(str, data["width"].values))
     text = (
-        "The two pairs of Hessian eigenvalues whose sums are closest to "
-        rf"$\operatorname{{tr}}(H)/D$, at initialisation: {kind} networks of {depth} layers with "
-        f"one output, width {widths}, {data.sizes['network']} networks at each of {points} "
-        f"points. Lines: median, bands: {BAND:.0%} of the networks. A distance of 0 is drawn at "
-        "the rounding of the largest eigenvalue, or at the foot of the axis."
+        "The two pairs of Hessian eigenvalues with sums closest to "
+        rf"$\operatorname{{tr}}(H)/D$ at initialisation: {kind} networks of {depth} layers, one "
+        f"output, width {widths}; {data.sizes['network']} at each point. Lines: median; bands: "
+        f"{BAND:.0%} of networks. Zeros are drawn at rounding level."
     )
     flat = [c for c in data["case"].values.tolist() if not curved(data.sel(case=c)).any()]
     for case in flat:
         text += f" {', '.join(_named(case))}: all Hessians are zero."
     if kind == "ReLU" and depth > 2:
-        text += " The paper's width 150 is not run: these Hessians have 45000 rows or more."
+        text += " Width 150 is not run."
     return text

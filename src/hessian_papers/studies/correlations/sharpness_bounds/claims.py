@@ -26,12 +26,14 @@ from hessian_papers.studies.correlations.ensembles import (
 )
 
 ARGUMENT = 'Appendix D.3.3, "Why Squared Spectral Norm?"'
-SAMPLED = "a tenth for the second moments of Gaussian inputs, which are only nearly the identity"
+SAMPLED = (
+    "a tenth allows for the second moments of Gaussian inputs, which are only nearly the identity"
+)
 NOT_WHITE = (
-    "With the second moments S of the inputs the bound is "
-    r"$\max(λ_{\max}(W_1 S W_1^⊤), σ_{\max}^2(W_2) λ_{\max}(S))$, and exact (study {study of "
-    "Theorems 3.1 to 3.5, appendix B}). In print S is the identity; that of n Gaussian samples, "
-    r"as the paper's experiments have them, has eigenvalues from about $(1 - \sqrt{D/n})^2$ to "
+    "With the second moments S of the inputs the exact bound is "
+    r"$\max(λ_{\max}(W_1 S W_1^⊤), σ_{\max}^2(W_2) λ_{\max}(S))$ (study {study of Theorems "
+    "3.1 to 3.5, appendix B}). In print S is the identity. In the paper's experiments, with "
+    r"n Gaussian samples, its eigenvalues range from about $(1 - \sqrt{D/n})^2$ to "
     r"$(1 + \sqrt{D/n})^2$."
 )
 
@@ -54,7 +56,7 @@ appendix = statements.about("singh2026cracking", "Appendix D.3.3")
 )
 def lower_bound(data: xr.Dataset) -> float:
     """Whether or not the Hessian is block-diagonal, its largest eigenvalue is at least the larger
-    squared spectral norm of the two matrices.
+    of the two matrices' squared spectral norms.
 
     Statistic: smallest ratio over all networks of the experiments, at initialisation and after
     training.
@@ -96,8 +98,8 @@ _of_larger = partial(_typical_error, formula="maximum")
 def value(data: xr.Dataset) -> Estimate:
     """After training the sharpness is the sum of both squared spectral norms.
 
-    Statistic: |ratio − 1| of the median network at the D where it is largest; interval: 95 %, of
-    the median, by the quartiles.
+    Statistic: |ratio − 1| of the median network, at the D where it is largest; interval: 95 % for
+    the median, from the quartiles.
     """
     return _typical_error(data)
 
@@ -117,7 +119,7 @@ def value(data: xr.Dataset) -> Estimate:
 def sum_closer(data: xr.Dataset) -> Estimate:
     """The sum of both squared spectral norms is closer to the sharpness than the larger of them.
 
-    Statistic: fraction of the networks for which it is, in logarithms.
+    Statistic: fraction of networks for which it is closer, in logarithms.
     """
     require_two_layers(data)
     require_finished(data)

@@ -23,8 +23,9 @@ CLEAR = 1e-9
 PRODUCTS = "the Hessian-vector products of the loss"
 ROUND_OFF = "float64 leaves about 1e-15 of the largest eigenvalue; 1e-10 is our bound for exact"
 MAGNIFIED = (
-    "the smallest singular values of Y carry its rounding $ε$, which the L-th root magnifies to "
-    "at worst $ε^{2/L}$ of the largest eigenvalue, 1e-6 for 5 layers, but hardly ever does"
+    "the smallest singular values of Y carry its rounding error $ε$; at worst, which is "
+    "rare, the L-th root magnifies it to $ε^{2/L}$ of the largest eigenvalue, 1e-6 for 5 "
+    "layers"
 )
 
 BY_LABELS = within(1e-8, MAGNIFIED, source=PRODUCTS)
@@ -118,13 +119,13 @@ def _beyond(data: xr.Dataset, count: str) -> float:
         r"Both indices end at $\min(d_0, …, d_L)$",
         lambda data: _spectrum_error(data, "printed", "hessian"),
     ),
-    otherwise="Wherever the first or the last layer is wider than the narrowest, $d_L - r$ copies "
-    "of $s_i^{2(L-1)} σ_x^2$ and $d_0 - r$ copies of $s_j^{2(L-1)} σ_x^2$ are left out.",
+    otherwise="Where the first or the last layer is wider than the narrowest, the print "
+    "omits $d_L - r$ copies of $s_i^{2(L-1)} σ_x^2$ and $d_0 - r$ copies of "
+    "$s_j^{2(L-1)} σ_x^2$.",
 )
 def labels(data: xr.Dataset) -> float:
-    """The labels' singular values alone give all Hessian eigenvalues of a balanced solution of
-    zero loss, with $i = 1, …, d_0$ and $j = 1, …, d_L$, singular values beyond the rank counting as
-    0.
+    """The labels' singular values alone give all Hessian eigenvalues of a balanced solution of zero
+    loss, with $i = 1, …, d_0$ and $j = 1, …, d_L$. Singular values beyond the rank count as 0.
     """
     return _spectrum_error(_with_clear_labels(data), "from_labels", "hessian")
 
@@ -134,11 +135,11 @@ def labels(data: xr.Dataset) -> float:
     always,
     BY_LABELS,
     id="indices-of-equal-widths",
-    otherwise="Without such a network in the configuration nothing is measured.",
+    otherwise="If the configuration has no such network, nothing is measured.",
 )
 def equal_widths(data: xr.Dataset) -> float:
-    """Where the first and the last layer are the narrowest, as in the paper's network of equal
-    widths, its indices give all eigenvalues, from the labels alone.
+    """Where the first and the last layer are the narrowest, the paper's indices give all
+    eigenvalues from the labels alone. Its network of equal widths is such a case.
     """
     clear = _with_clear_labels(data)
     suited = _suited(clear, _ends_are_narrowest, "whose first and last layers are the narrowest")
@@ -162,12 +163,12 @@ def weights(data: xr.Dataset) -> float:
         r"At most $(\min\lbrace d_0, …, d_L\rbrace)^2$ are not zero",
         lambda data: _beyond(data, "printed_count"),
     ),
-    otherwise="The two are equal for $d_0 = d_L = r$ only.",
+    otherwise="The two counts are equal only for $d_0 = d_L = r$.",
 )
 def count(data: xr.Dataset) -> float:
     r"""Of the p eigenvalues at most $r d_0 + r d_L - r^2$ are not zero, $r = \min(d_0, …, d_L)$.
 
-    Statistic: by how many those above 1e-13 of the largest exceed that.
+    Statistic: by how many those above 1e-13 of the largest exceed that number.
     """
     return _beyond(data, "count")
 
@@ -192,7 +193,7 @@ def bound(data: xr.Dataset) -> float:
     id="labels-give-all-eigenvalues",
 )
 def lanczos(data: xr.Dataset) -> float:
-    """The largest eigenvalues, found without the whole matrix, are as predicted."""
+    """The largest eigenvalues, computed without the whole matrix, are as predicted."""
     clear = networks(_with_clear_labels(data).sel(labels="exact"))
     pairs = ((network["from_labels"].values, network["top"].values) for network in clear)
     return max(float(spectrum_error(exact[-len(top) :], top)) for exact, top in pairs)
@@ -206,7 +207,7 @@ def lanczos(data: xr.Dataset) -> float:
 def vectors(data: xr.Dataset) -> float:
     """The eigenvector of pair (i, j) has in layer l the matrix $S_l^⊤ u_j (P_l v_i)^⊤$.
 
-    Statistic: 1 − the length of a numerical eigenvector's part in its eigenspace.
+    Statistic: 1 − the length of a numerical eigenvector's projection onto its eigenspace.
     """
     values = data["vector_value"]
     close = abs(values - data["top"]) < CLOSE * values.max("place")
@@ -236,18 +237,18 @@ def gauss_newton(data: xr.Dataset) -> float:
     at_least(
         0.01,
         "a hundredth is far above rounding",
-        source="our control: without it the claim before would say nothing",
+        source="our control, which gives the preceding statement its content",
     ),
     id="correlated-residual-breaks-it",
-    otherwise="A residual that is small beside the outputs, as a configuration may ask for, leaves "
-    "the Hessian close to its Gauss-Newton part.",
+    otherwise="A residual that is small relative to the outputs, which a configuration may "
+    "request, leaves the Hessian close to its Gauss-Newton part.",
     book="beyond",
 )
 def correlated_residual(data: xr.Dataset) -> float:
-    """With a residual of the same size that is correlated with the inputs the Hessian is not its
-    Gauss-Newton part: the control without which Assumption 1 would say nothing.
+    """With a residual of the same size but correlated with the inputs, the Hessian is not its
+    Gauss-Newton part. This is the control that gives Assumption 1 its content.
 
-    Statistic: $‖H - G‖_F / ‖G‖_F$, the smallest over the networks.
+    Statistic: smallest $‖H - G‖_F / ‖G‖_F$ over the networks.
     """
     return float(data["difference"].sel(labels="unfitted").min(skipna=False))
 
@@ -266,11 +267,11 @@ def sharpness(data: xr.Dataset) -> float:
         r"$σ_i(W)^L = σ_i(Y)/(\sqrt n σ_x)$, there for zero loss",
         lambda data: _spectrum_error(data, "from_labels", "hessian", "least_squares"),
     ),
-    otherwise="More samples than inputs cannot be fitted exactly in general.",
+    otherwise="In general, more samples than inputs cannot be fitted exactly.",
 )
 def least_squares_spectrum(data: xr.Dataset) -> float:
-    """At a balanced least-squares solution, the loss being whatever it is, the layers have the
-    singular values $(σ_i(Y X^⊤)/(n σ_x^2))^{1/L}$, which give the whole spectrum.
+    """At a balanced least-squares solution, whatever its loss, the layers have the singular values
+    $(σ_i(Y X^⊤)/(n σ_x^2))^{1/L}$, which give the whole spectrum.
     """
     clear = _with_clear_labels(data)
     return _spectrum_error(clear, "from_solution", "hessian", "least_squares")
@@ -284,10 +285,10 @@ def least_squares_spectrum(data: xr.Dataset) -> float:
         r"$λ_{\max} = L σ_x^2 (σ_{\max}(Y)/(\sqrt n σ_x))^{2(1-1/L)}$, there for zero loss",
         lambda data: _sharpness_error(data, "sharpness_from_labels", "least_squares"),
     ),
-    otherwise="In print it is too large: only what the inputs explain of Y counts.",
+    otherwise="The printed value is too large: only the part of Y that the inputs explain counts.",
 )
 def least_squares_sharpness(data: xr.Dataset) -> float:
-    r"""At a balanced least-squares solution
-    $λ_{\max} = L σ_x^2 (σ_{\max}(Y X^⊤)/(n σ_x^2))^{2(1-1/L)}$, the loss being whatever it is.
+    r"""At a balanced least-squares solution, whatever its loss,
+    $λ_{\max} = L σ_x^2 (σ_{\max}(Y X^⊤)/(n σ_x^2))^{2(1-1/L)}$.
     """
     return _sharpness_error(data, "sharpness_from_solution", "least_squares")

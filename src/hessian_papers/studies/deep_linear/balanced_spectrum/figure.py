@@ -118,8 +118,8 @@ def draw(data: xr.Dataset) -> Figure:
 def caption(data: xr.Dataset) -> str:
     """The marks of the figure, and how many eigenvalues there are."""
     return (
-        "Hessian eigenvalues of a balanced linear network on whitened Gaussian inputs, whose "
-        "labels are its outputs: numerical, and predicted by eq. (13) and (9). "
+        "Hessian eigenvalues of a balanced linear network on whitened Gaussian inputs, with its "
+        "outputs as labels: numerical, and predicted by eq. (13) and (9). "
         f"{_said(next(networks(data)))}. Beyond the last of these (dotted) the points are rounding."
     )
 
@@ -143,8 +143,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     figure.legend(handles=handles, loc="outside upper center", ncols=5, columnspacing=1.2)
     counts = zip(style.letters(), map(_said, drawn), strict=False)
     return figure, (
-        "Spectra (lines: predicted) and the errors of each formula. "
-        f"{'; '.join(f'({letter}) {text}' for letter, text in counts)}. The last column: labels "
-        "with a part that no linear map explains, for which eq. (13) has the singular values of "
-        "$Y X^⊤$ in the place of $σ(Y)$."
+        "Spectra (lines: predicted) and errors of each formula. "
+        f"{'; '.join(f'({letter}) {text}' for letter, text in counts)}. Last column: labels "
+        "that no linear map fits; eq. (13) then has the singular values of $Y X^⊤$ for $σ(Y)$."
     )

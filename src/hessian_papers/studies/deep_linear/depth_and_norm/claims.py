@@ -11,7 +11,7 @@ from hessian_papers.studies.deep_linear.depth_and_norm.derived import error
 from hessian_spectra.agreement import EXACT
 
 AMPLIFIED = "text below Equation 14 (“amplified by large depths”); {artifact}"
-LANCZOS = "Lanczos' method stops at a residual of 1e-6, which leaves an error of its square"
+LANCZOS = "Lanczos' method stops at a residual of 1e-6, which leaves an error of the square of that"
 CLASSES = 11
 # A step that changes the sharpness by less neither raises nor lowers it.
 STEADY = 1e-9
@@ -61,14 +61,15 @@ def sharpness(data: xr.Dataset) -> float:
         "Depth amplifies the sharpness (read as: at every norm of the labels)",
         lambda data: float((_steps(data) < -STEADY).sum()),
     ),
-    otherwise=r"$d \ln λ_{\max}/dL = (L - \ln(n σ_x^2/‖Y‖_2^2))/L^2$: the sharpness falls up to "
-    "that logarithm and grows beyond; the error in print counts the falling steps.",
+    otherwise=r"$d \ln λ_{\max}/dL = (L - \ln(n σ_x^2/‖Y‖_2^2))/L^2$: the sharpness falls up "
+    "to that logarithm and grows beyond it. The error in print counts the falling "
+    "steps.",
 )
 def depth(data: xr.Dataset) -> float:
     """One layer more makes the solution sharper if and only if
     $‖Y‖_2^2/(n σ_x^2) > (L/(L+1))^{L(L+1)}$, and flatter below.
 
-    Statistic: steps in depth with the other direction.
+    Statistic: number of steps in depth in the other direction.
     """
     steps, grows = _steps(data), data["norm"] > data["growth_from"]
     other = (abs(steps) > STEADY) & ((steps > 0) != grows)
@@ -87,10 +88,10 @@ def depth(data: xr.Dataset) -> float:
     book="beyond",
 )
 def few_classes(data: xr.Dataset) -> float:
-    r"""For one-hot labels of up to 11 classes and $σ_x = 1$ every layer after the second makes the
+    r"""For one-hot labels of up to 11 classes and $σ_x = 1$, every layer after the second makes the
     solution sharper.
 
-    Statistic: least $λ_{\max}(L + 1)/λ_{\max}(L)$, $L ≥ 2$, over norms with
+    Statistic: smallest $λ_{\max}(L + 1)/λ_{\max}(L)$, $L ≥ 2$, over norms with
     $‖Y‖_2^2/(n σ_x^2) ≥ 1/11$.
     """
     steps = _later_steps(data)
@@ -107,14 +108,14 @@ def few_classes(data: xr.Dataset) -> float:
     at_least(0.0, LANCZOS, tolerance=STEADY),
     id="depth-amplifies-the-effect-of-labels",
     otherwise=r"$dλ_{\max}/d(‖Y‖_2^2/n) = (L - 1)(n σ_x^2/‖Y‖_2^2)^{1/L}$ grows with depth "
-    "wherever $‖Y‖_2^2/(n σ_x^2) > e^{-4}$; below, it falls at some depths, though not "
-    "all.",
+    "wherever $‖Y‖_2^2/(n σ_x^2) > e^{-4}$. Below that it falls at some depths "
+    "but not at others.",
 )
 def label_effect(data: xr.Dataset) -> float:
-    """Depth amplifies what the labels do to the sharpness.
+    """Depth amplifies the effect of the labels on the sharpness.
 
-    Statistic: growth with one layer of the difference between neighbouring norms, relative, the
-    least of all.
+    Statistic: smallest relative growth, per added layer, of the difference in sharpness between
+    neighbouring norms.
     """
     differences = data["sharpness"].diff("norm")
     return float((differences.diff("depth") / differences).min(skipna=False))
@@ -126,8 +127,8 @@ def label_effect(data: xr.Dataset) -> float:
     id="power-of-the-largest-class",
 )
 def exponent(data: xr.Dataset) -> float:
-    """The sharpness grows as the power $1 - 1/L$ of the largest class share: not at all for one
-    layer, as its root for two, never more than in proportion to it.
+    """The sharpness grows as the power $1 - 1/L$ of the largest class share. For one layer it does
+    not grow, for two it grows as the square root, and never faster than in proportion.
 
     Statistic: largest error of the exponent between neighbouring norms.
     """
@@ -141,15 +142,15 @@ def exponent(data: xr.Dataset) -> float:
     typically,
     reading_of("mainly"),
     id="growth-is-mainly-the-leading-factor",
-    otherwise="The other factor, $(‖Y‖_2^2/(n σ_x^2))^{1/2-1/L}$, grows with depth for norms "
-    r"above $\sqrt n σ_x$ only, where large enough ones make it the greater part; "
-    "one-hot labels and $σ_x = 1$ are never above.",
+    otherwise="The other factor, $(‖Y‖_2^2/(n σ_x^2))^{1/2-1/L}$, grows with depth only for "
+    r"norms above $\sqrt n σ_x$, and dominates for large enough norms. One-hot "
+    "labels with $σ_x = 1$ are never above.",
 )
 def leading_factor(data: xr.Dataset) -> float:
     r"""The growth with depth is mainly due to the leading factor L.
 
-    Statistic: $\ln(L/2)$ over $\ln(λ_{\max}(L)/λ_{\max}(2))$ at the largest depth, the least over
-    the norms at which the sharpness grows; above 1 the other factor works against it.
+    Statistic: $\ln(L/2)$ over $\ln(λ_{\max}(L)/λ_{\max}(2))$ at the largest depth, smallest over
+    the norms at which the sharpness grows. Above 1 the other factor counteracts the growth.
     """
     growth = _later_steps(data).sum("depth", skipna=False)
     if not (growth > 0).any():

@@ -66,9 +66,8 @@ def caption(_: xr.Dataset) -> str:
     """The marks of the figure."""
     return (
         "Largest Hessian eigenvalue of balanced linear networks with zero loss against depth and "
-        "the norm of their labels. Contours: eq. (14); discs: numerical, at random networks, in "
-        r"the colours of the bands. Dashed: the depth $\ln(σ_x^2 n/‖Y‖_2^2)$ at which a norm has "
-        "its smallest sharpness, where that exceeds 1."
+        "label norm. Contours: eq. (14); discs: numerical, at random networks, in the same "
+        r"colours. Dashed: the depth $\ln(σ_x^2 n/‖Y‖_2^2)$ of smallest sharpness, where above 1."
     )
 
 

@@ -28,15 +28,16 @@ from hessian_papers.studies.gpt2.seeds import (
 
 SECTION = "section 4.3; {artifact}"
 SMALL = (
-    "The paper has 124 million weights and 10000 steps on another text: smaller networks after "
-    "fewer steps may be in another phase of training."
+    "The paper has 124 million weights and 10000 steps on another text. Smaller networks "
+    "after fewer steps may be in another phase of training."
 )
 SAME_SHARPNESS = (
-    "And a sharpness is no phase: runs may have it early, where all errors are large, or late."
+    "Nor is a level of sharpness a phase: runs may have it early, where all errors are "
+    "large, or late."
 )
 SEEDS = (
-    "the interval holds at each level what Student's t leaves open for so few seeds, and what the "
-    "eigenvalues' residuals do"
+    "at each level the interval covers what Student's t leaves open for so few seeds, and "
+    "the eigenvalues' residuals"
 )
 SIGN = at_least(0.0, f"a sign; {SEEDS}")
 WITH = {"with": ATTENTION, "without": TWIN}
@@ -45,8 +46,8 @@ statements = Statements(
     values={
         "residual": "residual norm",
         "sharpness": "largest Hessian eigenvalue",
-        "difference": "the error with attention minus that without",
-        "ratio": "the logarithm of the error with attention over that without",
+        "difference": "the error with attention minus the error without",
+        "ratio": "the logarithm of the ratio of the errors with and without attention",
     },
 ).having(otherwise=SMALL)
 figure_5 = statements.about("singh2026cracking", "Figure 5")
@@ -107,9 +108,9 @@ def worse(data: xr.Dataset, along: str, compared: str, **_: str) -> Estimate:
     """For almost every fixed residual norm, loss or step, except at initialisation, the error is
     smaller without attention.
 
-    Statistic: fraction of the range common to all runs (of eigenvalues in the logarithm) in which
-    the mean over seeds of what is compared is positive; interval: where its 95 % interval, paired
-    by seed, lies above 0, and where it does not lie below.
+    Statistic: fraction of the range common to all runs (of its logarithm, for eigenvalues) in which
+    the mean over seeds of the compared quantity is positive. Interval: from the fraction where its
+    95 % interval, paired by seed, lies above 0 to that where it reaches above 0.
     """
     return _share(data, along, compared)
 
@@ -125,10 +126,11 @@ def worse(data: xr.Dataset, along: str, compared: str, **_: str) -> Estimate:
     name="worse-when-first-passed-{along}",
 )
 def worse_when_first_passed(data: xr.Dataset, along: str, **_: str) -> Estimate:
-    """So it is where only the first time counts at which a run has that level, which it may have
-    again later.
+    """The same holds if only a run's first passage through each level counts; it may return to that
+    level later.
 
-    Statistic: fraction of the range, as before, of the error with attention minus that without.
+    Statistic: fraction of the range in which the error with attention minus the error without is
+    positive, as in the previous statement.
     """
     return _share(data, along, of="first")
 
@@ -146,8 +148,8 @@ def worse_in_each_pair(data: xr.Dataset, along: str, **_: str) -> float:
     """For almost every fixed residual norm, loss or step, except at initialisation, the error is
     smaller without attention.
 
-    Statistic: fraction of the range common to both runs of a pair with the same seed in which it is
-    so, the smallest over the pairs.
+    Statistic: fraction of the range common to both runs of a pair with the same seed in which this
+    holds; smallest over the pairs.
     """
     pairs = added(data, along)["value"]
     number = pairs.notnull().sum("point")
@@ -162,8 +164,8 @@ def worse_in_each_pair(data: xr.Dataset, along: str, **_: str) -> float:
 def worse_late(data: xr.Dataset, compared: str) -> Estimate:
     """Late in training, too, the error is smaller without attention.
 
-    Statistic: mean of what is compared over the lowest third of the residual norms common to all
-    runs.
+    Statistic: mean of the compared quantity over the lowest third of the residual norms common to
+    all runs.
     """
     samples = common(data, "residual", compared)
     level = samples["level"].values
@@ -199,7 +201,7 @@ def not_worse_at_start(data: xr.Dataset) -> Estimate:
 def residual_drives_the_error(data: xr.Dataset, attention: str) -> Estimate:
     """The residual drives the difference between Hessian and GGN to zero during training.
 
-    Statistic: rank correlation of error and residual norm through a run, mean over seeds.
+    Statistic: rank correlation of error and residual norm along a run, mean over seeds.
     """
     runs = chosen(data, along="residual", variant=WITH[attention])
     few = "a run has fewer than 3 measurements"
@@ -215,10 +217,10 @@ def residual_drives_the_error(data: xr.Dataset, attention: str) -> Estimate:
     book="beyond",
 )
 def worse_without_norm_weights(data: xr.Dataset) -> Estimate:
-    """Attention makes for the larger error where no LayerNorm has weights as well, so these are not
-    what does it.
+    """Attention causes the larger error even where no LayerNorm has weights, so these weights are
+    not the cause.
 
-    Statistic: share of the residual norms at which the mean error of GPT-2 without norm weights is
-    above that without attention.
+    Statistic: fraction of the residual norms at which GPT-2 without norm weights has a larger mean
+    error than without attention.
     """
     return _share(data, "residual", first=NO_NORM_WEIGHTS)

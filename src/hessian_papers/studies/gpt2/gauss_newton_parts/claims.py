@@ -11,15 +11,16 @@ from hessian_papers.studies.gpt2.seeds import ATTENTION, COMPARED, chosen, compa
 
 SECTION = "section 4.3"
 LIBRARY = "section 4.3, with the library of D.1.6"
-OURS = "ours: the paper does not know of the released product's error"
-SEEDS = "Student's interval of the mean over few seeds, with what the eigenvalues' residuals leave"
+OURS = "ours: the paper does not mention the released product's error"
+SEEDS = "Student's interval of the mean over few seeds, widened by the eigenvalues' residuals"
 SMALL = (
-    "The paper has 124 million weights and another text: small networks after fewer steps may be "
-    "in another phase of training."
+    "The paper has 124 million weights and another text. Small networks after fewer steps "
+    "may be in another phase of training."
 )
 BULK = (
-    "The paper speaks of the largest eigenvalue alone. GPT-2's MLPs have GELU, curved as well, "
-    "and the Hessian less in their rows: what the GGN misses there is less, but a larger share."
+    "The paper speaks only of the largest eigenvalue. GPT-2's MLPs have GELU, which is "
+    "curved as well, and the Hessian has smaller rows there. The GGN misses less in them, "
+    "but a larger fraction."
 )
 # The errors that stand side by side: the matrix, and the one that it is held against.
 HELD_TO = {
@@ -31,11 +32,10 @@ HELD_TO = {
 statements = Statements(
     values={
         "right": "the right product",
-        "released": "the product of curvlinops as it is released",
+        "released": "the product of the released curvlinops",
         "squared": "the right product and the squared loss of the logits",
-        "difference": "the relative error with attention less that without",
-        "ratio": "the logarithm of the relative error with attention over that without, a "
-        "comparison",
+        "difference": "the relative error with attention minus that without",
+        "ratio": "the logarithm of the ratio of the relative errors with and without attention",
     },
 ).having(otherwise=SMALL)
 
@@ -73,10 +73,10 @@ def missing(data: xr.Dataset, rows: str = "functional_rows") -> xr.DataArray:
     book="beyond",
 )
 def worse_with_attention(data: xr.Dataset, held: str, compared: str) -> Estimate:
-    """The GGN's largest eigenvalue approximates the Hessian's worse with attention, by the right
-    product, the released one and the squared loss.
+    """With attention, the GGN's largest eigenvalue approximates the Hessian's less well: with the
+    right product, the released one and the squared loss.
 
-    Statistic: mean over seeds of what is compared, at the last step.
+    Statistic: mean over seeds of the compared quantity, at the last step.
     """
     values = departure(data.isel(step=-1), *HELD_TO[held])
     samples = compare(values["error"], values["uncertainty"], compared)
@@ -96,8 +96,8 @@ def released_sharpness(data: xr.Dataset) -> Estimate:
     """The released library's product, wrong for the weights of layer norms, has nearly the right
     largest eigenvalue.
 
-    Statistic: largest relative difference over all networks and steps; interval: with what the
-    residuals of both eigenvalues leave open.
+    Statistic: largest relative difference over all networks and steps; interval: from the residuals
+    of both eigenvalues.
     """
     shift, off = departure(data, "released hessian", "hessian").values()
     ends = shift, (shift - off).clip(0), shift + off
@@ -112,9 +112,9 @@ def released_sharpness(data: xr.Dataset) -> Estimate:
     book="beyond",
 )
 def released_verdict(data: xr.Dataset) -> float:
-    """The wrong product does not decide whether the error is larger with attention.
+    """The wrong product does not affect whether the error is larger with attention.
 
-    Statistic: by how much it changes what attention adds at the last step, relative to that.
+    Statistic: relative change that it makes to what attention adds at the last step.
     """
     right, released = (
         worse_with_attention(data, held, "difference").value for held in ("right", "released")
@@ -129,10 +129,10 @@ def released_verdict(data: xr.Dataset) -> float:
     id="softmax-makes-the-gap",
 )
 def gap_is_attentions(data: xr.Dataset) -> xr.DataArray:
-    r"""Softmax makes for the gap between the largest eigenvalues of Hessian and GGN.
+    r"""Softmax causes the gap between the largest eigenvalues of the Hessian and the GGN.
 
-    Statistic: part of the attention weights in $v^⊤Fv$, with $F = H - \operatorname{GGN}$ and v the
-    Hessian's top eigenvector, at the last step, mean over seeds.
+    Statistic: fraction of $v^⊤Fv$ from the attention weights, with $F = H - \operatorname{GGN}$ and
+    v the Hessian's top eigenvector; at the last step, mean over seeds.
     """
     parts = chosen(data, variant=ATTENTION)["missed"].isel(step=-1)
     gap = parts.sum("group", skipna=False)
@@ -149,11 +149,11 @@ def gap_is_attentions(data: xr.Dataset) -> xr.DataArray:
     otherwise=BULK,
 )
 def attention_rows_miss_most(data: xr.Dataset) -> xr.DataArray:
-    """In all directions together, too, the GGN misses more of the curvature of attention weights
+    """Over all directions together, too, the GGN misses more of the curvature of attention weights
     than of MLP weights.
 
-    Statistic: fraction $‖F‖/‖H‖$ of the rows of attention weights minus that of the rows of MLP
-    weights, in the Frobenius norm, at the last step, mean over seeds.
+    Statistic: $‖F‖/‖H‖$ in the rows of attention weights minus the same in the rows of MLP weights;
+    Frobenius norm, at the last step, mean over seeds.
     """
     shares = missing(chosen(data, variant=ATTENTION).isel(step=-1))
     samples = shares.sel(group="attention") - shares.sel(group="MLP")

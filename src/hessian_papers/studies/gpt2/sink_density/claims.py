@@ -13,7 +13,7 @@ SAID = 'Section 4.3, "Attention Sinks Amplify Outlier Eigenvalues"'
 SET = "Appendix D.1.6"
 CONTROL = "our control"
 OURS = "ours"
-NEARLY = within(0.01, "a per cent would not show in a figure", source=OURS)
+NEARLY = within(0.01, "one per cent would not be visible in a figure", source=OURS)
 GROWTH = at_least(0.0, "the sign of a growth")
 MORE = "the sign of a difference"
 # An eigenvalue of at most this share of the largest magnitude counts as close to zero.
@@ -21,18 +21,19 @@ NEAR = 0.01
 FEW = "a rank correlation of 1 is a monotone trend; 0.1 for one swap of neighbours among few rungs"
 
 SMALL = (
-    "The paper has one model of 124M parameters, whose own attention on the first token is 0.32, "
-    "and no interval. Smaller models after a shorter training differ: in some the sinks move the "
-    "largest eigenvalue by a third, in others by a few per cent, and not always upwards."
+    "The paper has one model of 124M parameters, whose unedited attention on the first "
+    "token is 0.32, and no interval. Smaller models differ after shorter training. In some, "
+    "sinks move the largest eigenvalue by a third, in others by a few per cent, and not "
+    "always upwards."
 )
 LOSS = (
-    "The edit raises the loss, and a network with a higher loss can have larger eigenvalues for "
-    "that reason alone; the paper has no control."
+    "The edit raises the loss, and a network with a higher loss can have larger eigenvalues "
+    "for that reason alone. The paper has no control."
 )
 BOTH_IN_TIME = (
-    "Attention and eigenvalue both move with the step, whatever the one has to do with the other; "
-    "early in training the largest eigenvalue falls for other reasons. A small model in a short "
-    "training makes no sinks: its attention on the first token stays about even."
+    "Attention and eigenvalue both change with the step, whether or not they are related. "
+    "Early in training the largest eigenvalue falls for other reasons. A small model forms "
+    "no sinks in a short training: its attention on the first token stays roughly uniform."
 )
 
 statements = Statements(
@@ -77,13 +78,13 @@ def _growth(values: xr.DataArray) -> xr.DataArray:
     everywhere,
     within(1e-4, "the products are float32; Ritz values lie inside the spectrum", source="theorem"),
     id="no-eigenvalue-was-missed",
-    otherwise="A search that ends at a small residual may have missed an eigenvalue: a smaller "
-    "tolerance finds it.",
+    otherwise="A search that ends with a small residual may have missed an eigenvalue; a "
+    "smaller tolerance finds it.",
     book="beyond",
 )
 def edges(data: xr.Dataset) -> float:
-    """No Ritz value of the density's random vectors is beyond the extreme eigenvalues and their
-    residuals, which were searched for apart.
+    """No Ritz value of the density's random vectors lies beyond the extreme eigenvalues and their
+    residuals, which a separate search found.
 
     Statistic: largest distance, relative to the spectrum.
     """
@@ -99,8 +100,8 @@ def edges(data: xr.Dataset) -> float:
 def outliers_grow(data: xr.Dataset) -> xr.DataArray:
     """The more prominent the attention sink, the larger the outliers.
 
-    Statistic: growth of an extreme eigenvalue from no edit to the strongest sink, as a fraction of
-    itself, mean over seeds; interval: Student's t.
+    Statistic: relative growth of an extreme eigenvalue from no edit to the strongest sink, mean
+    over seeds; interval: Student's t.
     """
     return _growth(_relative(data))
 
@@ -113,7 +114,7 @@ def outliers_grow(data: xr.Dataset) -> xr.DataArray:
     over=["end"],
 )
 def outliers_grow_steadily(data: xr.Dataset) -> xr.DataArray:
-    """So it is from each attention sink to the next one.
+    """The outliers grow from each attention sink to the next stronger one.
 
     Statistic: rank correlation of attention and magnitude of an extreme eigenvalue along the
     ladder, mean over seeds; interval: Student's t.
@@ -125,8 +126,8 @@ def outliers_grow_steadily(data: xr.Dataset) -> xr.DataArray:
 def spectrum_stretches(data: xr.Dataset) -> xr.DataArray:
     """Larger attention sinks stretch the spectrum.
 
-    Statistic: growth of its range up to the strongest sink, as a fraction of itself, mean over
-    seeds; interval: Student's t.
+    Statistic: relative growth of its range from no edit to the strongest sink, mean over seeds;
+    interval: Student's t.
     """
     ends = data["eigenvalue"].sel(edit=SINK)
     return _growth(ends.sel(end="largest") - ends.sel(end="smallest"))
@@ -144,8 +145,8 @@ def spectrum_stretches(data: xr.Dataset) -> xr.DataArray:
 def more_than_a_control(data: xr.Dataset, end: str, control: str) -> xr.DataArray:
     """The sink on the first token makes an extreme eigenvalue larger than a control does.
 
-    Statistic: its growth by the strongest sink, as a fraction of itself, minus that by the control,
-    mean over seeds; interval: Student's t, paired.
+    Statistic: its relative growth with the strongest sink minus that with the control, mean over
+    seeds; interval: Student's t, paired.
     """
     sink, other = (_growth(_relative(data.sel(end=end), edit)) for edit in (SINK, control))
     return sink - other
@@ -155,7 +156,7 @@ def more_than_a_control(data: xr.Dataset, end: str, control: str) -> xr.DataArra
 def many_near_zero(data: xr.Dataset) -> xr.DataArray:
     """Many eigenvalues stay close to zero at the strongest sink.
 
-    Statistic: fraction of all eigenvalues that are within a hundredth of the largest magnitude,
+    Statistic: fraction of all eigenvalues within a hundredth of the largest magnitude from zero,
     mean over seeds; interval: Student's t.
     """
     last = data.isel(rung=-1)
@@ -168,7 +169,7 @@ def many_near_zero(data: xr.Dataset) -> xr.DataArray:
     SET, printed, equal_to(0.32, "a tenth of it", tolerance=0.03), id="training-makes-a-sink"
 )
 def own_sink(data: xr.Dataset) -> xr.DataArray:
-    """Training alone makes a sink: without an edit the mean attention on the first token in the
+    """Training alone forms a sink: without an edit, the mean attention on the first token in the
     edited heads is 0.32.
 
     Statistic: mean over seeds; interval: Student's t.
@@ -186,8 +187,8 @@ def own_sink(data: xr.Dataset) -> xr.DataArray:
 def sinks_of_training(data: xr.Dataset) -> xr.DataArray:
     """As sinks emerge in training, the largest eigenvalue grows.
 
-    Statistic: rank correlation over the measured steps of the largest eigenvalue and the attention
-    on the first token, mean over all heads; mean over seeds; interval: Student's t.
+    Statistic: rank correlation, over the measured steps, of the largest eigenvalue and the
+    attention on the first token averaged over all heads; mean over seeds; interval: Student's t.
     """
     mass = data["training_mass"].mean(("layer", "head"), skipna=False)
     few = "few steps of training were measured"
@@ -198,11 +199,11 @@ def sinks_of_training(data: xr.Dataset) -> xr.DataArray:
     SET, typically, NEARLY, id="released-product-has-the-extreme-eigenvalues", book="beyond"
 )
 def released_edges(data: xr.Dataset) -> xr.DataArray:
-    """The product of the library that the figure was made with, which is wrong for the weights of
-    layer norms, has nearly the same extreme eigenvalues.
+    """The paper's figure was made with a library whose product is wrong for the weights of layer
+    norms. That product has nearly the same extreme eigenvalues.
 
-    Statistic: the largest error of both, relative to themselves, without an edit and with the
-    strongest, mean over seeds; interval: Student's t.
+    Statistic: largest relative error of the two, without an edit and with the strongest, mean over
+    seeds; interval: Student's t.
     """
     outer = data.isel(rung=[0, -1])
     errors = abs(outer["released_eigenvalue"] / outer["eigenvalue"].sel(edit=SINK) - 1)
@@ -211,11 +212,10 @@ def released_edges(data: xr.Dataset) -> xr.DataArray:
 
 @figure_6.statement(SET, typically, NEARLY, id="released-product-has-the-density", book="beyond")
 def released_density(data: xr.Dataset) -> xr.DataArray:
-    """So it has nearly the same density at the strongest sink.
+    """The released product has nearly the same density at the strongest sink.
 
-    Statistic: the largest fraction of the eigenvalues that it puts on the other side of a point,
-    both densities by the same random vectors and smoothed alike, mean over seeds; interval:
-    Student's t.
+    Statistic: largest difference of the two cumulative densities, from the same random vectors and
+    equally smoothed, mean over seeds; interval: Student's t.
     """
     apart = smoothed(data, "cdf", "released_") - smoothed(data, "cdf")
     return abs(apart).max("point", skipna=False)

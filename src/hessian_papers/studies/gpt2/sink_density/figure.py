@@ -125,12 +125,11 @@ def caption(data: xr.Dataset) -> str:
     sizes, ends = data.sizes, data["eigenvalue"].sel(edit=SINK)
     width = data["width"] / (ends.sel(end="largest") - ends.sel(end="smallest"))
     return (
-        f"Hessian of a GPT-2 model of {int(data['parameters'])} parameters on "
-        f"{int(data['sequences'])} sequences of {int(data['length'])} tokens, with a bias on the "
-        "scores of the first token in the first head of every block. Density by stochastic "
-        f"Lanczos quadrature ({sizes['probe']} probes, {sizes['rank']} products each; bands: "
-        f"standard error; kernel: {float(width.mean()):.2%} of the range), below it the extreme "
-        "eigenvalues. Dots: curvlinops' released product at the strongest sink."
+        f"GPT-2 with {int(data['parameters'])} parameters, {int(data['sequences'])} sequences of "
+        f"{int(data['length'])} tokens; a bias on the first token's scores in every block's first "
+        f"head. Density: Lanczos quadrature ({sizes['probe']} probes, {sizes['rank']} products "
+        f"each; bands: standard error; kernel: {float(width.mean()):.2%} of the range); below: "
+        "extreme eigenvalues. Dots: curvlinops' released product, strongest sink."
     )
 
 

@@ -86,7 +86,7 @@ def zero_loss(data: xr.Dataset) -> float:
     r"""Trained on inputs that fit all labels, balanced networks have the sharpness
     $L σ_x^{2/L} α_{\max}^{1-1/L}$, from the labels alone.
 
-    Statistic: largest relative deviation of all networks whose least-squares loss is zero.
+    Statistic: largest relative deviation over all networks whose least-squares loss is zero.
     """
     return worst(error(data, "labels").where(fitted(data)))
 
@@ -100,13 +100,13 @@ def zero_loss(data: xr.Dataset) -> float:
         r"$L σ_x^{2/L} α_{\max}^{1-1/L}$ for trained networks at $n = 5000$ ($σ_{\max}(Y)$ alone)",
         lambda data: worst(error(data, "labels")),
     ),
-    otherwise="At the end of the epochs a leading mode of the labels was not learnt yet.",
+    otherwise="At the end of the epochs a leading mode of the labels had not been learnt yet.",
 )
 def least_squares(data: xr.Dataset) -> float:
     r"""Trained balanced networks have the sharpness
     $L σ_x^2 (σ_{\max}(Y X^⊤)/(n σ_x^2))^{2(1-1/L)}$, whether or not the inputs fit the labels.
 
-    Statistic: largest relative deviation of all networks.
+    Statistic: largest relative deviation over all networks.
     """
     return worst(error(data, "fit"))
 
@@ -122,16 +122,16 @@ def least_squares(data: xr.Dataset) -> float:
         "tie lets another pair be the largest",
     ),
     id="order-of-imbalance",
-    otherwise="Networks that training left before the solution deviate for that reason too.",
+    otherwise="Networks whose training stopped short of the solution deviate for that reason too.",
     book="beyond",
 )
 def order_of_imbalance(data: xr.Dataset) -> float:
-    """What layers lack of balance counts to first order where equal shares of a class tie the
-    labels' singular values, else to second: that is what is left of a deviation at share 0.1.
+    """A defect of balancedness counts to first order where equal class shares tie the labels'
+    singular values, else to second order. This explains the remaining deviation at share 0.1.
 
     Statistic: ln of the relative deviation from eq. (14) over ln of the defect of balancedness,
-    minus 1 where all shares are equal and minus 2 elsewhere; the largest size over the networks
-    whose inputs fit all labels.
+    minus 1 for equal shares and minus 2 otherwise. Largest magnitude over the networks whose inputs
+    fit all labels.
     """
     deviation, defect = error(data, "labels"), last_defect(data)
     known = fitted(data) & (deviation > 0) & (defect > 0)
@@ -150,7 +150,7 @@ def order_of_imbalance(data: xr.Dataset) -> float:
 def on_the_curve(data: xr.Dataset) -> float:
     """Trained balanced networks lie on the curve of eq. (14), to the eye.
 
-    Statistic: largest relative deviation on subsets of the study's own size.
+    Statistic: largest relative deviation, on subsets of the study's own size.
     """
     return worst(error(of_own_size(data), "labels"))
 
@@ -160,13 +160,13 @@ def on_the_curve(data: xr.Dataset) -> float:
     typically,
     texts.EVERY_STEP,
     id="sharper-with-one-large-class",
-    otherwise="What the inputs cannot fit of the labels outweighs a step of the share.",
+    otherwise="The part of the labels that the inputs cannot fit outweighs a step in the share.",
 )
 def increasing(data: xr.Dataset) -> float:
     """The model learns a sharper solution if one class has a larger share.
 
-    Statistic: rank correlation of share and mean sharpness over replicates of each image set; the
-    worst set counts.
+    Statistic: rank correlation of share and sharpness, mean over replicates, for each image set;
+    the worst set counts.
     """
     return least(_trends(data, BALANCED))
 
@@ -207,8 +207,8 @@ def _ratios_by_size(data: xr.Dataset) -> list[np.ndarray]:
 def independent_of_samples(data: xr.Dataset) -> float:
     """The sharpness at a balanced solution is independent of the number of samples n.
 
-    Statistic: largest relative change between two n of sharpness over eq. (14), mean over the
-    smallest shares that all n have, of each image set; the worst set counts.
+    Statistic: largest relative change between two n of sharpness over eq. (14), for each image set;
+    the worst set counts. Mean over the smallest shares that all n have.
     """
     return worst(means.max() / means.min() - 1 for means in _ratios_by_size(data))
 
@@ -218,12 +218,12 @@ def independent_of_samples(data: xr.Dataset) -> float:
     everywhere,
     texts.EXACT,
     id="sharpness-does-not-rise-with-samples",
-    otherwise="Subsets of different sizes differ in what their inputs fit by chance.",
+    otherwise="Subsets of different sizes differ by chance in what their inputs fit.",
 )
 def no_rise_with_samples(data: xr.Dataset) -> float:
     """The sharpness does not increase with n, against Cohen et al.'s Figure 18.
 
-    Statistic: largest relative rise of the same from one n to the next larger one, of all image
+    Statistic: largest relative rise of that ratio from one n to the next larger one, over all image
     sets.
     """
     return worst(np.concatenate([means[1:] / means[:-1] - 1 for means in _ratios_by_size(data)]))
@@ -244,7 +244,7 @@ def no_rise_with_samples(data: xr.Dataset) -> float:
 @figure_2.statement(
     "eq. (3), Assumption 1",
     everywhere,
-    within(0.02, "what Tanh adds through its own second derivatives and the loss that is left"),
+    within(0.02, "what Tanh adds through its own second derivatives and the remaining loss"),
     id="gauss-newton-part-after-training",
     otherwise=texts.SECOND_DERIVATIVES,
 )
@@ -252,7 +252,7 @@ def gauss_newton(data: xr.Dataset) -> float:
     """After training the largest eigenvalue of the Hessian is that of its Gauss-Newton
     approximation, although the loss is not near zero.
 
-    Statistic: largest relative difference of all networks.
+    Statistic: largest relative difference over all networks.
     """
     return worst(gauss_newton_error(data))
 
@@ -267,7 +267,8 @@ def gauss_newton(data: xr.Dataset) -> float:
 def stay_balanced(data: xr.Dataset) -> float:
     """Linear networks with balanced layers remain balanced through training.
 
-    Statistic: largest $‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at its end, over the largest $‖W_l‖_F^2$.
+    Statistic: largest $‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at the end of training, over the largest
+    $‖W_l‖_F^2$.
     """
     return worst(last_defect(data.sel(network=data["case"].str.endswith("-balanced-linear"))))
 
@@ -280,12 +281,14 @@ def stay_balanced(data: xr.Dataset) -> float:
     typically,
     reading_of("breaks down"),
     id="theory-breaks-down-on-raw-inputs",
-    otherwise="Moments of the inputs near 1 would hide that they are not whitened.",
+    otherwise="If the inputs' second moments are near 1, one cannot see that they are not "
+    "whitened.",
 )
 def raw_breaks_down(data: xr.Dataset) -> float:
     """Without whitened inputs the theory breaks down immediately.
 
-    Statistic: largest relative deviation from eq. (14) of each image set; the worst set counts.
+    Statistic: largest relative deviation from eq. (14), for each image set; the set where it is
+    smallest counts.
     """
     image_sets = by(_trained(_of(data, RAW)), "source").values()
     return least(worst(error(images, "labels")) for images in image_sets)
@@ -294,13 +297,13 @@ def raw_breaks_down(data: xr.Dataset) -> float:
 @on_raw.statement(
     texts.OF_RAW,
     typically,
-    at_most(0.9, "the shares are so few that any step down leaves less"),
+    at_most(0.9, "with so few shares, any step down leaves less"),
     id="inconsistent-variations-on-raw-inputs",
 )
 def raw_inconsistent(data: xr.Dataset) -> float:
-    """Without whitened inputs the sharpness has inconsistent variations with the share.
+    """Without whitened inputs the sharpness varies inconsistently with the share.
 
-    Statistic: rank correlation of share and mean sharpness of the image set where it is largest.
+    Statistic: rank correlation of share and mean sharpness, for the image set where it is largest.
     """
     return worst(_trends(data, RAW))
 
@@ -313,10 +316,10 @@ def raw_inconsistent(data: xr.Dataset) -> float:
     book="beyond",
 )
 def raw_share_matters_less(data: xr.Dataset) -> float:
-    """Without whitened inputs the sharpness depends on the share less than eq. (14) says.
+    """Without whitened inputs the sharpness depends less on the share than eq. (14) says.
 
-    Statistic: range of the log of the mean sharpness over the shares, relative to that of eq. (14),
-    of each image set; the worst set counts.
+    Statistic: range over the shares of the logarithm of the mean sharpness, relative to that of eq.
+    (14), for each image set; the worst set counts.
     """
     return worst(
         np.ptp(np.log(curve["sharpness"].values)) / np.ptp(np.log(curve["labels"].values))
@@ -329,15 +332,15 @@ def raw_share_matters_less(data: xr.Dataset) -> float:
     typically,
     texts.MOST,
     id="first-layer-has-most-of-the-sharpness",
-    otherwise="Inputs with a small mean have no moment that stands out.",
+    otherwise="Inputs with a small mean have no dominant second moment.",
     book="beyond",
 )
 def raw_first_layer(data: xr.Dataset) -> float:
-    r"""Without whitened inputs the geometry of the inputs has a strong influence: most of the
-    sharpness is $μ σ_{\max}^2(W_L … W_2)$, the first layer's, with μ the largest second moment of
+    r"""Without whitened inputs the geometry of the inputs has a strong influence. Most of the
+    sharpness is the first layer's, $μ σ_{\max}^2(W_L … W_2)$, with μ the largest second moment of
     the inputs.
 
-    Statistic: its part in the sharpness, the smallest.
+    Statistic: its smallest fraction of the sharpness.
     """
     raw = _of(data, RAW)
     return least(quotient(raw["first_layer"], raw["ggn"]))
@@ -348,16 +351,17 @@ def raw_first_layer(data: xr.Dataset) -> float:
     typically,
     at_least(10.0, "an order of magnitude", source="ours: why the theory breaks down"),
     id="raw-inputs-are-still-being-learnt",
-    otherwise="At large shares whitened inputs have not converged either when the epochs end: four "
-    "layers learn the small singular values of the small classes slowly.",
+    otherwise="At large shares training on whitened inputs has not converged either when "
+    "the epochs end. Four layers learn the small singular values of the small "
+    "classes slowly.",
     book="beyond",
 )
 def raw_still_learning(data: xr.Dataset) -> float:
-    """Without whitened inputs the paper's training ends far from a solution, which the theory is
-    about.
+    """Without whitened inputs the paper's training ends far from a solution, where the theory
+    applies.
 
-    Statistic: what is left of the loss above that of least squares, relative to Kaiming networks on
-    the same subsets with whitened inputs; the smallest.
+    Statistic: remaining loss above that of least squares, relative to Kaiming networks on the same
+    subsets with whitened inputs; the smallest ratio.
     """
     raw, whitened = (_by_subset(data, case) for case in (RAW, KAIMING))
     return least(quotient(raw["loss"] - raw["floor"], whitened["loss"] - whitened["floor"]))
@@ -380,7 +384,8 @@ def _by_subset(data: xr.Dataset, case: str) -> xr.Dataset:
 def kaiming_increasing(data: xr.Dataset) -> float:
     """From Kaiming's initialisation the final sharpness increases with the share.
 
-    Statistic: rank correlation of share and mean sharpness of each image set; the worst set counts.
+    Statistic: rank correlation of share and mean sharpness, for each image set; the worst set
+    counts.
     """
     return least(_trends(data, KAIMING))
 
@@ -401,19 +406,19 @@ def kaiming_values(data: xr.Dataset) -> float:
     typically,
     at_least(
         0.5,
-        "gradient flow conserves the difference itself; norms that it is relative to grow with the "
-        "labels",
-        source="ours: what the excess over eq. (14) comes from",
+        "gradient flow conserves the difference itself; the norms it is divided by grow "
+        "with the labels",
+        source="ours: the origin of the excess over eq. (14)",
     ),
     id="kaiming-layers-stay-unbalanced",
-    otherwise="Norms that grow much make the same difference relatively small.",
+    otherwise="If the norms grow much, the same difference becomes relatively small.",
     book="beyond",
 )
 def kaiming_unbalanced(data: xr.Dataset) -> float:
     """Kaiming's layers are as unbalanced after training as before.
 
-    Statistic: smallest ratio of the two defects $‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$, relative to
-    $‖W_l‖_F^2$.
+    Statistic: smallest ratio, after over before training, of the defect
+    $‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ relative to $‖W_l‖_F^2$.
     """
     defect = _trained(_of(data, KAIMING))["defect"]
     return least(quotient(defect.sel(time="end"), defect.sel(time="start")))
@@ -421,7 +426,7 @@ def kaiming_unbalanced(data: xr.Dataset) -> float:
 
 @figure_2.identity(
     "eq. (6)",
-    within(1e-8, "an iterative eigenvalue never exceeds the true one, but for rounding"),
+    within(1e-8, "an iterative eigenvalue never exceeds the true one, up to rounding"),
     id="largest-eigenvalue-is-at-most-equation-6",
 )
 def kaiming_bound(data: xr.Dataset) -> float:
@@ -440,7 +445,8 @@ def kaiming_bound(data: xr.Dataset) -> float:
 def tanh_increasing(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness increases with the share, qualitatively as in linear networks.
 
-    Statistic: rank correlation of share and mean sharpness of each image set; the worst set counts.
+    Statistic: rank correlation of share and mean sharpness, for each image set; the worst set
+    counts.
     """
     return least(_trends(data, TANH))
 
@@ -478,8 +484,8 @@ def tanh_exponent(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness follows a power of the share similar to eq. (14)'s,
     $α^{1-1/L}$.
 
-    Statistic: relative deviation of the exponent, fitted by least squares to the logarithms of each
-    image set; the worst set counts.
+    Statistic: relative deviation of the exponent, fitted by least squares to the logarithms for
+    each image set; the worst set counts.
     """
     return worst(
         abs(_exponent(curve["sharpness"]) / _exponent(curve["labels"]) - 1)

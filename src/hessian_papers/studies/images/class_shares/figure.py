@@ -190,11 +190,11 @@ def caption(data: xr.Dataset) -> str:
     main = of_own_size(data)
     text = (
         "Largest Hessian eigenvalue of trained networks (markers) on "
-        f"{main['samples'].values[0]} images of {', '.join(map(image_set, by(data, 'source')))} in "
-        "which one class has a given share. Black: eq. (14), from the labels alone."
+        f"{main['samples'].values[0]} images of {', '.join(map(image_set, by(data, 'source')))}, "
+        "by the share of one class. Black: eq. (14), from the labels alone."
     )
     if main["fit"].notnull().any():
-        text += " Thin lines: the same from the part of the labels that the inputs fit."
+        text += " Thin lines: from the part that the inputs fit."
     if count_diverged(data):
         return f"{text} {diverged} and are left out."
     return f"{text} None of {data.sizes['network']} networks diverged."
@@ -216,16 +216,15 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
 
 
 SINGLE = (
-    "(a) The sharpness over eq. (14); thin lines: that of the part of the labels that the inputs "
-    "fit. (b) The same at each number of samples; line: the share with the lowest mean. (c) Where "
-    "equal shares are fitted, the labels' singular values tie, and what layers lack of balance "
-    "counts to first order, elsewhere to second. An eigenvalue's error is about the square of its "
-    "residual (dashed)."
+    "(a) Sharpness over eq. (14); thin lines: for the part of the labels that the inputs fit. "
+    "(b) The same by number of samples; line: the share with the lowest mean. (c) The defect of "
+    "balancedness counts to first order where equal shares are fitted, elsewhere to second. "
+    "Dashed: an eigenvalue's error, about its squared residual."
 )
 SEVERAL = (
     "One assumption dropped at a time, networks as in the figure: the sharpness over eq. (14) "
-    "(black: 1), how far layers are from balance, and the largest eigenvalue of the Gauss-Newton "
-    "matrix relative to that of the Hessian."
+    "(black: 1), the layers' defect of balancedness, and the largest eigenvalue of the "
+    "Gauss-Newton matrix relative to that of the Hessian."
 )
 
 

@@ -15,34 +15,36 @@ MOST = at_least(
 )
 
 TRAINED = (
-    "training stops by the halving rule or after its epochs, and its steps leave layers balanced "
-    "to about 1e-3 only; that counts to first order where equal shares make singular values tie, "
-    "else to second"
+    "training stops by the halving rule or after its epochs, and leaves layers balanced to "
+    "only about 1e-3; that counts to first order where equal shares tie singular values, "
+    "else to second order"
 )
 EXACT = within(2e-3, TRAINED)
 NOT_FITTED = (
-    "A linear map fits labels only as far as the inputs span them. Where more samples than inputs "
-    r"leave a loss, the balanced solution has $σ_{\max}(Y X^⊤)/(\sqrt n σ_x)$ in place of "
-    r"$σ_{\max}(Y)$, and is flatter by as much: by little with equal shares, where the sum of all "
-    "labels, a constant, leads; most just above, where the largest class has to be told from the "
-    "others."
+    "A linear map fits labels only as far as the inputs span them. Where more samples than "
+    r"inputs leave a loss, the balanced solution has $σ_{\max}(Y X^⊤)/(\sqrt n σ_x)$ in "
+    r"place of $σ_{\max}(Y)$. It is flatter by that ratio: little with equal shares, where "
+    "the leading mode is the sum of all labels, a constant. It is most just above equal "
+    "shares, where the largest class must be distinguished from the others."
 )
 KEEPS_ITS_LAYERS = (
-    "Gradient flow conserves $W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}$, so that layers drawn independently "
-    "stay unaligned. Their product solves the same least-squares problem, but to the largest "
-    "eigenvalue each layer also brings singular values that it was drawn with, which adds most "
-    "where the labels ask for little, at small shares; eq. (6) bounds the result."
+    "Gradient flow conserves $W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}$, so independently sampled "
+    "layers stay unaligned. Their product solves the same least-squares problem, but each "
+    "layer's initial singular values also contribute to the largest eigenvalue. This adds "
+    "most at small shares, where the labels require small singular values. Eq. (6) bounds "
+    "the result."
 )
 SATURATION = (
-    "Tanh bends what a linear layer would pass on: derivatives are at most 1, which lowers the "
-    "curvature of large signals, at large shares; where the labels ask for little, what lowers "
-    "the loss beyond a linear fit raises it. Layers do not stay balanced either."
+    "The derivatives of Tanh are at most 1, which lowers the curvature for large signals, "
+    "at large shares. At small shares, fitting the labels better than a linear map raises "
+    "the curvature. Layers do not stay balanced either."
 )
 RAW_INPUTS = (
-    "With raw inputs the scale of the curvature is the largest second moment of the inputs, that "
-    "along their mean image, and directions of small moments are hardly learnt in the paper's "
-    "10,000 epochs. The sharpness then depends on the image set and on how far training came more "
-    "than on the labels. On CIFAR-10 it comes to $2/0.01 = 200$, the edge of stability, where the "
-    "loss stops improving steadily and the halving rule ends the training."
+    "With raw inputs the scale of the curvature is the largest second moment of the inputs, "
+    "along their mean image. Directions of small moments are hardly learnt in the paper's "
+    "10,000 epochs. The sharpness then depends more on the image set and on the progress of "
+    "training than on the labels. On CIFAR-10 it reaches $2/0.01 = 200$, the edge of "
+    "stability. There the loss stops improving steadily, and the halving rule ends "
+    "training."
 )
 SECOND_DERIVATIVES = "A residual that the inputs could still explain adds to the Hessian."

@@ -25,14 +25,14 @@ from hessian_papers.studies.spectra import error
 from hessian_spectra.statistics import rank_correlation
 
 STUDENT = (
-    "Known for few probes only: the standard error is then itself uncertain, and a difference over "
-    "it has the heavy tails of Student's t."
+    "With few probes the standard error is itself uncertain, and a difference divided by it "
+    "has the heavy tails of Student's t."
 )
 GROWTH = (
-    "Under gradient flow $Σ‖W_l‖^2$ changes at the rate $-2L⟨f(X), f(X) - Y⟩/n$. It falls while "
-    "the outputs are larger than what they have in common with the labels, as random outputs of "
-    "some size are; from a start so small that the labels decide the sign (balanced layers with "
-    "singular values of 0.01 to 0.05, say) the weights may grow from the first epoch on."
+    "Under gradient flow $Σ‖W_l‖^2$ changes at the rate $-2L⟨f(X), f(X) - Y⟩/n$. It falls "
+    "while $⟨f(X), f(X)⟩$ exceeds $⟨f(X), Y⟩$, as for random outputs of sufficient size. "
+    "From a small initialisation the labels decide the sign (balanced layers with singular "
+    "values of 0.01 to 0.05, say). Then the weights may grow from the first epoch on."
 )
 PRINTED_INDICES = r"$i ∈ [\min\lbrace d_0, d_1\rbrace]$ and $j ∈ [\min\lbrace d_1, d_2\rbrace]$"
 UNFITTED = (
@@ -42,7 +42,7 @@ UNFITTED = (
 LANCZOS = "Lanczos' method on products with the matrix"
 SOLVER = within(
     1e-6,
-    "the eigen-solver stops at residuals of 1e-6 of the largest eigenvalue, which no error exceeds",
+    "the eigensolver stops at residuals of 1e-6 of the largest eigenvalue, which bound the error",
     source=LANCZOS,
 )
 FALLS = at_most(0.0, "a sign", source="the paper, which says it of $L = 2$")
@@ -69,19 +69,21 @@ figure_4 = of_pairs.about("anon2026data", "Figure 4")
     everywhere,
     equal_to(
         1.0,
-        "of eight independent Gaussian errors, a network's epochs in the demo, it is between 0.33 "
-        "and 1.81 in 998 of 1000 cases (chi-square); of more it is nearer to 1",
+        "for eight independent Gaussian errors, a network's epochs in the demo, it is "
+        "between 0.33 and 1.81 in 998 of 1000 cases (chi-square); for more it is nearer to "
+        "1",
         tolerance=0.8,
         source="an unbiased estimate: the squares of its standardised errors have mean 1",
     ),
     id="trace-within-the-error-of-its-estimate",
 )
 def trace(data: xr.Dataset) -> float:
-    """Equation (7) is the trace of the Hessian within the error of Hutchinson's estimate, at every
-    epoch.
+    """Equation (7) gives the trace of the Hessian within the error of Hutchinson's estimate, at
+    every epoch.
 
-    Statistic: root mean square over the epochs of their difference in standard errors, of the
-    network for which it is furthest from 1; of all networks, the mean over its standard error.
+    Statistic: root mean square over the epochs of their difference in standard errors, for the
+    network where it is furthest from 1. Over all networks: the mean difference divided by its
+    standard error.
     """
     spreads = [float(np.sqrt(np.mean(_known(network) ** 2))) for network in networks(data)]
     return max(spreads, key=lambda spread: abs(spread - 1))
@@ -102,7 +104,7 @@ def _known(data: xr.Dataset) -> np.ndarray:
         0.0,
         "a Gaussian error is larger once in 1000 times",
         tolerance=3.3,
-        source="an unbiased estimate has no preferred sign; all epochs have probes of their own",
+        source="an unbiased estimate has no preferred sign; each epoch has its own probes",
     ),
     id="trace-within-the-error-of-its-estimate",
 )
@@ -117,7 +119,7 @@ def no_bias(data: xr.Dataset) -> float:
     typically,
     within(
         4.0,
-        "a Gaussian error is larger once in 16000 times, one of 50 once in 300 times",
+        "a Gaussian error is larger once in 16000 times, one in 50 of them once in 300 times",
         source=(
             r"$\operatorname{tr} H = \operatorname{tr} \operatorname{GGN}$ at any loss: each "
             "layer enters the network linearly"
@@ -129,7 +131,7 @@ def early(data: xr.Dataset) -> float:
     """The approximation holds very well even early in training, when the loss is high.
 
     Statistic: largest difference in standard errors at epochs at which more than half of the loss
-    that training can remove is still there.
+    above that of least squares remains.
     """
     differences = (abs(standardised(each).where(is_early(each))) for each in networks(data))
     return worst(float(values.max()) for values in differences)
@@ -152,8 +154,8 @@ def _pairs_error(data: xr.Dataset, form: Form) -> float:
 )
 def gauss_newton(data: xr.Dataset) -> float:
     """At every epoch the top eigenvalues of the Gauss-Newton matrix are the largest
-    $σ_x^2(σ_i^2(W_1) + σ_j^2(W_2))$ with $i ∈ [d_0]$ and $j ∈ [d_2]$, where singular values beyond
-    the size of a layer are 0; the layers need not be balanced.
+    $σ_x^2(σ_i^2(W_1) + σ_j^2(W_2))$ with $i ∈ [d_0]$ and $j ∈ [d_2]$. Singular values beyond the
+    size of a layer are 0; the layers need not be balanced.
     """
     return _pairs_error(data, "corrected")
 
@@ -167,7 +169,7 @@ def _sums_error(data: xr.Dataset, form: Form) -> float:
     "eq. (15) with eq. (11)",
     within(
         1e-10,
-        "float64 rounding of a sum of a few thousand terms, with room",
+        "float64 rounding of a sum of a few thousand terms, with a margin",
         source="the definition of a trace",
     ),
     id="two-layer-sums-are-the-trace",
@@ -193,16 +195,16 @@ def largest_eigenvalue(data: xr.Dataset) -> float:
     "Assumption 1; {artifact}",
     replace(
         SOLVER,
-        source="Weyl's inequality: what the Hessian has beside the Gauss-Newton matrix has the "
-        "eigenvalues $± σ_k((f(X) - Y)X^⊤/n)$",
+        source="Weyl's inequality: the difference between the Hessian and the Gauss-Newton "
+        "matrix has the eigenvalues $± σ_k((f(X) - Y)X^⊤/n)$",
     ),
     id="hessian-is-near-its-gauss-newton-part",
     book="beyond",
 )
 def residual_bound(data: xr.Dataset) -> float:
-    r"""What keeps eq. (15) from the Hessian's eigenvalues is not the loss but $(f(X) - Y)X^⊤/n$: at
+    r"""Eq. (15) differs from the Hessian's eigenvalues not by the loss but by $(f(X) - Y)X^⊤/n$. At
     every epoch they are at most its norm apart, which is at most
-    $σ_x \sqrt{2(\text{loss} - \text{loss of least squares})}$. Value: the excess over that,
+    $σ_x \sqrt{2(\text{loss} - \text{loss of least squares})}$. Value: the excess over that bound,
     relative to $λ_{\max}$, if any.
     """
     eigenvalues = data["numerical"].sel(matrix="hessian")
@@ -216,7 +218,7 @@ def residual_bound(data: xr.Dataset) -> float:
     typically,
     at_most(
         -1.0,
-        "−1 is a fall at every recorded epoch; 0.1 leaves room for two neighbours out of order",
+        "−1 is a fall at every recorded epoch; 0.1 allows for two neighbours out of order",
         tolerance=0.1,
     ),
     id="more-precise-as-training-progresses",
@@ -225,9 +227,9 @@ def residual_bound(data: xr.Dataset) -> float:
 def error_trend(data: xr.Dataset) -> float:
     r"""The approximation becomes increasingly precise as training progresses.
 
-    Statistic: Spearman's correlation with the epoch of the error, the mean over the top eigenvalues
-    of $|\text{eq. 15} - λ| / λ$ of the Hessian, of the paper's width and the image set where it is
-    largest.
+    Statistic: Spearman's correlation of the error with the epoch, at the paper's width, for the
+    image set where it is largest. The error is the mean of $|\text{eq. 15} - λ| / λ$ over the
+    Hessian's top eigenvalues.
     """
     return worst(
         rank_correlation(network["epoch"].values.astype(float), _error(network).values)
@@ -248,16 +250,18 @@ def _widest(data: xr.Dataset) -> xr.Dataset:
 @figure_4.statement(
     "Assumption 1; {artifact}",
     everywhere,
-    equal_to(0.0, "a count", source="our addition; the network of fewer hidden units is ours too"),
+    equal_to(
+        0.0, "a count", source="our addition; the network with fewer hidden units is ours too"
+    ),
     id="precise-where-labels-are-fitted",
     otherwise="Both limits are round numbers; networks near them may be on either side.",
     book="beyond",
 )
 def fitted(data: xr.Dataset) -> float:
-    """The error vanishes with training just where the network can fit the least-squares solution,
-    which it cannot with fewer hidden units than outputs: it ends below 1 % if and only if the loss
-    ends within 2 % of the way down to that of least squares. Value: number of networks for which it
-    is otherwise.
+    """The error vanishes with training exactly where the network can fit the least-squares
+    solution, which needs at least as many hidden units as outputs. It ends below 1 % if and only if
+    training leaves less than 2 % of the loss above that of least squares. Value: number of networks
+    that contradict this.
     """
     ends = (
         [of(each).isel(epoch=-1) for of in (_error, relative_excess)] for each in networks(data)
@@ -279,7 +283,7 @@ def _sharpness_error(data: xr.Dataset, combined: Callable[..., xr.DataArray]) ->
     everywhere,
     within(
         0.01,
-        "what is left of the residual, as for the top eigenvalues",
+        "the remaining residual, as for the top eigenvalues",
         source="anon2026data, eq. (10)",
     ),
     id="sharpness-is-the-sum-of-both-norms",
@@ -292,7 +296,7 @@ def _sharpness_error(data: xr.Dataset, combined: Callable[..., xr.DataArray]) ->
 )
 def sharpness(data: xr.Dataset) -> float:
     """After training the Hessian's largest eigenvalue is $σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2)$. Value:
-    relative error at the last epoch, of the paper's width and the image set where it is largest.
+    relative error at the last epoch, at the paper's width, for the image set where it is largest.
     """
     return _sharpness_error(data, xr.DataArray.sum)
 
@@ -304,8 +308,8 @@ def sharpness(data: xr.Dataset) -> float:
 def falls_early(data: xr.Dataset) -> float:
     """The curvature falls early in training, as the weights shrink.
 
-    Statistic: lowest trace by eq. (7) while more than half of the loss that training can remove is
-    still there, relative to the start, minus 1, of the image set where it falls least.
+    Statistic: lowest trace by eq. (7) over the initial one, minus 1, for the image set where it
+    falls least. Measured while more than half of the loss above that of least squares remains.
     """
     return worst(early_fall(network, network["trace"]) for network in networks(data))
 
@@ -314,9 +318,9 @@ def falls_early(data: xr.Dataset) -> float:
 def norm_falls_early(data: xr.Dataset) -> float:
     """The norm of the parameters decreases early in training.
 
-    Statistic: lowest $σ_x^2(d_2‖W_1‖_F^2 + d_0‖W_2‖_F^2)$, the trace of eq. (11), while more than
-    half of the loss that training can remove is still there, relative to the start, less 1, of the
-    network where it falls least.
+    Statistic: lowest trace of eq. (11), $σ_x^2(d_2‖W_1‖_F^2 + d_0‖W_2‖_F^2)$, over the initial one,
+    minus 1, for the network where it falls least. Measured while more than half of the loss above
+    that of least squares remains.
     """
     return falls_early(data)
 
@@ -325,9 +329,8 @@ def norm_falls_early(data: xr.Dataset) -> float:
 def sharpness_falls_early(data: xr.Dataset) -> float:
     """Sharpness decreases early in training.
 
-    Statistic: lowest largest eigenvalue of the Hessian while more than half of the loss that
-    training can remove is still there, relative to the start, less 1, of the network where it falls
-    least.
+    Statistic: lowest sharpness of the Hessian over the initial one, minus 1, for the network where
+    it falls least. Measured while more than half of the loss above that of least squares remains.
     """
     return worst(
         early_fall(network, network["numerical"].max("rank"))

@@ -236,13 +236,13 @@ def caption(data: xr.Dataset) -> str:
         sources = zip(style.letters(), data["source"].values, strict=False)
         sizes = (f"({letter}) {_size(data.sel(source=source))}" for letter, source in sources)
         return (
-            "Deep linear networks on whitened images at epochs of their training: the Hessian's "
-            "trace by Hutchinson's method (points; bars: one standard error) and by equation (7) "
-            f"(line, on top). {'; '.join(sizes)}."
+            "Deep linear networks on whitened images during training: the Hessian's trace by "
+            "Hutchinson's method (points; bars: one standard error) and by equation (7) (line, on "
+            f"top). {'; '.join(sizes)}."
         )
     return (
-        "Two-layer linear networks on whitened images at epochs of their training: mean (line) and "
-        f"range (band) of the error of equation (15) over the {data.sizes['rank']} largest "
-        "eigenvalues of the Hessian, relative to each; in the panels how many positive ones there "
-        "are, by the printed and by the corrected indices."
+        "Two-layer linear networks on whitened images during training: mean (line) and range "
+        f"(band) of equation (15)'s relative error over the {data.sizes['rank']} largest Hessian "
+        "eigenvalues. In the panels: the number of positive ones, by the printed and the "
+        "corrected indices."
     )

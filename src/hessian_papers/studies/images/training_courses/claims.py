@@ -12,20 +12,22 @@ from hessian_papers.studies.images.derived import quotient, worst
 LEARNING = "section 4, last paragraph"
 BALANCE = "section 3, below Assumption 3"
 ALGEBRAIC = (
-    "The one mode that is learnt is learnt faster. But nine others, which the weights have at the "
-    "start and the labels do not, vanish by a power of the time alone, since with four layers "
-    "their slope vanishes with them; with equal shares all ten approach a solution exponentially."
+    "The single mode that is learnt is learnt faster. The weights start with nine further "
+    "modes that the labels lack. These decay only as a power of time, since with four "
+    "layers their slope vanishes with them. With equal shares all ten modes approach a "
+    "solution exponentially."
 )
 RAW_PEAKS = (
-    "With raw inputs it depends on the images: on Fashion-MNIST one class peaks higher, on digits "
-    "of 8 x 8 pixels and on CIFAR-10, at the edge of stability, equal shares do. One class needs "
-    "the direction of the mean image alone, along which the second moment is large and small "
-    "weights do; to tell classes apart takes directions of smaller moments and larger weights."
+    "With raw inputs it depends on the images. On Fashion-MNIST one class peaks higher. On "
+    "digits of 8 x 8 pixels and on CIFAR-10, at the edge of stability, equal shares do. One "
+    "class needs only the direction of the mean image, where the second moment is large and "
+    "small weights suffice. Distinguishing classes requires directions with smaller moments "
+    "and larger weights."
 )
 OTHER_MODES = (
-    "The rate is beyond stability for modes near the sharpest alone. Where labels are not fitted "
-    "their singular values differ, and a layer's largest one may belong to another mode, which "
-    "stays as it was drawn; imbalance as a whole falls all the same."
+    "The rate is beyond stability only for modes near the sharpest. Where labels are not "
+    "fitted, their singular values differ, and a layer's largest may belong to another "
+    "mode, which keeps its initial value. The total imbalance falls all the same."
 )
 
 UNSTABLE = "A rate at which training is unstable adds imbalance."
@@ -73,9 +75,9 @@ def _clean(data: xr.Dataset) -> xr.DataArray:
 def easier(data: xr.Dataset) -> xr.DataArray:
     """A data set with all inputs in one class should be easier to learn than one with equal shares.
 
-    Statistic: fraction of the pairs of networks, from the same weights at the same rate, of which
-    fewer epochs remove a half, 99 % or 99.9 % of the loss that training can remove, without pairs
-    of which neither gets there; interval: Wilson's, 95 %.
+    Statistic: fraction of pairs in which one class takes fewer epochs to remove half, 99 % or 99.9
+    % of the loss that training can remove. A pair has the same initial weights and rate. Pairs in
+    which neither gets there are left out. Interval: Wilson's, 95 %.
     """
     runs = data.sel(treated=data["inputs"])
     epochs = runs["epochs"]
@@ -97,11 +99,11 @@ def easier(data: xr.Dataset) -> xr.DataArray:
     name="peak-{inputs}",
 )
 def peak_is_not_lower(data: xr.Dataset) -> xr.DataArray:
-    """The simpler data set does not have the lower peak sharpness: one class has a higher one than
+    """The simpler data set does not have the lower peak sharpness: one class has a higher peak than
     equal shares.
 
-    Statistic: fraction of the pairs of networks of which the largest sharpness at the recorded
-    epochs is so; interval: Wilson's, 95 %.
+    Statistic: fraction of pairs of networks whose largest sharpness at the recorded epochs is
+    higher for one class; interval: Wilson's, 95 %.
     """
     peaks = _peaks(data)
     higher = peaks.sel(labels="one") > peaks.sel(labels="uniform")
@@ -124,9 +126,9 @@ def geometry_matters_more(data: xr.Dataset) -> xr.DataArray:
     """Peak sharpness is strongly influenced by the geometry of the inputs: whitening them changes
     it more than giving all of them one label does.
 
-    Statistic: fraction of the replicates of which |ln| of the ratio of peaks, raw over whitened
-    inputs at equal shares, is more than that of one class over equal shares, whatever the inputs;
-    interval: Wilson's, 95 %.
+    Statistic: fraction of replicates in which |ln| of the peaks' ratio, raw over whitened inputs,
+    exceeds that of one class over equal shares. The former is at equal shares, the latter for
+    either inputs; interval: Wilson's, 95 %.
     """
     peaks = xr.apply_ufunc(np.log, _peaks(data))
     uniform = peaks.sel(labels="uniform")
@@ -138,17 +140,18 @@ def geometry_matters_more(data: xr.Dataset) -> xr.DataArray:
 @courses.statement(
     BALANCE,
     typically,
-    at_most(1.0, "1 is no change; increasingly is at every step"),
+    at_most(1.0, "1 is no change; 'increasingly' means at every step"),
     id="weight-decay-balances",
     otherwise=UNSTABLE,
     over=["labels"],
     name="decay-{labels}",
 )
 def decay_balances(data: xr.Dataset) -> float:
-    r"""Layers that are unbalanced at the start become increasingly balanced under weight decay.
+    r"""Layers that are unbalanced at initialisation become increasingly balanced under weight
+    decay.
 
-    Statistic: the largest ratio of $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at one recorded epoch
-    to that at the one before, of all networks.
+    Statistic: largest ratio of $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at one recorded epoch to
+    that at the previous one, over all networks.
     """
     runs = data.sel(treated="decay")
     left = kept(runs["unbalance"]).sel(replicate=_clean(runs))
@@ -176,10 +179,10 @@ def decay_balances(data: xr.Dataset) -> float:
     book="beyond",
 )
 def law_of_imbalance(data: xr.Dataset) -> float:
-    r"""Imbalance is $\exp(-2λt)$ of that at the start, at time $t =$ learning rate times epoch,
-    with weight decay $λ$ or none.
+    r"""At time $t =$ learning rate times epoch, the imbalance is $\exp(-2λt)$ times its initial
+    value, with weight decay $λ$ or none.
 
-    Statistic: largest relative deviation at any recorded epoch of all networks.
+    Statistic: largest relative deviation at any recorded epoch, over all networks.
     """
     deviation = abs(kept(data["unbalance"]) / kept(data["law"]) - 1)
     return worst(deviation.sel(replicate=_clean(data)))
@@ -197,11 +200,11 @@ def law_of_imbalance(data: xr.Dataset) -> float:
 def edge_balances(data: xr.Dataset) -> xr.DataArray:
     r"""Gradient descent at the edge of stability balances the singular values of the layers.
 
-    Statistic: fraction of the networks of which the largest singular values of the layers, squared,
-    end at most half as far apart as after a training at a small rate from the same weights (the
-    paper gives no number); interval: Wilson's, 95 %. Of imbalance as a whole,
-    $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at the end over that at the start, the largest of all
-    networks.
+    Statistic: fraction of networks whose layers' largest squared singular values end at most half
+    as far apart as with a small rate from the same weights. The factor is ours; the paper gives no
+    number. Interval: Wilson's, 95 %. For the total imbalance:
+    $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at the end over that at initialisation, largest over
+    all networks.
     """
     end = spread(data).isel(epoch=-1)
     closer = end.sel(treated="edge") <= end.sel(treated="plain") / 2
@@ -218,6 +221,8 @@ def edge_balances(data: xr.Dataset) -> xr.DataArray:
     name="edge-imbalance-{labels}",
 )
 def edge_lowers_imbalance(data: xr.Dataset) -> float:
-    """Gradient descent at the edge of stability leaves layers less unbalanced than they were."""
+    """Gradient descent at the edge of stability leaves layers less unbalanced than at
+    initialisation.
+    """
     runs = data.sel(treated="edge")
     return worst(kept(runs["unbalance"]).isel(epoch=-1).sel(replicate=_clean(runs)))

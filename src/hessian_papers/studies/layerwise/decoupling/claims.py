@@ -13,10 +13,11 @@ from hessian_papers.studies.layerwise.decoupling.tables import QUANTITIES, cases
 from hessian_papers.studies.layerwise.layers import NORMALISED, normalised, own_layers, plain
 
 # A bound's reason, and why a claim may differ.
-OPEN = "the paper leaves open how much; set after a first look at small networks on digits"
+OPEN = "the paper leaves open how much; chosen after a first look at small networks on digits"
 SMALL = (
-    "The paper has networks of hundreds of neurons, trained for 1000 epochs on MNIST or CIFAR-10. "
-    "In small ones, and early, the inputs of a layer vary as much as their mean."
+    "The paper has networks of hundreds of neurons, trained for 1000 epochs on MNIST or "
+    "CIFAR-10. In small networks, and early in training, the inputs of a layer vary as much "
+    "as their mean."
 )
 
 statements = Statements(
@@ -51,8 +52,8 @@ with_batch_norm = true_labels.having(over={"network": normalised})
 def conjecture(data: xr.Dataset) -> xr.DataArray:
     """The layer-wise Hessian is nearly the Kronecker product of two expectations.
 
-    Statistic: norm of the difference over that of the Hessian, both spectral, in the layer where it
-    is largest, mean over seeds; interval: Student's t.
+    Statistic: spectral norm of the difference over that of the Hessian, in the layer where it is
+    largest, mean over seeds; interval: Student's t.
     """
     return own_layers(data)["spectral"].max("layer", skipna=False)
 
@@ -60,15 +61,15 @@ def conjecture(data: xr.Dataset) -> xr.DataArray:
 @beyond.statement(
     "section 4, beyond the paper",
     typically,
-    at_most(0.0, "a sign: the theorems are about networks before training", source="ours"),
+    at_most(0.0, "a sign: the theorems concern networks before training", source="ours"),
     id="error-is-smaller-before-training",
     over={"network": architectures.followed},
 )
 def error_before_training(data: xr.Dataset) -> xr.DataArray:
-    """The product's error is smaller before training than after training.
+    """The product's error is smaller before training than after.
 
-    Statistic: its Frobenius norm over the Hessian's, mean over layers, the former's minus the
-    latter's; mean over seeds; interval: Student's t.
+    Statistic: its Frobenius norm over the Hessian's, mean over layers, before training minus after;
+    mean over seeds; interval: Student's t.
     """
     return (_frobenius(data.sel(epoch=0)) - _frobenius(data.isel(epoch=-1))).mean("layer")
 
@@ -98,8 +99,8 @@ def _known(values: xr.DataArray) -> xr.DataArray:
 def top_values(data: xr.Dataset) -> xr.DataArray:
     """The product has nearly the Hessian's top eigenvalues.
 
-    Statistic: mean relative error of as many as there are classes, minus one, in the layer where it
-    is largest, mean over seeds; interval: Student's t.
+    Statistic: mean relative error of the top $c - 1$, with c classes, in the layer where it is
+    largest, mean over seeds; interval: Student's t.
     """
     return _largest_error(_top(data), _top(data)["approximation"])
 
@@ -129,8 +130,8 @@ def _largest_error(top: xr.Dataset, predicted: xr.DataArray) -> xr.DataArray:
 def top_space(data: xr.Dataset) -> xr.DataArray:
     """The product has nearly the Hessian's top eigenspace.
 
-    Statistic: overlap of the spaces of as many eigenvectors as there are classes, minus one, in the
-    layer where it is smallest, mean over seeds; interval: Student's t.
+    Statistic: overlap of the top $c - 1$ spaces, with c classes, in the layer where it is smallest,
+    mean over seeds; interval: Student's t.
     """
     return _overlap(data).min("layer")
 
@@ -149,16 +150,16 @@ def _overlap(data: xr.Dataset, name: str = "overlap") -> xr.DataArray:
 @with_batch_norm.statement(
     "appendix G.4, Figure 28",
     exists,
-    at_least(10.0, "'highly nontrivial' is taken as ten times what chance gives", source="ours"),
+    at_least(10.0, "'highly nontrivial' is taken as ten times the value by chance", source="ours"),
     id="overlap-with-normalisation-is-no-chance",
     book="readings",
 )
 def top_space_is_no_chance(data: xr.Dataset) -> xr.DataArray:
-    """With batch normalisation the overlap of the top eigenspaces of the product and the Hessian is
-    still highly nontrivial.
+    """With batch normalisation the top eigenspaces of the product and the Hessian still have a
+    highly nontrivial overlap.
 
-    Statistic: that of as many eigenvectors as there are classes, minus one, over that of random
-    spaces, in the layer where it is smallest, mean over seeds; interval: Student's t.
+    Statistic: overlap of the top $c - 1$ spaces, with c classes, over that of random spaces; in the
+    layer where it is smallest, mean over seeds; interval: Student's t.
     """
     layers = own_layers(data)
     chance = outliers(data) / (layers["outputs"] * layers["inputs"])
@@ -173,10 +174,10 @@ def top_space_is_no_chance(data: xr.Dataset) -> xr.DataArray:
     each=architectures.pairs,
 )
 def worse_with_normalisation(data: xr.Dataset, network: str) -> xr.DataArray:
-    """With batch normalisation the product has less of the Hessian's top eigenspace.
+    """With batch normalisation the product captures less of the Hessian's top eigenspace.
 
-    Statistic: overlap of the spaces of as many eigenvectors as there are classes, minus one, mean
-    over layers, without minus with it; mean over seeds; interval: Student's t.
+    Statistic: overlap of the top $c - 1$ spaces, with c classes, mean over layers, without
+    normalisation minus with it; mean over seeds; interval: Student's t.
     """
     overlap = [_overlap(data.sel(network=network + end)).mean("layer") for end in ("", NORMALISED)]
     return overlap[0] - overlap[1]
@@ -188,8 +189,9 @@ def worse_with_normalisation(data: xr.Dataset, network: str) -> xr.DataArray:
 def spectra_alike(data: xr.Dataset) -> xr.DataArray:
     """The Hessian's top eigenvalues are those of $E[M]$ times the first of $E[x x']$.
 
-    Statistic: mean relative error of as many as there are classes, minus one, in the layer, of no
-    fewer outputs, where it is largest, mean over seeds; interval: Student's t.
+    Statistic: mean relative error of the top $c - 1$, with c classes, in the layer where it is
+    largest, mean over seeds. Layers with fewer than $c - 1$ outputs are left out; interval:
+    Student's t.
     """
     top = _top(data.isel(epoch=-1))
     return _largest_error(top, top["output"] * top["input"].isel(rank=0))
@@ -203,11 +205,11 @@ def spectra_alike(data: xr.Dataset) -> xr.DataArray:
     each=architectures.with_true_labels,
 )
 def gap_after_classes(data: xr.Dataset, network: str, matrix: str) -> xr.DataArray:
-    """Output Hessian and layer-wise Hessian have their eigengap after as many eigenvalues as there
-    are classes, minus one.
+    """Output Hessian and layer-wise Hessian have their eigengap after $c - 1$ eigenvalues, with c
+    classes.
 
-    Statistic: fraction of layers of more outputs than classes in which the largest ratio of
-    neighbours is there, among twice as many, mean over seeds; interval: Student's t.
+    Statistic: fraction of layers with more than c outputs where the largest ratio of neighbours
+    among the first $2(c - 1)$ is after $c - 1$; mean over seeds; interval: Student's t.
     """
     return _gap(data, network, matrix)
 
@@ -218,14 +220,13 @@ def gap_after_classes(data: xr.Dataset, network: str, matrix: str) -> xr.DataArr
     at_most(0.5, "less than half of the layers; the paper shows one"),
     id="no-gap-with-random-labels",
     each=architectures.with_random_labels,
-    otherwise="The networks may not be at a minimum, or have weights enough for all labels.",
+    otherwise="The networks may not be at a minimum, or may have enough weights for all labels.",
 )
 def no_gap_after_classes(data: xr.Dataset, network: str, matrix: str) -> xr.DataArray:
-    """With random labels there is no eigengap after as many eigenvalues as there are classes, minus
-    one.
+    """With random labels there is no eigengap after $c - 1$ eigenvalues, with c classes.
 
-    Statistic: fraction of layers of more outputs than classes in which the largest ratio of
-    neighbours is there, among twice as many, mean over seeds; interval: Student's t.
+    Statistic: fraction of layers with more than c outputs where the largest ratio of neighbours
+    among the first $2(c - 1)$ is after $c - 1$; mean over seeds; interval: Student's t.
     """
     return _gap(data, network, matrix)
 
@@ -269,10 +270,10 @@ def gaps(data: xr.Dataset, matrix: str) -> xr.DataArray:
     id="eigenvectors-are-nearly-of-rank-one",
 )
 def eigenvectors_are_products(data: xr.Dataset) -> xr.DataArray:
-    """Matricised, the top eigenvectors are nearly of rank one: their largest singular value is
-    above half of their Frobenius norm.
+    """Matricised, the top eigenvectors are nearly of rank one: their largest singular value exceeds
+    half of their Frobenius norm.
 
-    Statistic: fraction of eigenvectors and layers for which it is, mean over seeds; interval:
+    Statistic: fraction of eigenvectors and layers for which it does, mean over seeds; interval:
     Student's t.
     """
     ratios, each = own_layers(data)["rank_one"], ("layer", "rank")
@@ -289,8 +290,8 @@ def eigenvectors_are_products(data: xr.Dataset) -> xr.DataArray:
 def along_the_mean(data: xr.Dataset) -> xr.DataArray:
     """The top eigenvectors lie along the first eigenvector of $E[x x']$.
 
-    Statistic: their correspondence with it, mean over as many as there are classes, minus one, in
-    the layer where it is smallest, mean over seeds; interval: Student's t.
+    Statistic: their correspondence with it, mean over the top $c - 1$, with c classes, in the layer
+    where it is smallest; mean over seeds; interval: Student's t.
     """
     return _top(data)["along_first"].mean("rank").min("layer")
 
@@ -304,8 +305,8 @@ def along_the_mean(data: xr.Dataset) -> xr.DataArray:
 def first_input_is_the_mean(data: xr.Dataset) -> xr.DataArray:
     """The first eigenvector of $E[x x']$ is the mean input.
 
-    Statistic: squared dot product of both, in the layer but the first where it is smallest, mean
-    over seeds; interval: Student's t.
+    Statistic: squared dot product of the two, in the layer (excluding the first) where it is
+    smallest, mean over seeds; interval: Student's t.
     """
     return own_layers(data)["mean_aligned"].isel(layer=slice(1, None)).min("layer")
 
@@ -317,10 +318,10 @@ def first_input_is_the_mean(data: xr.Dataset) -> xr.DataArray:
     id="input-is-of-rank-one-throughout",
 )
 def input_is_of_rank_one(data: xr.Dataset) -> xr.DataArray:
-    """All along training $E[x x']$ is nearly of rank one.
+    """Throughout training $E[x x']$ is nearly of rank one.
 
-    Statistic: its first eigenvalue over the second, in the layer but the first and at the kept
-    epoch where it is smallest, mean over seeds; interval: Student's t.
+    Statistic: its first eigenvalue over the second, in the layer (excluding the first) and at the
+    kept epoch where it is smallest; mean over seeds; interval: Student's t.
     """
     values = own_layers(data)["input"].isel(layer=slice(1, None))
     return _known(values.isel(rank=0) / values.isel(rank=1)).min(("epoch", "layer"))
@@ -334,11 +335,11 @@ def input_is_of_rank_one(data: xr.Dataset) -> xr.DataArray:
     book="readings",
 )
 def output_has_as_many_as_classes(data: xr.Dataset) -> xr.DataArray:
-    """All along training $E[M]$ has around as many large eigenvalues as there are classes.
+    """Throughout training $E[M]$ has around as many large eigenvalues as there are classes.
 
-    Statistic: fraction of kept epochs, and layers of more outputs than the c classes, in which the
-    largest ratio of neighbours comes after $c - 2$ to $c + 1$ eigenvalues, mean over seeds;
-    interval: Student's t.
+    Statistic: fraction of kept epochs and layers in which the largest ratio of neighbours comes
+    after $c - 2$ to $c + 1$ eigenvalues; mean over seeds. Only layers with more outputs than the c
+    classes count; interval: Student's t.
     """
     beyond = gaps(data, "output") - outliers(data)
     return ((beyond >= -1) & (beyond <= 2)).mean(("epoch", "layer"))
@@ -353,8 +354,8 @@ def output_has_as_many_as_classes(data: xr.Dataset) -> xr.DataArray:
 def mean_is_gone(data: xr.Dataset) -> xr.DataArray:
     """With batch normalisation the first eigenvector of $E[x x']$ is not the mean input.
 
-    Statistic: squared dot product of both, in the fully connected layer but the first where it is
-    largest, mean over seeds; interval: Student's t.
+    Statistic: squared dot product of the two, in the fully connected layer (excluding the first)
+    where it is largest, mean over seeds; interval: Student's t.
     """
     return of_kind(data, "mean_aligned", "fc").max("layer")
 
@@ -381,8 +382,8 @@ def of_kind(data: xr.Dataset, name: str, kind: str) -> xr.DataArray:
 def rank_one_is_gone(data: xr.Dataset) -> xr.DataArray:
     """With batch normalisation $E[x x']$ is not nearly of rank one.
 
-    Statistic: its first eigenvalue over the second, in the fully connected layer but the first
-    where it is largest, mean over seeds; interval: Student's t.
+    Statistic: its first eigenvalue over the second, in the fully connected layer (excluding the
+    first) where it is largest, mean over seeds; interval: Student's t.
     """
     return of_kind(data, "spectral_ratio", "fc").max("layer")
 
@@ -398,8 +399,8 @@ def rank_one_is_gone(data: xr.Dataset) -> xr.DataArray:
 def row_of_a_table(
     data: xr.Dataset, network: str, kind: str, quantity: str, **row: object
 ) -> xr.DataArray:
-    """The squared dot product of the first eigenvector of $E[xx^⊤]$ and the mean input, and
-    $λ_1/λ_2$, of the layers but the first, are within the range that is printed.
+    """The printed ranges hold for $λ_1/λ_2$ of $E[xx^⊤]$ and its first eigenvector's squared dot
+    product with the mean input, in the layers after the first.
 
     Statistic: mean over layers and seeds; interval: Student's t over seeds.
     """
@@ -414,10 +415,10 @@ def row_of_a_table(
     over=["network"],
 )
 def nearly_the_nearest(data: xr.Dataset) -> xr.DataArray:
-    """Hardly another Kronecker product comes closer to the Hessian.
+    """Hardly any other Kronecker product comes closer to the Hessian.
 
-    Statistic: its distance over that of the nearest one, both in the Frobenius norm, in the layer
-    where it is largest, mean over seeds; interval: Student's t.
+    Statistic: its distance over that of the nearest product, in the Frobenius norm, in the layer
+    where it is largest; mean over seeds; interval: Student's t.
     """
     last = data.isel(epoch=-1)
     return (_frobenius(last) / _frobenius(last, "nearest_missed")).max("layer", skipna=False)
@@ -426,16 +427,16 @@ def nearly_the_nearest(data: xr.Dataset) -> xr.DataArray:
 @beyond.statement(
     "section 3, beyond the paper",
     typically,
-    at_most(0.1, "a tenth", source="ours: what a user of the other matrix gains"),
+    at_most(0.1, "a tenth", source="ours: the gain from using the other matrix"),
     id="other-matrices-have-no-more-of-the-top",
     each=architectures.others,
 )
 def has_no_more_of_the_top(data: xr.Dataset, network: str, other: str) -> xr.DataArray:
-    """The nearest Kronecker product and EKFAC's matrix have hardly more of the Hessian's top
-    eigenspace than the product of the expectations, that of KFAC.
+    """The nearest Kronecker product and EKFAC's matrix capture hardly more of the Hessian's top
+    eigenspace than KFAC's product of the expectations.
 
-    Statistic: difference of their overlaps, of as many eigenvectors as there are classes, minus
-    one, mean over layers and seeds; interval: Student's t.
+    Statistic: difference of their overlaps, for the top $c - 1$ eigenvectors, with c classes, mean
+    over layers and seeds; interval: Student's t.
     """
     own = data.sel(network=network)
     return (_overlap(own, f"{other}_overlap") - _overlap(own)).mean("layer")

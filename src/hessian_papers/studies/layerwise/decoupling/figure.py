@@ -201,7 +201,7 @@ def _drawn(
     for axes in grid.flat[len(panels) :]:
         axes.remove()
     for image in [*maps.values()][:1]:
-        label = "share of an eigenvector along another"
+        label = "fraction of an eigenvector along another"
         figure.colorbar(image, ax=[*maps], shrink=0.6, label=label)
     return figure, grid[0, 0].get_gridspec()
 
@@ -258,11 +258,11 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     rest = ""
     if convolutional:
         _name_spectra(figure)
-        rest = " The rest as in the figure, and as in that of fully connected networks."
+        rest = " The rest as in the other figures."
     return figure, (
         "Largest singular value of each matricised eigenvector of H, mean over seeds; eigenvalues "
-        "of the factors of one layer at the kept epochs, of the first network; distance of "
-        f"products K from H, one point a network.{rest}{_reading(data)}"
+        "of one layer's factors at several epochs, for the first network; distance of products K "
+        f"from H, one point per network.{rest}{_reading(data)}"
     )
 
 
@@ -277,12 +277,11 @@ def caption(data: xr.Dataset) -> str:
     """The key to the figure, and the setting."""
     if _is_convolutional(data):
         return (
-            "How much of the i-th eigenvector of H, or of the product of the expectations, lies "
-            "along the j-th of each factor; of the product's, each lies along a single one. Of the "
-            f"first network, after {int(data['epoch'][-1])} epochs."
+            "The fraction of the i-th eigenvector of H, or of the product of the expectations, "
+            "along the j-th of each factor; those of the product lie along a single one. First "
+            f"network, after {int(data['epoch'][-1])} epochs."
         )
     return (
-        "Eigenvalues of a layer of the first network: of its Hessian, of the product of the "
-        "expectations, and of $E[M]$ times $γ_1$, the first of $E[xx^⊤]$. Overlap of the first i "
-        f"eigenvectors of H and of the product, mean over seeds.{_reading(data)}"
+        "Eigenvalues for the first network; $γ_1$ is the largest of $E[xx^⊤]$. Overlap of the "
+        f"first i eigenvectors of H and of the product, mean over seeds.{_reading(data)}"
     )

@@ -70,7 +70,7 @@ def printed_range(case: Labels) -> Bound:
     least, most = case["min"], case["max"]
     return equal_to(
         (least + most) / 2,
-        "the mean is within the range that is printed",
+        "the mean is within the printed range",
         tolerance=(most - least) / 2 + ROUNDED[case["quantity"]],
         source=f"Table {case['table']}",
     )

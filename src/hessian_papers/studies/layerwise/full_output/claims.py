@@ -8,10 +8,10 @@ from hessian_papers.ledger.verdicts import typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.layerwise.full_output.derived import outliers
 
-OPEN = "'reasonably accurate' has no number; set after a first look at small networks on digits"
+OPEN = "'reasonably accurate' has no number; chosen after a first look at small networks on digits"
 VARIANCE = (
-    "The form takes each layer's input for its mean. What the inputs vary by is left out of the "
-    "values, which are then too small, and turns the vectors."
+    "The form replaces each layer's input by its mean. It neglects the variance of the "
+    "inputs, so the eigenvalues are too small and the eigenvectors rotated."
 )
 
 statements = Statements().having(otherwise=VARIANCE, over=["network"])
@@ -21,11 +21,11 @@ statements = Statements().having(otherwise=VARIANCE, over=["network"])
     "appendix C", typically, reading_of("nearly"), id="full-hessian-has-the-top-eigenvalues"
 )
 def top_values(data: xr.Dataset) -> xr.DataArray:
-    """The full Hessian's top eigenvalues are nearly $σ_i ‖w_i‖^2$, of the eigenpairs of the second
-    derivative by the outputs of all layers with the mean inputs attached.
+    """The full Hessian's top eigenvalues are nearly $σ_i ‖w_i‖^2$. They come from the eigenpairs of
+    the second derivative with respect to all layers' outputs, with the mean inputs attached.
 
-    Statistic: mean relative error of as many as there are classes, minus one, mean over networks
-    after training; interval: Student's t.
+    Statistic: mean relative error of the top $c - 1$, with c classes, mean over networks after
+    training; interval: Student's t.
     """
     top = data.sel(form="printed").isel(rank=slice(outliers(data)))
     return abs(top["approximation"] / top["hessian"] - 1).mean("rank")
@@ -41,7 +41,7 @@ def top_values(data: xr.Dataset) -> xr.DataArray:
 def top_space(data: xr.Dataset) -> xr.DataArray:
     """The full Hessian's top eigenspace is nearly that of the $w_i$.
 
-    Statistic: overlap of the spaces of as many eigenvectors as there are classes, minus one, mean
-    over networks after training; interval: Student's t.
+    Statistic: overlap of the top $c - 1$ spaces, with c classes, mean over networks after training;
+    interval: Student's t.
     """
     return data["overlap"].sel(form="printed").isel(rank=outliers(data) - 1)

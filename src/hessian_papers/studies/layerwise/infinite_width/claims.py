@@ -46,11 +46,11 @@ statements = Statements(
         "gaussian": "Gaussian inputs of zero mean, which the paper does not take,",
         "active": "the mean squared error of $P(D_{jj} = 1)$",
         "softmax": "the error of $E[A]$",
-        "independence": "one less the overlap of the top spaces of M and M*",
-        "space": "one less the overlap of M's top space with its form",
+        "independence": "one minus the overlap of the top spaces of M and M*",
+        "space": "one minus the overlap of M's top space with its form",
         "formula": "the mean squared error of the form of M*",
         "ratio": "$λ_c(M)/λ_{c-1}(M)$",
-        "layer": "one less the overlap of the top spaces of H and $Ĥ$",
+        "layer": "one minus the overlap of the top spaces of H and $Ĥ$",
         "layer_ratio": "$λ_c(H)/λ_{c-1}(H)$",
         "norms": "$‖M‖^2/‖M^*‖^2$",
         "projections": "$‖W M W^⊤‖^2/‖W M^* W^⊤‖^2$",
@@ -91,8 +91,8 @@ def _error(data: xr.Dataset, name: str) -> Estimate:
     "Theorem 4.2, eq. (42)", always, NEAR_ONE, id="same-top-space-with-independent-activations"
 )
 def same_top_space(data: xr.Dataset) -> Estimate:
-    """The output Hessian M and M*, in which activations are independent of the logits, have the
-    same top (c−1)-space in the limit.
+    """In the limit, the output Hessian M and M*, with activations independent of the logits, have
+    the same top (c−1)-space.
 
     Statistic: overlap at the largest width, mean over draws of the weights.
     """
@@ -160,8 +160,8 @@ def independent_copy(data: xr.Dataset) -> Estimate:
     r"""M tends to $M^* = Π X Π + \operatorname{diag}(π_j(1-π_j) X_{jj})$, $X = W^⊤E[A]W$,
     $Π = \operatorname{diag}(π_j)$, $π_j = P(D_{jj} = 1 | W)$.
 
-    Statistic: relative Frobenius error at the largest width, root of the mean square over draws of
-    the weights.
+    Statistic: relative Frobenius error at the largest width, root mean square over draws of the
+    weights.
     """
     return _error(data, "formula")
 
@@ -193,8 +193,8 @@ def norms_agree(data: xr.Dataset, law: str, quantity: str) -> Estimate:
     ),
 )
 def projected_norms(data: xr.Dataset, law: str, quantity: str) -> Estimate:
-    """The projected norm over the norm tends to $((E π)^2/E π^2)^2$, $π = P(D_{jj} = 1 | W)$,
-    which is 0.687 for rectified and 1 for Gaussian inputs.
+    """The projected norm over the norm tends to $((E π)^2/E π^2)^2$, with $π = P(D_{jj} = 1 | W)$.
+    This is 0.687 for rectified and 1 for Gaussian inputs.
 
     Statistic: its mean over draws of the weights at the largest width, minus the limit.
     """
@@ -222,7 +222,7 @@ def _projected(data: xr.Dataset, name: str) -> Estimate:
     ),
 )
 def row_sums(data: xr.Dataset) -> Estimate:
-    """The sums $Σ_j W_{ij}$ of a row's n weights are N(0, 1) at every width.
+    """The sum $Σ_j W_{ij}$ of a row's n weights is N(0, 1) at every width.
 
     Statistic: mean square over classes, draws, widths and laws, minus 1.
     """
@@ -247,10 +247,10 @@ def _row_sums(data: xr.Dataset, less: float = 0.0) -> Estimate:
 )
 def pre_activations(data: xr.Dataset) -> Estimate:
     r"""A unit is active with probability $Φ(E[u_j|W]/\sqrt{\operatorname{Var}[u_j|W]})$ given the
-    weights: with rectified ones $E[u_j|W] = Σ_i W_{ji}/\sqrt{2π}$, which is not small.
+    weights. With rectified inputs $E[u_j|W] = Σ_i W_{ji}/\sqrt{2π}$, which is not small.
 
-    Statistic: error of the probability at the largest width, root of the mean square over units and
-    draws of the weights.
+    Statistic: error of the probability at the largest width, root mean square over units and draws
+    of the weights.
     """
     return _error(data, "active")
 
@@ -267,11 +267,11 @@ def pre_activations(data: xr.Dataset) -> Estimate:
     ),
 )
 def logits(data: xr.Dataset) -> Estimate:
-    r"""The logits tend to $N(W m, W \operatorname{diag}(v) W^⊤)$ given the weights, m and v the
-    mean and the variance of each activation given the first layer's.
+    r"""Given the weights, the logits tend to $N(W m, W \operatorname{diag}(v) W^⊤)$. Here m and v
+    are the mean and variance of each activation, given the first layer's weights.
 
-    Statistic: relative error of $E[A]$ of such logits at the largest width, root of the mean square
-    over draws of the weights.
+    Statistic: relative error of $E[A]$ for such logits at the largest width, root mean square over
+    draws of the weights.
     """
     return _error(data, "softmax")
 
@@ -310,10 +310,10 @@ def _of_gaussian(data: xr.Dataset) -> list[Labels]:
     book="beyond",
 )
 def with_gaussian_inputs(data: xr.Dataset, case: str, quantity: str) -> Estimate:
-    """With Gaussian inputs of zero mean, which the paper does not take, what is said of M, M* and
-    the logits of rectified ones holds alike, each unit being active with probability 1/2.
+    """With zero-mean Gaussian inputs, which the paper does not consider, the statements on M, M*
+    and the logits hold likewise. Each unit is then active with probability 1/2.
 
-    Statistic: as of rectified inputs, at the largest width, mean over draws of the weights.
+    Statistic: as for rectified inputs, at the largest width, mean over draws of the weights.
     """
     return GAUSSIAN[case][2](data.sel(law="gaussian"), quantity)
 
@@ -339,8 +339,8 @@ def decoupling(data: xr.Dataset) -> Estimate:
 def large_eigenvalues_of_the_layer(data: xr.Dataset) -> Estimate:
     """H has c−1 large eigenvalues.
 
-    Statistic: $λ_c/λ_{c-1}$ at the largest width, mean over draws of the weights; that inputs are
-    sampled enlarges $λ_c$.
+    Statistic: $λ_c/λ_{c-1}$ at the largest width, mean over draws of the weights; the sampling of
+    inputs increases $λ_c$.
     """
     return _widest(data, "layer_ratio")
 
@@ -352,7 +352,7 @@ FALLING = ("independence", "ratio", "space", "formula")
 @statements.statement(
     "Theorems 4.1 and 4.2",
     always,
-    at_most(0.5, "half is left; the limit of the ratio is 0", source=GIVEN),
+    at_most(0.5, "half remains; the limit of the ratio is 0", source=GIVEN),
     id="limits-are-approached",
     each=lambda data: [
         *_of(*FALLING, "layer", "layer_ratio")(data),
@@ -361,9 +361,9 @@ FALLING = ("independence", "ratio", "space", "formula")
     book="beyond",
 )
 def falls(data: xr.Dataset, law: str, quantity: str) -> Estimate:
-    """The quantities of the theorems come nearer to their limits with the width.
+    """The quantities in the theorems approach their limits as the width grows.
 
-    Statistic: mean over draws of the weights at the largest width over that at the smallest;
+    Statistic: mean over draws of the weights at the largest width, divided by that at the smallest;
     interval: bootstrap over draws.
     """
     if data.sizes["width"] < 2:
@@ -375,7 +375,7 @@ def falls(data: xr.Dataset, law: str, quantity: str) -> Estimate:
 def _ratio(large: np.ndarray, small: np.ndarray) -> Estimate:
     """The ratio of two means over draws; its interval is by the bootstrap."""
     if not small.mean() > 0:
-        raise NothingToMeasure("the sampling hides this quantity at the smallest width")
+        raise NothingToMeasure("sampling noise hides this quantity at the smallest width")
     count = len(small)
 
     def ratio(counts: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from hessian_papers.studies.layerwise.layers import (
 )
 from hessian_papers.studies.layerwise.logit_gradients.derived import chance
 
-OPEN = "the paper has pictures alone; half is ours, set before anything was measured"
+OPEN = "the paper has only pictures; half is our choice, made before any measurement"
 
 statements = Statements()
 
@@ -27,10 +27,10 @@ statements = Statements()
     book="readings",
 )
 def by_score_at_first(data: xr.Dataset) -> xr.DataArray:
-    """Before training the mean gradients of each class and score lie together by the score.
+    """Before training the mean gradients of each class and score cluster by score.
 
-    Statistic: fraction of them whose nearest neighbour is of the same score, mean over layers but
-    the last and networks; interval: Student's t.
+    Statistic: fraction whose nearest neighbour has the same score, mean over networks and all
+    layers but the last; interval: Student's t.
     """
     return hidden_layers(before_training(data))["by_score"].mean("layer")
 
@@ -56,10 +56,10 @@ def _by_class(data: xr.Dataset) -> xr.DataArray:
     book="readings",
 )
 def weakly_by_class_at_last(data: xr.Dataset) -> xr.DataArray:
-    """After training they lie together by the class but very weakly.
+    """After training the mean gradients cluster by class only very weakly.
 
-    Statistic: fraction of them whose nearest neighbour is of the same class, mean over layers but
-    the last and networks; interval: Student's t.
+    Statistic: fraction whose nearest neighbour has the same class, mean over networks and all
+    layers but the last; interval: Student's t.
     """
     return _by_class(data)
 
@@ -73,18 +73,17 @@ def weakly_by_class_at_last(data: xr.Dataset) -> xr.DataArray:
     book="beyond",
 )
 def more_by_class_than_chance(data: xr.Dataset) -> xr.DataArray:
-    """After training they lie together by the class more than by chance.
+    """After training the mean gradients cluster by class more than by chance.
 
-    Statistic: fraction of them whose nearest neighbour is of the same class, minus that by chance,
-    mean
-    over layers but the last and networks; interval: Student's t.
+    Statistic: fraction whose nearest neighbour has the same class, minus that by chance, mean over
+    networks and all layers but the last; interval: Student's t.
     """
     return _by_class(data) - chance(data)
 
 
 @statements.identity(
     "equation (271)",
-    within(1e-6, "round-off in float64 where a softmax is sure of its classes"),
+    within(1e-6, "round-off in float64 where a softmax is nearly certain of its classes"),
     id="output-hessian-is-a-mean-over-samples",
     printed=Print(
         "$M = E_{ij}[Γ_{ij}^⊤ Γ_{ij}]$, over the means of classes and scores",
@@ -92,8 +91,8 @@ def more_by_class_than_chance(data: xr.Dataset) -> xr.DataArray:
     ),
 )
 def the_moment_is_of_samples(data: xr.Dataset) -> xr.DataArray:
-    """$E[M]$ is the mean over samples of $Σ_j γ_j γ_j^⊤$, the rows of Q G; of their means by class
-    and score it lacks what varies within a class, and the sum over scores is no mean.
+    """$E[M]$ is the mean over samples of $Σ_j γ_j γ_j^⊤$, with $γ_j$ the rows of Q G. The means by
+    class and score omit the variation within a class, and the sum over scores is not a mean.
 
     Statistic: largest $‖F - E[M]‖ / ‖E[M]‖$ over all networks, layers and both epochs.
     """

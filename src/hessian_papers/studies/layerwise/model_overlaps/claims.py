@@ -35,8 +35,8 @@ NEAR_LARGEST = at_least(0.9, "nine tenths of the largest", source="ours")
 # The layer whose overlap the paper prints.
 EXAMPLE = {"network": "F-200^2", "layer": "fc2"}
 SETTING = (
-    "The paper has networks of hundreds of neurons, trained for 1000 epochs on MNIST or CIFAR-10, "
-    "and its Hessian is that of all images."
+    "The paper has networks of hundreds of neurons, trained for 1000 epochs on MNIST or "
+    "CIFAR-10, and its Hessian is over all images."
 )
 
 statements = Statements().having(otherwise=SETTING)
@@ -140,8 +140,8 @@ def first_layer_peaks(data: xr.Dataset) -> Estimate:
     """The overlap of the first layer of independently trained networks peaks at its output
     dimension m.
 
-    Statistic: the largest mean overlap around m over the largest elsewhere; interval: jackknife
-    over the networks of which pairs are made.
+    Statistic: largest mean overlap around m over the largest elsewhere; interval: jackknife over
+    the networks that form the pairs.
     """
     return over_networks(layers(data)[0], peak)
 
@@ -157,7 +157,7 @@ def first_layer_peaks(data: xr.Dataset) -> Estimate:
 def first_layer_is_high(data: xr.Dataset) -> Estimate:
     """In the first layer, whose inputs are the same in all networks, the overlap at m is very high.
 
-    Statistic: its mean over pairs; interval: jackknife over the networks of which pairs are made.
+    Statistic: its mean over pairs; interval: jackknife over the networks that form the pairs.
     """
     return over_networks(layers(data)[0], at_outputs)
 
@@ -181,24 +181,24 @@ def _either(case: Labels) -> Bound:
     id="factors-predict-where-it-fails",
     each=_conditions,
     name="condition-tells-{network}-{layer}",
-    otherwise="The condition is sufficient for the approximations' first m eigenvectors to have a "
-    "single input direction; that the overlap grows up to m takes less.",
+    otherwise="The condition suffices for the approximations' first m eigenvectors to have "
+    "a single input direction; growth of the overlap up to m requires less.",
 )
 def condition_tells(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimate:
     """The overlap peaks around m where $τ_m γ_1 > τ_1 γ_2$ holds, and does not where it fails.
 
-    Statistic: the largest mean overlap around m over the largest elsewhere; interval: jackknife
-    over the networks of which pairs are made.
+    Statistic: largest mean overlap around m over the largest elsewhere; interval: jackknife over
+    the networks that form the pairs.
     """
     return over_networks(layer_of(data, network, layer), peak)
 
 
 @hidden.statement("Theorem G.1", typically, NEAR_ONE, id="overlap-grows-linearly")
 def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
-    """The overlap is $(k/m) (t_1 · t_1')^2$ as far as $τ_k γ_1 > τ_1 γ_2$.
+    """The overlap is $(k/m) (t_1 · t_1')^2$ for all k with $τ_k γ_1 > τ_1 γ_2$.
 
-    Statistic: sum of its mean over these k over that of the prediction; interval: jackknife over
-    the networks of which pairs are made.
+    Statistic: sum of its mean over these k, divided by that of the prediction; interval: jackknife
+    over the networks that form the pairs.
     """
     pairs = layer_of(data, network, layer)
     low = pairs.isel(rank=slice(min(satisfied(pairs), int(pairs["outputs"]))))
@@ -215,8 +215,8 @@ def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
 def height_at_outputs(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap at m is $(t_1 · t_1')^2$.
 
-    Statistic: ratio of both, means over pairs; interval: jackknife over the networks of which pairs
-    are made.
+    Statistic: ratio of the two, means over pairs; interval: jackknife over the networks that form
+    the pairs.
     """
     pairs = layer_of(data, network, layer)
     return over_networks(pairs, lambda mean: at_outputs(mean) / mean["first_inputs"])
@@ -239,10 +239,10 @@ def _inner(data: xr.Dataset) -> list[Labels]:
     each=_inner,
 )
 def early_low_peak(data: xr.Dataset, network: str, layer: str) -> Estimate:
-    """The overlap grows up to $c - 1$, the outliers of $E[M]$, and decreases after.
+    """The overlap grows up to $c - 1$, the number of outliers of $E[M]$, and decreases after that.
 
-    Statistic: mean overlap at $c - 1$ over the smallest between there and m; interval: jackknife
-    over the networks of which pairs are made.
+    Statistic: mean overlap at $c - 1$ over the smallest between $c - 1$ and m; interval: jackknife
+    over the networks that form the pairs.
     """
     pairs = layer_of(data, network, layer)
     outputs, classes = int(pairs["outputs"]), int(pairs["classes"])
@@ -264,7 +264,7 @@ def early_low_peak(data: xr.Dataset, network: str, layer: str) -> Estimate:
 def printed_overlap(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """In fc2 of F-200^2 the mean overlap is around 0.012 at dimension 9.
 
-    Statistic: its mean over pairs; interval: jackknife over the networks of which pairs are made.
+    Statistic: its mean over pairs; interval: jackknife over the networks that form the pairs.
     """
     pairs = layer_of(data, network, layer)
     return over_networks(pairs, lambda mean: reaching(9, mean).sel(rank=9))
@@ -279,11 +279,11 @@ def printed_overlap(data: xr.Dataset, network: str, layer: str) -> Estimate:
     book="readings",
 )
 def last_layer_is_high_from_the_start(data: xr.Dataset) -> Estimate:
-    """In the last layer, whose outputs are the classes, the overlap stays about $(t_1 · t_1')^2$
-    for all k up to m.
+    """In the last layer, whose outputs are the classes, the overlap stays near $(t_1 · t_1')^2$ for
+    all k up to m.
 
-    Statistic: the smallest mean overlap over $k < c$ over $(t_1 · t_1')^2$; interval: jackknife
-    over the networks of which pairs are made.
+    Statistic: smallest mean overlap at $k < c$, divided by $(t_1 · t_1')^2$; interval: jackknife
+    over the networks that form the pairs.
     """
     layer = layers(data)[-1]
     low = layer.sel(rank=slice(max(int(layer["outputs"]) - 1, 1)))
@@ -307,10 +307,11 @@ def _smallest(layer: xr.Dataset) -> xr.DataArray:
     ),
 )
 def last_layer_has_no_theorem(data: xr.Dataset) -> float:
-    r"""The last layer has $τ_m = 0$, since $\operatorname{diag}(p) - p p^⊤$, each sample's output
-    Hessian, takes 1 to 0: the assumption of Theorem G.1 fails for every network.
+    r"""The last layer has $τ_m = 0$, since each sample's output Hessian,
+    $\operatorname{diag}(p) - p p^⊤$, maps 1 to 0. The assumption of Theorem G.1 fails for every
+    network.
 
-    Statistic: largest $τ_m/τ_1$ of networks.
+    Statistic: largest $τ_m/τ_1$ over the networks.
     """
     return float(_smallest(layers(data)[-1]).max())
 
@@ -331,11 +332,11 @@ def _differing(data: xr.Dataset) -> list[Labels]:
     "appendix F.2.1", typically, NEAR_ONE, id="same-overlap-after-other-training", each=_differing
 )
 def same_after_other_training(data: xr.Dataset, network: str, layer: str) -> Estimate:
-    """The overlap comes from a common structure, not from similar training: it is as large of
-    networks that were trained with different rates, momenta and weight decays.
+    """The overlap comes from a common structure, not from similar training. It is as large between
+    networks trained with different rates, momenta and weight decays.
 
-    Statistic: mean overlap at m of their pairs over that of pairs trained alike; interval:
-    jackknife over the networks of which pairs are made.
+    Statistic: mean overlap at m of such pairs over that of pairs trained alike; interval: jackknife
+    over the networks that form the pairs.
     """
     pairs = layer_of(data, network, layer)
     overlap, differing = at_outputs(pairs), pairs["differing"]
@@ -349,10 +350,10 @@ def same_after_other_training(data: xr.Dataset, network: str, layer: str) -> Est
     "appendix G.4", exists, at_most(1.0, PEAK), id="no-peak-after-normalisation", each=_later
 )
 def batch_norm_has_no_peak(data: xr.Dataset, network: str, layer: str) -> Estimate:
-    """Where the inputs have passed a batch norm the overlap has no peak at m.
+    """Where the inputs have passed a batch norm, the overlap has no peak at m.
 
-    Statistic: the largest mean overlap around m over the largest elsewhere; interval: jackknife
-    over the networks of which pairs are made.
+    Statistic: largest mean overlap around m over the largest elsewhere; interval: jackknife over
+    the networks that form the pairs.
     """
     return over_networks(layer_of(data, network, layer), peak)
 
@@ -360,7 +361,7 @@ def batch_norm_has_no_peak(data: xr.Dataset, network: str, layer: str) -> Estima
 @statements.statement(
     "section 5.3",
     typically,
-    at_least(2.0, "'surprisingly high' is taken as twice that at least", source="chance: 1/n"),
+    at_least(2.0, "'surprisingly high' is taken as at least twice chance", source="chance: 1/n"),
     id="overlap-is-above-chance",
     over={"network": plain},
     book="readings",
@@ -368,8 +369,8 @@ def batch_norm_has_no_peak(data: xr.Dataset, network: str, layer: str) -> Estima
 def above_chance(data: xr.Dataset) -> Estimate:
     """The top spaces of different networks overlap more than random ones.
 
-    Statistic: mean overlap at the largest k up to m over k/(m n), in the hidden layer where it is
-    least; interval: jackknife over the networks of which pairs are made.
+    Statistic: mean overlap at the largest k up to m, divided by k/(m n), in the hidden layer where
+    it is smallest; interval: jackknife over the networks that form the pairs.
     """
     own = layers(data)[:-1]
     ends = [layer.sel(rank=slice(int(layer["outputs"]))).isel(rank=-1) for layer in own]
@@ -391,12 +392,12 @@ def _at_the_peak(data: xr.Dataset) -> list[Labels]:
     book="beyond",
 )
 def factors_tell_the_peak(data: xr.Dataset, what: str, network: str, layer: str) -> Estimate:
-    """Of the k that are measured the overlap is largest where the eigenpairs of $E[M]$ and
-    $E[x x']$ say, and as large as they say.
+    """Among the measured k, the overlap is largest where the eigenpairs of $E[M]$ and $E[x x']$
+    predict, and as large as they predict.
 
-    Statistic: of the place, the mean overlap at the k where that expected over permutations is
-    largest, over the largest mean; of the height, the largest mean over the largest of those
-    expected; interval: jackknife over the networks of which pairs are made.
+    Statistic: for the place, the mean overlap at the k where its expectation over permutations is
+    largest, over the largest mean. For the height, the largest mean over the largest expectation;
+    interval: jackknife over the networks that form the pairs.
     """
 
     def reached(mean: xr.Dataset) -> xr.DataArray:

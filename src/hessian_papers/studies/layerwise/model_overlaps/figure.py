@@ -109,16 +109,14 @@ def caption(data: xr.Dataset) -> str:
     """The key to the figure, and the setting."""
     differing = paired(data)["differing"].values
     also = (
-        f"; {(~differing).sum()} of {len(differing)} pairs were trained with the same rate, "
-        "momentum and weight decay"
+        f"; {(~differing).sum()} of {len(differing)} pairs had the same training settings"
         if differing.any()
         else ""
     )
     return (
-        f"Overlap of the top k eigenspaces of a layer's Hessian, of the loss on "
-        f"{int(data['images'])} images, in {data.sizes['seed']} independently trained networks: "
-        f"mean over their pairs, shaded the standard deviation{also}. Vertical line: the layer's "
-        "m outputs."
+        f"Overlap of the top k eigenspaces of a layer's Hessian, on {int(data['images'])} images, "
+        f"in {data.sizes['seed']} independently trained networks: mean over their pairs, shaded "
+        f"the standard deviation{also}. Vertical line: the layer's m outputs."
     )
 
 

@@ -16,11 +16,10 @@ from hessian_papers.studies.layerwise.layers import (
     with_hidden_layers,
 )
 
-OPEN = "the paper leaves open how near; half is ours, set after a first look at small networks"
+OPEN = "the paper leaves open how near; half is our choice, after a first look at small networks"
 HALVED = (
-    "A ReLU is not active half of the time whatever its weights are, and those of one path are "
-    "not independent of one another: $S / 2^{L-p}$ is not $E[G]$, the less the more layers are "
-    "behind."
+    "How often a ReLU is active depends on its weights, and the ReLUs of one path are not "
+    "independent. So $S / 2^{L-p}$ is not $E[G]$, and deviates more the more layers follow."
 )
 
 # Overlaps of Table 8 with true labels, of fc1, fc2 and fc3, by data and network.
@@ -71,11 +70,11 @@ def largest(values: xr.DataArray) -> xr.DataArray:
     elsewhere=lambda case: case["network"] not in NETWORKS,
 )
 def rows_of_the_product(data: xr.Dataset) -> xr.DataArray:
-    """After training the top $c - 1$ eigenvectors of $E[M]$ span nearly the rows of S without
-    their sum, S the product of the weights behind the layer.
+    """After training the top $c - 1$ eigenvectors of $E[M]$ nearly span the rows of S without their
+    sum. S is the product of the weights after the layer.
 
-    Statistic: overlap of the two spaces by the better of two readings, in the layer but the last
-    where it is smallest, mean over networks; interval: Student's t.
+    Statistic: overlap of the two spaces by the better of two readings, in the layer (excluding the
+    last) where it is smallest, mean over networks; interval: Student's t.
     """
     trained = data.isel(epoch=-1)
     return smallest(hidden(trained, better_reading(trained)))
@@ -107,7 +106,7 @@ for _artifact, _data in (("Table 8", "MNIST"), ("Table 8 (LeNet5)", "CIFAR-10"))
         "appendix G.1, Table 8",
         printed,
         lambda row: equal_to(
-            row["overlap"], "a twentieth of the whole", tolerance=0.05, source="Table 8"
+            row["overlap"], "a twentieth of the full overlap", tolerance=0.05, source="Table 8"
         ),
         id="table-8",
         each=_rows(_data),
@@ -124,11 +123,11 @@ for _artifact, _data in (("Table 8", "MNIST"), ("Table 8 (LeNet5)", "CIFAR-10"))
     book="beyond",
 )
 def the_mean_jacobian_is_nearer(data: xr.Dataset) -> xr.DataArray:
-    """After training the span of $E[G]^⊤a$, $Σa = 0$, is nearer to it, with the mean Jacobian of
-    the scores by the layer's outputs in place of S.
+    """After training the span of $E[G]^⊤a$, $Σa = 0$, is nearer to those eigenvectors. $E[G]$, the
+    mean Jacobian of the scores with respect to the layer's outputs, replaces S.
 
-    Statistic: its overlap minus that of the rows of S, in the layer but the last where it is
-    smallest, mean over networks; interval: Student's t.
+    Statistic: its overlap minus that of the rows of S, in the layer (excluding the last) where it
+    is smallest, mean over networks; interval: Student's t.
     """
     trained = data.isel(epoch=-1)
     return smallest(hidden(trained, "jacobian") - hidden(trained, better_reading(trained)))
@@ -143,11 +142,11 @@ def the_mean_jacobian_is_nearer(data: xr.Dataset) -> xr.DataArray:
     book="observations",
 )
 def form_in_print(data: xr.Dataset) -> xr.DataArray:
-    """At initialisation $E[M]$ could be $S^⊤ A S / 4^{L-p}$: each ReLU behind the layer halves
-    every path, whatever the others do.
+    """At initialisation $E[M]$ could be $S^⊤ A S / 4^{L-p}$: each ReLU after the layer halves every
+    path, independently of the others.
 
-    Statistic: norm of the difference over that of $E[M]$, both Frobenius, in the layer but the last
-    where it is largest, mean over networks; interval: Student's t.
+    Statistic: Frobenius norm of the difference over that of $E[M]$, in the layer (excluding the
+    last) where it is largest, mean over networks; interval: Student's t.
     """
     return largest(hidden(before_training(data), "printed_error"))
 
@@ -163,8 +162,8 @@ def form_in_print(data: xr.Dataset) -> xr.DataArray:
 def form_at_initialisation(data: xr.Dataset) -> xr.DataArray:
     """At initialisation $E[M]$ is nearly $E[G]^⊤ E[A] E[G]$, of rank $c - 1$.
 
-    Statistic: $‖E[G]^⊤ E[A] E[G] - E[M]‖ / ‖E[M]‖$ in the Frobenius norm, in the layer but the last
-    where it is largest, mean over networks; interval: Student's t.
+    Statistic: $‖E[G]^⊤ E[A] E[G] - E[M]‖ / ‖E[M]‖$ in the Frobenius norm, in the layer (excluding
+    the last) where it is largest, mean over networks; interval: Student's t.
     """
     return largest(hidden(before_training(data), "jacobian_error"))
 
@@ -179,7 +178,7 @@ def exact_in_the_last_layer(data: xr.Dataset) -> float:
     """In the last layer S is the identity: $E[M]$ is $E[A]$, and the overlap is 1. Table 8 has
     0.999 there for LeNet5.
 
-    Statistic: the largest deviation over all networks and epochs.
+    Statistic: largest deviation over all networks and epochs.
     """
     last = data.isel(layer=(data["layer_name"] != "").sum("layer") - 1)
     return float(np.max([abs(last[name] - exact).values for name, exact in EXACT.items()]))

@@ -21,8 +21,8 @@ REPEATED = 50
 # Half of the last digit that is printed.
 ROUNDED = 0.00005
 FEWER = (
-    "The networks and posteriors are trained for fewer epochs than in the paper: a divergence of "
-    "many parameters falls slowly."
+    "The networks and posteriors are trained for fewer epochs than in the paper, and the "
+    "divergence of many parameters falls slowly."
 )
 
 TIGHTER = at_least(0.0, "a tighter bound is a smaller one")
@@ -85,11 +85,11 @@ def _known(values: xr.DataArray) -> xr.DataArray:
     name="{better}-below-{worse}-{network}",
 )
 def tighter(data: xr.Dataset, network: str, better: str, worse: str) -> xr.DataArray:
-    """The posterior that is diagonal in the basis of the approximate Hessian gives a tighter bound
-    than in the standard basis, and bases that are renewed a tighter one than those found once.
+    """A posterior that is diagonal in the basis of the approximate Hessian gives a tighter bound
+    than one in the standard basis. Renewed bases give a tighter bound than those computed once.
 
-    Statistic: by how much the bound is lower, mean over networks with initial weights and images of
-    their own; interval: Student's t.
+    Statistic: reduction of the bound, mean over networks with their own initial weights and images;
+    interval: Student's t.
     """
     bounds = data["bound"].sel(network=network)
     return _known(bounds.sel({"method": worse}) - bounds.sel({"method": better}))
@@ -98,15 +98,15 @@ def tighter(data: xr.Dataset, network: str, better: str, worse: str) -> xr.DataA
 @statements.statement(
     "appendix H",
     typically,
-    at_most(0.078, "the largest in Table 10, of T-200^2 with ten classes", source="Table 10"),
+    at_most(0.078, "the largest in Table 10, for T-200^2 with ten classes", source="Table 10"),
     id="decaying-intervals-change-little",
     over={"network": _networks("iterative", "iterative, decaying")},
 )
 def decay_matters_little(data: xr.Dataset) -> xr.DataArray:
-    """With bases found ever more rarely the bound is similar.
+    """With bases renewed at growing intervals the bound is similar.
 
-    Statistic: by how much it is higher, relative to that of regular intervals, mean over the
-    networks; interval: Student's t.
+    Statistic: its relative increase over the bound with regular intervals, mean over the networks;
+    interval: Student's t.
     """
     regular, decaying = (
         data["bound"].sel({"method": name}) for name in ("iterative", "iterative, decaying")
@@ -132,7 +132,7 @@ def _terms(data: xr.Dataset, row: Row) -> str:
         return str(missing)
     divergence, error, variance, test_error = values
     return (
-        f"KL {divergence:.0f} ({row.divergence:g}), error of drawn networks {error:.4f} "
+        f"KL {divergence:.0f} ({row.divergence:g}), error of sampled networks {error:.4f} "
         rf"({row.error:g}), half of $\ln λ$ {np.log(variance) / 2:.4f} "
         f"({row.half_log_variance:g}), test error {test_error:.4f} ({row.test_error:g})"
     )
@@ -152,10 +152,10 @@ def _as_printed(case: Labels) -> Bound:
     name="table-10-{row}-{method}",
 )
 def row_of_the_table(data: xr.Dataset, network: str, method: str, **row: object) -> xr.DataArray:
-    """The bounds of Table 10: the error of the stochastic network is at most so much.
+    """The error of the stochastic network is at most the bound printed in Table 10.
 
-    Statistic: the bound from networks with initial weights and images of their own, mean; interval:
-    Student's t. No looser than printed is as printed.
+    Statistic: mean bound over networks with their own initial weights and images; interval:
+    Student's t. No looser than printed counts as printed.
     """
     return _known(data["bound"].sel({"network": network, "method": method}))
 
@@ -173,10 +173,10 @@ def _turned(data: xr.Dataset) -> list[str]:
     name="variance-falls-with-curvature-{network}-{method}",
 )
 def variance_falls_with_curvature(data: xr.Dataset) -> xr.DataArray:
-    """Directions of larger curvature have a smaller posterior variance in the first layer.
+    """In the first layer, directions of larger curvature have a smaller posterior variance.
 
-    Statistic: Spearman's rank correlation over its directions, mean over the networks; interval:
-    Student's t.
+    Statistic: Spearman's rank correlation over the layer's directions, mean over the networks;
+    interval: Student's t.
     """
     return _known(data["rank_correlation"].isel(layer=0))
 
@@ -190,9 +190,9 @@ def variance_falls_with_curvature(data: xr.Dataset) -> xr.DataArray:
     otherwise="",
 )
 def falls_more_where_bases_are_renewed(data: xr.Dataset) -> xr.DataArray:
-    """It does so more where bases are found again and again.
+    """The variance falls more with curvature where bases are renewed.
 
-    Statistic: by how much the rank correlation in the first layer is below that of bases found
+    Statistic: by how much the rank correlation in the first layer is below that with bases computed
     once, mean over the networks; interval: Student's t.
     """
     first = data["rank_correlation"].isel(layer=0)
@@ -214,10 +214,10 @@ def _others(data: xr.Dataset) -> Iterator[Labels]:
     book="beyond",
 )
 def other_bases(data: xr.Dataset, network: str, other: str) -> xr.DataArray:
-    """A basis nearer to the layer's Hessian, the nearest Kronecker product's or its own, gives a
-    tighter bound than those of $E[M]$ and $E[xx^⊤]$.
+    """Bases closer to that of the layer's Hessian give tighter bounds than those of $E[M]$ and
+    $E[xx^⊤]$. They are the nearest Kronecker product's and the Hessian's own.
 
-    Statistic: by how much the bound is lower, mean over the networks; interval: Student's t.
+    Statistic: reduction of the bound, mean over the networks; interval: Student's t.
     """
     return tighter(data, network, other, "iterative")
 
@@ -231,15 +231,15 @@ def other_bases(data: xr.Dataset, network: str, other: str) -> xr.DataArray:
     book="beyond",
 )
 def held_out_errors_are_below(data: xr.Dataset) -> float:
-    """Networks drawn from the posterior classify held-out images no worse than the bound says.
+    """Networks sampled from the posterior classify held-out images no worse than the bound says.
 
-    Statistic: by how much their error is above it, the worst of all bounds of this study.
+    Statistic: excess of their error over the bound, for the worst of all bounds of this study.
     """
     return float(failures(data).max())
 
 
 def _promised(case: Labels) -> Bound:
-    return at_most(case["promised"], "one less the confidence", source="Theorem 6.1")
+    return at_most(case["promised"], "one minus the confidence", source="Theorem 6.1")
 
 
 def _repeated(data: xr.Dataset) -> list[Labels]:
@@ -255,10 +255,10 @@ def _repeated(data: xr.Dataset) -> list[Labels]:
     otherwise="",
 )
 def fails_as_rarely_as_promised(data: xr.Dataset, promised: float) -> Estimate:
-    """A bound fails no more often than its confidence says.
+    """A bound fails no more often than its confidence allows.
 
-    Statistic: fraction of the networks, each with images of its own, of which held-out ones are
-    classified worse than the bound; interval: Clopper and Pearson's.
+    Statistic: fraction of networks, each with its own images, whose error on held-out images
+    exceeds the bound; interval: Clopper and Pearson's.
     """
     values = failures(data).values
     if values.size < REPEATED:

@@ -173,8 +173,8 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     return figure, (
         "(a) The divergence while the posterior is trained, mean over networks. (b) Posterior "
         "variances in the first layer by the curvature of the Kronecker product in their "
-        "directions: the median, and the band from the tenth to the ninetieth percentile, of the "
-        "first network."
+        "directions: the median and the band from the 10th to the 90th percentile, for the first "
+        "network."
     )
 
 
@@ -184,15 +184,14 @@ def caption(data: xr.Dataset) -> str:
     level = f"{confidence(data):g}"
     if _is_single(data):
         return (
-            f"Bounds at confidence {level} and errors of drawn networks on {held_out} held-out "
-            f"images. One point a network, trained on {samples} images of its own. Dashed: the "
-            "error of guessing, where a posterior ends that shrinks back to its prior, at a small "
-            "divergence."
+            f"Bounds at confidence {level} and errors of sampled networks on {held_out} held-out "
+            f"images, one point for each network trained on {samples} images. Dashed: the error of "
+            "guessing, where a posterior ends that shrinks back to its prior."
         )
     printed = "; short black lines: Table 10" if printed_rows(data) else ""
     return (
-        "(a) The bound, one point a network with initial weights and images of its own"
-        f"{printed}; dashed: the error of guessing. (b) The upper end of the error of drawn "
-        f"networks on these images (filled), and their error on {held_out} others (hollow). "
+        f"(a) The bound, one point per network{printed}; dashed: the error of guessing. (b) The "
+        "upper limit of the error of sampled networks on their images (filled), and their error "
+        f"on {held_out} others (hollow). "
         f"Confidence {level}, {samples} images."
     )

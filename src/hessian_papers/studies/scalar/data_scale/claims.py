@@ -72,7 +72,7 @@ def _disorder(data: xr.Dataset) -> float:
     id="bulk-of-signed-pairs-and-two-outliers",
 )
 def structure(data: xr.Dataset) -> float:
-    """The spectrum is a bulk of $m - 1$ signed pairs $±δx$ and two outliers, with
+    """The spectrum consists of a bulk of $m - 1$ signed pairs $±δx$ and two outliers, with
     $-|δx| ≤ λ_2 ≤ |δx| ≤ λ_1$.
     """
     return max(map(_disorder, _everything(data)))
@@ -110,13 +110,13 @@ def _largest_departure(data: xr.Dataset, targets: str) -> float:
     ),
     id="eigenvalues-scale-with-the-input-variance",
     printed=Print(
-        "The eigenvalues scale in proportion to $σ_x^2$ (targets left alone)",
+        "The eigenvalues scale in proportion to $σ_x^2$ (with unscaled targets)",
         partial(_largest_departure, targets="fixed"),
     ),
 )
 def proportional(data: xr.Dataset) -> float:
-    """If the targets are scaled along with the inputs (or $E[yx] = 0$), $λ/σ_x^2$ of the large
-    outlier and of the bulk is the same at every scale.
+    """If the targets are scaled with the inputs (or $E[yx] = 0$), $λ/σ_x^2$ is the same at every
+    scale for the large outlier and the bulk.
     """
     for network in data.network.values:
         largest = spectra(data, network=network, targets="scaled").isel(second_moment=-1)
@@ -134,13 +134,13 @@ def proportional(data: xr.Dataset) -> float:
     typically,
     reading_of("to the eye"),
     id="proportional-with-targets-left-alone",
-    otherwise="$E[yx]$ of a finite sample is not 0. It grows with $σ_x$ only, so "
-    "$|δx|/σ_x^2 = |⟨w, v⟩ - E[yx]/σ_x^2|$ of the bulk changes with the scale: by "
-    "little if n is large (10^5 in singh2026cracking's Figure 7) and by much if n is "
-    "small or $⟨w, v⟩$ near 0. The large outlier hardly feels it.",
+    otherwise="$E[yx]$ of a finite sample is not 0. It grows only like $σ_x$, so the bulk's "
+    "$|δx|/σ_x^2 = |⟨w, v⟩ - E[yx]/σ_x^2|$ changes with the scale. The change is "
+    "small for large n (10^5 in singh2026cracking's Figure 7), and large for "
+    "small n or $⟨w, v⟩$ near 0. It hardly affects the large outlier.",
 )
 def proportional_in_print(data: xr.Dataset) -> float:
-    """With targets left alone the eigenvalues scale in proportion to $σ_x^2$, to the eye if not
+    """With unscaled targets the eigenvalues scale in proportion to $σ_x^2$, to the eye if not
     exactly.
 
     Statistic: largest departure of $λ/σ_x^2$ from its value at the largest scale, over $λ_1$ and
@@ -154,18 +154,19 @@ def proportional_in_print(data: xr.Dataset) -> float:
     typically,
     at_least(
         1.0,
-        "$E[yx] ≠ 0$ bends the line: the exponent is 1 only for targets scaled along",
+        "$E[yx] ≠ 0$ bends the line: the exponent is 1 only for targets scaled with the inputs",
         tolerance=0.05,
     ),
     id="larger-data-sharpen-the-spectrum",
-    otherwise="Where $E[yx]$ is large beside $σ_x^2(‖w‖^2 + ‖v‖^2)$, at small scales and small "
-    "weights, $λ_1$ is about $|E[yx]|$ and grows with $σ_x$ only: an exponent of 1/2.",
+    otherwise="At small scales and small weights $E[yx]$ is large compared with "
+    "$σ_x^2(‖w‖^2 + ‖v‖^2)$. Then $λ_1$ is about $|E[yx]|$ and grows only like "
+    "$σ_x$: an exponent of 1/2.",
 )
 def sharpening(data: xr.Dataset) -> float:
     """A larger data scale sharpens the spectrum.
 
-    Statistic: least exponent a of $λ_1 ∼ (σ_x^2)^a$ between neighbouring scales, both networks,
-    targets left alone.
+    Statistic: smallest exponent a of $λ_1 ∼ (σ_x^2)^a$ between neighbouring scales, for both
+    networks, with unscaled targets.
     """
     steps = np.diff(np.log(data["second_moment"]))
     fixed = (spectra(data, network=network, targets="fixed") for network in data.network.values)

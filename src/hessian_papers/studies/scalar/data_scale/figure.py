@@ -167,5 +167,5 @@ def caption(data: xr.Dataset) -> str:
     return (
         f"Hessian spectrum of two-layer linear networks of width {first} and {second} at "
         f"initialisation, inputs rescaled to $σ_x^2$ from {moments[0]:g} to {moments[-1]:g}, "
-        "targets left alone. Lines and rings: closed form; points: numerical spectrum."
+        "with unscaled targets. Lines and rings: closed form; points: numerical spectrum."
     )

@@ -14,16 +14,16 @@ from hessian_spectra.agreement import EXACT
 APPENDIX = "appendix C (singh2024closed, section 1)"
 HEADS = "appendix B.4.2, below Corollary B.2"
 RETARDED = (
-    "$λ_2$ of a head is negative until $⟨w, v⟩$ has come to a third of the target (appendix C). "
-    "The paper leaves the initial weights open: from small ones the heads wait close to the "
-    "saddle at 0, for different times; from larger ones the last head has left that phase when "
-    "the first one has learned."
+    "$λ_2$ of a head is negative until $⟨w, v⟩$ reaches a third of the target (appendix C). "
+    "The paper leaves the initial weights open. From small ones the heads stay close to the "
+    "saddle at 0, for different times. From larger ones the last head has left that phase "
+    "by the time the first one has learned."
 )
 ORDER = (
-    "Close to its target a head has $|λ_2|/λ_1 = 2 |δx|/|yx| (|yx|/λ_1)^2$, and $λ_1$ is at least "
-    "$2 |yx|$. From small initial weights it is just that, so that $λ_2$ follows the residual; "
-    "from larger ones each head keeps a $λ_1$ of its own, and heads of nearly the same speed "
-    "change places."
+    "Close to its target a head has $|λ_2|/λ_1 = 2 |δx|/|yx| (|yx|/λ_1)^2$, and $λ_1$ is at "
+    "least $2 |yx|$. From small initial weights it equals that, so $λ_2$ follows the "
+    "residual. From larger ones each head keeps its own $λ_1$, and heads of nearly the same "
+    "speed change places."
 )
 # The numerical eigenvalues carry an error of about 1e-15 of the largest one.
 RESOLVED = 1e-12
@@ -117,8 +117,8 @@ def product(data: xr.Dataset) -> float:
     at_most(0.0, COUNT, source="the sign of $(t - 1) (3t - 1)$"),
     id="signs-of-the-phases",
     printed=Print(
-        "the same with $⟨w, v⟩ ≤ θ^*/3$, $θ^*/3 ≤ ⟨w, v⟩ ≤ θ^*$, $θ^* ≤ ⟨w, v⟩$, which is right "
-        "for $θ^* > 0$ alone",
+        "the same with $⟨w, v⟩ ≤ θ^*/3$, $θ^*/3 ≤ ⟨w, v⟩ ≤ θ^*$, $θ^* ≤ ⟨w, v⟩$, which is "
+        "right only for $θ^* > 0$",
         lambda data: float(contradict(data, *printed_phases(data)).sum()),
     ),
 )
@@ -127,7 +127,7 @@ def signs(data: xr.Dataset) -> float:
     $λ_1 ≥ \operatorname{tr}$ and $λ_2 ≤ 0$, late $(1/3 ≤ t ≤ 1)$ has $λ_1 ≤ \operatorname{tr}$ and
     $λ_2 ≥ 0$.
 
-    Statistic: number of networks that contradict it.
+    Statistic: number of networks that contradict this.
     """
     late = data["phase"] == "late"
     return float(contradict(data, late, ~late).sum())
@@ -142,7 +142,7 @@ def signs(data: xr.Dataset) -> float:
 def without_signal(data: xr.Dataset) -> float:
     """With $θ^* = 0$ there is no late phase: $λ_2 ≤ 0$ for all weights.
 
-    Statistic: number of networks that contradict it.
+    Statistic: number of networks that contradict this.
     """
     large, small = pair(select_signs(data, 0))
     return float((small > RESOLVED * large).sum())
@@ -167,9 +167,9 @@ def heads_in_order(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArra
     """The heads' small outliers converge to zero in the order of their speeds of learning; the
     initial weights are left open.
 
-    Statistic: fraction of a network's pairs of heads in which that head has $|λ_2| ≤ λ_1/100$ for
-    good first that has $|δ_k x| ≤ |y_k x|/100$ for good first, mean over networks, for each head a
-    target of random size and sign; interval: Student's, 95 %.
+    Statistic: fraction of a network's pairs of heads in which both conditions become permanent in
+    the same order: $|λ_2| ≤ λ_1/100$ and $|δ_k x| ≤ |y_k x|/100$. Mean over networks; each head has
+    a target of random size and sign; interval: Student's, 95 %.
     """
     chosen = data.sel(head_scale=head_scale)
     learned, zero = chosen["learned"], chosen["reached_zero"]
@@ -189,7 +189,7 @@ def heads_in_order(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArra
 @statements.statement(
     HEADS,
     left_open,
-    at_least(0.5, "what a paper says without exception is what most do, more than half"),
+    at_least(0.5, "a statement without exception is read as one about most, more than half"),
     id="retarded-head-stays-negative",
     paper="singh2026cracking",
     each=_each_scale,
@@ -200,8 +200,8 @@ def retarded_head(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArray
     """The output whose learning is retarded still contributes a negative small outlier; the initial
     weights are left open.
 
-    Statistic: fraction of the networks for which $λ_2$ of the head that learns last is negative
-    when the first one has learned; interval: Wilson's, 95 %.
+    Statistic: fraction of networks for which $λ_2$ of the head that learns last is negative when
+    the first has learned; interval: Wilson's, 95 %.
     """
     retarded = data["retarded"].sel(head_scale=head_scale).dropna("draw")
     if not retarded.size:

@@ -42,7 +42,7 @@ def spectrum(data: xr.Dataset) -> float:
 
 @statements.identity(DRAWN, ROUNDING, id="hessian-decouples-into-cells")
 def decoupling(data: xr.Dataset) -> float:
-    """The Hessian decouples: every eigenvector lives on the hidden units of one cell, the one that
+    """The Hessian decouples: every eigenvector is supported on the hidden units of one cell, which
     gives the eigenvalue its colour.
     """
     return float(mass_elsewhere(data).max())
@@ -52,7 +52,7 @@ def decoupling(data: xr.Dataset) -> float:
 def multiplicities(data: xr.Dataset) -> float:
     """The bulk has $q - 1$ signed pairs in the positive cell and $m - q - 1$ in the negative one.
 
-    Statistic: eigenvalues too many or too few.
+    Statistic: number of eigenvalues too many or too few.
     """
     return float(sum(_miscounted(data, cell) for cell in CELLS))
 
@@ -84,10 +84,10 @@ def largest(data: xr.Dataset) -> float:
 
 @statements.identity(DENSITY, ROUNDING, id="eigenvalues-scale-with-cell-density")
 def density(data: xr.Dataset) -> float:
-    """The eigenvalues scale in proportion to the fraction of points in their cell, the averages
-    over the cell being the same.
+    """The eigenvalues scale in proportion to the fraction of points in their cell, for equal
+    averages over the cell.
 
-    Statistic: largest error as all points $x < 0$ are taken twice.
+    Statistic: largest error when all points $x < 0$ are duplicated.
     """
     before, after = data["numerical"], data["doubled_numerical"]
     # The shares change by 1/growth for the positive cell and by 2/growth for the negative one.

@@ -121,6 +121,6 @@ def caption(data: xr.Dataset) -> str:
     return (
         f"All {2 * width} Hessian eigenvalues of a ReLU network with {width} hidden units, "
         f"{int(data['positive_units'])} of them in the positive cell, which holds {density:.0%} "
-        "of the points; $×k$: multiplicity. Rings and diamonds: closed form; points: numerical "
-        "spectrum, coloured by the cell that its eigenvector lives in."
+        "of the points; $×k$: multiplicity. Rings and diamonds: closed form; points: numerical, "
+        "coloured by their eigenvector's cell."
     )

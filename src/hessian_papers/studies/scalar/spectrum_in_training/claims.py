@@ -58,11 +58,12 @@ EVOLUTION = {
 ROUND_OFF = "round-off of a dense float64 eigen-decomposition is below 1e-14 of $λ_1$"
 ROUNDING = within(EXACT, ROUND_OFF, source="theorem")
 FEW_STEPS = (
-    "The small outlier decays with the distance to the solution: fewer steps, a smaller learning "
-    "rate or a start beyond the early phase leave it larger, or without its change of sign."
+    "The small outlier decays with the distance to the solution. Fewer steps, a smaller "
+    "learning rate or an initialisation beyond the early phase leave it larger, or without "
+    "its sign change."
 )
-ANY = positive("one draw that shows it is enough", source="ours: it exists")
-ALL = equal_to(1.0, "a share of a few runs: all of them")
+ANY = positive("one draw that shows it suffices", source="ours: it exists")
+ALL = equal_to(1.0, "a fraction of a few runs: all of them")
 
 
 def _where(variable: str) -> Callable[[xr.Dataset], list[Labels]]:
@@ -88,7 +89,7 @@ coordinates = statements.having(each=_where("decorrelated"))
 )
 def spectrum(data: xr.Dataset) -> float:
     """At every step of training the closed form is the whole spectrum of the Hessian, for the
-    linear and for the ReLU network, whatever trains it.
+    linear and the ReLU network, with any optimiser.
     """
     return float(error(compared(data)).max())
 
@@ -137,15 +138,16 @@ def changes_sign(data: xr.Dataset) -> float:
     exists,
     within(
         1e-6,
-        r"momentum 0.9 forgets by a factor $\sqrt{0.9}$ a step, which leaves "
-        "$0.9^{150} = 1.4×10^{-7}$ of the start after 300 steps; a factor 7 for the amplitude",
+        r"momentum 0.9 decays by a factor $\sqrt{0.9}$ per step, which leaves "
+        "$0.9^{150} = 1.4×10^{-7}$ of the initial value after 300 steps; a factor of 7 for "
+        "the amplitude",
     ),
     id="small-outlier-ends-at-zero",
 )
 def ends_at_zero(data: xr.Dataset) -> float:
     """The small outlier ends at zero.
 
-    Statistic: $|λ_2| / λ_1$ after the last step, the largest over the runs.
+    Statistic: largest $|λ_2| / λ_1$ over the runs, after the last step.
     """
     return float(small_share(last_steps(data)).max())
 
@@ -153,13 +155,13 @@ def ends_at_zero(data: xr.Dataset) -> float:
 @figures.statement(
     PAIR,
     everywhere,
-    within(1e-6, "what is left of the residual after the last step, as for the small outlier"),
+    within(1e-6, "the remaining residual after the last step, as for the small outlier"),
     id="rank-one-at-the-solution",
 )
 def rank_one(data: xr.Dataset) -> float:
     """At the solution the Hessian (of the cell) has rank one and $λ_1$ is its trace.
 
-    Statistic: the largest other eigenvalue over $λ_1$ after the last step.
+    Statistic: largest other eigenvalue over $λ_1$ after the last step.
     """
     end = last_steps(data)
     large, small = pair(end)
@@ -175,7 +177,7 @@ def rank_one(data: xr.Dataset) -> float:
 def phases(data: xr.Dataset) -> float:
     """$λ_2 > 0$ exactly where $1/3 < ⟨w, v⟩/θ^* < 1$, and $λ_2 < 0$ elsewhere.
 
-    Statistic: number of steps of training at which the sign is another one.
+    Statistic: number of training steps at which the sign differs.
     """
     data = compared(data)
     _, small = pair(data, "numerical")
@@ -212,19 +214,20 @@ def _share_of_converging(data: xr.Dataset, rates: str, holds: xr.DataArray) -> E
     paper="singh2024closed",
     each=_each_input_scale,
     name="reaches-zero-from-the-positive-side-{scale}",
-    otherwise="Heavy-ball descent near a minimum of curvature $λ$ is underdamped as soon as "
-    r"$η λ > (1 - \sqrt μ)^2$: 0.0026 for $μ = 0.9$, against $η λ_1$ of about 0.1 for "
-    "inputs of unit scale. The alignment $⟨w, v⟩$ then overshoots $θ^*$ and comes back "
-    "for ever, and the small outlier changes sign with it: it reaches zero from both "
-    "sides in turn. For smaller inputs, or without momentum (study {study of "
-    "singh2024poster: Evolution of the outlier pair}), it does so from above.",
+    otherwise="Heavy-ball descent near a minimum of curvature $λ$ is underdamped for "
+    r"$η λ > (1 - \sqrt μ)^2$. That is 0.0026 for $μ = 0.9$, while $η λ_1$ is "
+    "about 0.1 for inputs of unit scale. The alignment $⟨w, v⟩$ then oscillates "
+    "around $θ^*$ indefinitely. The small outlier changes sign with it and "
+    "reaches zero from alternating sides. For smaller inputs, or without momentum "
+    "(study {study of singh2024poster: Evolution of the outlier pair}), it does "
+    "so from above.",
 )
 def reaches_zero_from_the_positive_side(data: xr.Dataset, input_scale: float, **_: str) -> Estimate:
     """The small outlier converges to zero from the positive side; the scale of inputs and targets
     is left open.
 
-    Statistic: fraction of the initial weights from which $λ_2$ ends below $10^{-6} λ_1$ and is
-    positive in the last steps with $|λ_2| > 10^{-12} λ_1$; interval: Wilson's, 95 %.
+    Statistic: fraction of initial weights from which $λ_2$ ends below $10^{-6} λ_1$ and is positive
+    in the last steps with $|λ_2| > 10^{-12} λ_1$; interval: Wilson's, 95 %.
     """
     chosen = data.sel(input_scale=input_scale)
     return _share_of_converging(chosen, "ordinary", _at_zero(chosen, "ordinary", 1.0))
@@ -235,18 +238,18 @@ def reaches_zero_from_the_positive_side(data: xr.Dataset, input_scale: float, **
     exists,
     ANY,
     id="converges-to-zero-from-below-at-high-rates",
-    otherwise="Which side it is depends on where the last jump over $θ^*$ lands and on whether "
-    "$η λ_1 < 1$ from there on. Elsewhere the signs alternate, $λ_2$ is positive, or "
-    "training diverges. The run that is drawn is one of the few, and its weights and "
+    otherwise="The side depends on where the last jump over $θ^*$ lands, and on whether "
+    "$η λ_1 < 1$ from there on. Elsewhere the signs alternate, $λ_2$ is positive, "
+    "or training diverges. The plotted run is one of the few; its weights and "
     "rate are chosen for that.",
 )
 def reaches_zero_from_the_negative_side(data: xr.Dataset) -> Estimate:
     """The small outlier converges to zero from the negative side at high learning rates, for which
     the paper gives no number.
 
-    Statistic: fraction of the initial weights and settings, of those of which training does not
-    diverge, from which $λ_2$ ends below $10^{-6} λ_1$ and is negative in the last steps with
-    $|λ_2| > 10^{-12} λ_1$; interval: Wilson's, 95 %.
+    Statistic: fraction of initial weights and settings without divergence from which $λ_2$ ends
+    below $10^{-6} λ_1$ and is negative in the last steps with $|λ_2| > 10^{-12} λ_1$; interval:
+    Wilson's, 95 %.
     """
     # The first momentum is that of the run that is drawn.
     chosen = data.isel(high_momentum=slice(1))
@@ -276,19 +279,19 @@ def _each_part(data: xr.Dataset) -> Iterator[Labels]:
     id="path-at-a-high-rate",
     each=_each_part,
     name="path-{part}-{momentum}",
-    otherwise="Close to the target, without momentum, a step multiplies the distance to it by "
-    "$1 - η λ_1$, and $λ_2$ has its sign: it wiggles where $η λ_1 > 1$, but then on "
-    "both sides in turn, and stays on one where $η λ_1 < 1$. All of the way needs a "
-    "$λ_1$ that falls below $1/η$ in between. Momentum 0.9 makes it wiggle at nearly "
-    "all rates, and end on both sides in turn.",
+    otherwise="Close to the target, without momentum, a step multiplies the distance to it "
+    "by $1 - η λ_1$, and $λ_2$ has its sign. Where $η λ_1 > 1$ it wiggles, but on "
+    "alternating sides; where $η λ_1 < 1$ it stays on one side. The whole path "
+    "needs a $λ_1$ that falls below $1/η$ on the way. Momentum 0.9 makes it "
+    "wiggle at nearly all rates, and end on alternating sides.",
     shown=("means", "momentum"),
 )
 def path_at_a_high_rate(data: xr.Dataset, part: str, high_momentum: float, **_: str) -> Estimate:
-    """At a high learning rate, for which the paper gives no number, the small outlier first drops
-    and then increases, wiggles around 0, and eventually becomes small and negative.
+    """At a high learning rate the small outlier first drops and then increases, wiggles around 0,
+    and eventually becomes small and negative. The paper gives no number for the rate.
 
-    Statistic: fraction of the initial weights and settings, of those of which training does not
-    diverge, for which it is so; interval: Wilson's, 95 %.
+    Statistic: fraction of initial weights and settings without divergence for which this holds;
+    interval: Wilson's, 95 %.
     """
     chosen = data.sel(high_momentum=high_momentum)
     parts = {"drops": chosen["high_drops"] > 0, "wiggles": chosen["high_crossings"] >= WIGGLES}
@@ -397,9 +400,9 @@ def bulk_constant(data: xr.Dataset) -> float:
     each=_cases({name: means for name, (*_, means) in MEASURES.items()}),
 )
 def extended(data: xr.Dataset, case: str, **_: str) -> float:
-    """Under heavy ball and Nesterov from rest, SGD and weight decay the iterates are orthogonal to
-    the initial bulk eigenspace $Z_0$, which does not change, too; numerical eigenvectors say so as
-    well, where the bulk can be told from the outliers.
+    """The iterates of heavy ball and Nesterov from rest, SGD and weight decay are also orthogonal
+    to the initial bulk eigenspace $Z_0$. That space does not change. Numerical eigenvectors confirm
+    this where the bulk can be distinguished from the outliers.
 
     Statistic: largest value at any step.
     """
@@ -418,11 +421,11 @@ def extended(data: xr.Dataset, case: str, **_: str) -> float:
     ),
     id="other-optimizers-leave-the-complement",
     each=_cases(LEAVING),
-    otherwise="How far it goes is set by the step sizes; tiny ones keep it closer.",
+    otherwise="The step sizes determine how far the iterates leave it; tiny ones keep them closer.",
 )
 def leaves(data: xr.Dataset, means: str, **_: str) -> float:
-    """Adam, which rescales each coordinate by itself, and heavy ball with a random initial velocity
-    leave the complement of the bulk eigenspace.
+    """Adam, which rescales each coordinate separately, and heavy ball with a random initial
+    velocity leave the complement of the bulk eigenspace.
 
     Statistic: largest $‖Z_0^⊤ θ_t‖/‖θ_t‖$.
     """
@@ -465,7 +468,7 @@ def bulk(data: xr.Dataset) -> float:
         source="our bound: a tenth of the largest eigenvalue",
     ),
     id="decorrelation-is-needed",
-    otherwise="On inputs that are nearly decorrelated the direct sum is nearly right.",
+    otherwise="For nearly decorrelated inputs the direct sum is nearly right.",
     book="beyond",
 )
 def decorrelation_is_needed(data: xr.Dataset) -> float:

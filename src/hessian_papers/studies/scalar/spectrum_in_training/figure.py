@@ -173,11 +173,11 @@ def _sentences(name: str, run: xr.Dataset) -> Iterator[str]:
     """The events of one run, a sentence each."""
     moves = run["step"].values[1:][np.diff(run["units"]) != 0]
     if len(moves):
-        steps = f"{', '.join(map(str, moves[:5]))}{' and later' if len(moves) > 5 else ''}"
-        yield f"{name}: units enter or leave the positive cell, with jumps, at step {steps}."
+        steps = f"{', '.join(map(str, moves[:3]))}{' and later' if len(moves) > 3 else ''}"
+        yield f"{name}: units change cell, with jumps, at step {steps}."
     emptied_at, diverged_at = int(run["emptied_at"]), int(run["diverged_at"])
     if emptied_at >= 0:
-        yield f"{name}: from step {emptied_at} on no hidden unit is in the positive cell."
+        yield f"{name}: from step {emptied_at} the positive cell is empty."
     if diverged_at >= 0:
         yield f"{name} diverged at step {diverged_at}."
 
@@ -185,10 +185,9 @@ def _sentences(name: str, run: xr.Dataset) -> Iterator[str]:
 def caption(data: xr.Dataset) -> str:
     """The key to the figure, and the events of its runs."""
     sentences = [
-        "Lines: closed form; points: numerical spectrum; of ReLU the positive cell's. Strips: "
-        "phase of learning by $t = ⟨w, v⟩/θ^*$, late for $1/3 < t < 1$. The two upper rows end at "
-        "the last step with $|λ_2|$ above $λ_1/1000$. Bottom: where $|λ_2|$ oscillates the thick "
-        "line is through its maxima; how deep it dips is a matter of sampling.",
+        "Lines: closed form; points: numerical (ReLU: positive cell). Strips: phase of learning. "
+        "Upper rows end where $|λ_2|$ stays below $λ_1/1000$. Bottom: thick line through "
+        "maxima where $|λ_2|$ oscillates.",
         *(
             sentence
             for name, run in _runs(data).items()

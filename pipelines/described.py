@@ -1,0 +1,40 @@
+"""The words by which a run on W&B is found: the commit, tags and a sentence."""
+
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+
+from hessian_papers.tracking.settings import About
+
+
+def commit() -> str | None:
+    """The commit that is checked out here; None where there is no Git."""
+    command = ("git", "rev-parse", "--verify", "HEAD")
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def training(name: str, config: Mapping[str, Any]) -> About:
+    """The words of the trainings of a study, or of networks that several studies share.
+
+    Args:
+        name: of the study or the networks.
+        config: the whole configuration.
+    """
+    studies = config["studies"]
+    own = [name] if name in studies else []
+    served = own or [key for key, study in studies.items() if study.get("ensemble") == name]
+    papers = dict.fromkeys(str(studies[key]["paper"]) for key in served)
+    scale = str(config["scale"])
+    if own:
+        what = f"{studies[name]['artifact']} of {studies[name]['paper']} ({name})"
+    else:
+        what = f"{name}, networks of {', '.join(served) or 'no study'}"
+    return About(
+        commit=commit(),
+        tags=(scale, *papers, *served),
+        notes=f"A training for {what}, at the scale {scale}.",
+    )
