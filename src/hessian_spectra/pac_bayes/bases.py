@@ -44,11 +44,21 @@ def layer_bases(model: nn.Module, inputs: Tensor, labels: Tensor, kind: str) -> 
     names = [layer.name for layer in layers_of(model)]
     if kind == STANDARD:
         return {name: Basis() for name in names}
+    outputs = _printed(model, inputs, names) if kind == "printed output" else {}
+    factors = layer_factors(model, inputs, labels)
+    return {name: basis_of(factors[name], kind, outputs.get(name)) for name in names}
+
+
+def layer_factors(model: nn.Module, inputs: Tensor, labels: Tensor) -> Mapping[str, cv.Layerwise]:
+    """The factors of the Hessian of the cross-entropy, of each layer by name."""
     batches = list(zip(inputs.split(BATCH), labels.split(BATCH), strict=True))
     problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
-    layers = cv.layerwise(problem, names, check=False)
-    outputs = _printed(model, inputs, names) if kind == "printed output" else {}
-    return {name: _FACTORS[kind](layers[name], outputs.get(name)) for name in names}
+    return cv.layerwise(problem, [layer.name for layer in layers_of(model)], check=False)
+
+
+def basis_of(layer: cv.Layerwise, kind: str, output: Tensor | None = None) -> Basis:
+    """One layer's basis of a kind; ``output`` stands in the place of its E[M]."""
+    return Basis() if kind == STANDARD else _FACTORS[kind](layer, output)
 
 
 def _eigenbasis(matrix: Tensor) -> Tensor:

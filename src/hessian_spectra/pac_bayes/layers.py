@@ -142,7 +142,7 @@ Compute = Callable[[Layer, Tensor], Tensor]
 
 @dataclass
 class Wiring:
-    """What the layers of a network compute at this moment."""
+    """The computation of a network's layers at this moment."""
 
     compute: Compute | None = field(default=None)
 

@@ -5,14 +5,13 @@ at the squared weights, which mean nothing in an eigenbasis, and follows RMSprop
 objective and certificate are the same here.
 """
 
-import copy
 import itertools
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +19,7 @@ from torch.nn import functional
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
-from hessian_spectra.pac_bayes.bases import BATCH, curvature_in, layer_bases
+from hessian_spectra.pac_bayes.bases import basis_of, curvature_in, layer_factors
 from hessian_spectra.pac_bayes.layers import Layer
 from hessian_spectra.pac_bayes.posterior import (
     DRAWN,
@@ -33,12 +32,17 @@ from hessian_spectra.training.minibatches import Batch, Observer, Task, train_by
 from hessian_spectra.training.passes import Order, Passes
 from hessian_spectra.validation import require, require_each
 
-# Samples that the curvature is computed from, and those that a start is tried on.
-CURVED, TRIED = 10_000, 500
-# Where a start is looked for: means, multiples of the curvature, which networks that are drawn see
-# larger than the trained one does, and prior variances, as parts of the largest one.
-MEANS = ("prior", "shrunk", "trained")
-MULTIPLES, VARIANCES = (0.0, 1.0, 5.0), tuple(10 ** (-step / 2) for step in range(13))
+# Samples that the curvature is computed from, that starts are tried on, and the best of them again.
+CURVED, TRIED, AGAIN = 4000, 500, 2000
+# Where a start is looked for: means with multiples of the curvature, which sampled networks see
+# larger than the trained one does; and prior variances as parts of the largest one, from which the
+# best are followed to their neighbours.
+STARTS = (
+    *(("prior", multiple) for multiple in (0.0, 1.0, 5.0)),
+    *(("shrunk", multiple) for multiple in (1.0, 5.0)),
+    *(("trained", multiple) for multiple in (0.0, 1.0, 5.0)),
+)
+VARIANCES, NEXT, BEST = tuple(10.0**-power for power in range(7)), 10**0.5, 4
 # Rounds in which curvature and divergence agree on the variances.
 ROUNDS = 6
 # How long steps are remembered, and the largest step of a logarithm of a deviation.
@@ -91,56 +95,51 @@ class LocalDescent:
 BASES = ("standard", "kronecker", "nearest")
 
 
-def _paper(error: Tensor, complexity: Tensor) -> Tensor:
+class Objective(NamedTuple):
+    """What is minimised, with its derivatives by the error e and by ``B_RE``."""
+
+    value: float
+    by_error: float
+    by_complexity: float
+
+
+def _paper(error: float, complexity: float) -> Objective:
     """``e + (B/2)^½``, after Pinsker."""
-    return error + (complexity / 2).sqrt()
+    root = math.sqrt(complexity / 2)
+    return Objective(error + root, 1.0, 1 / (4 * root))
 
 
-def _quadratic(error: Tensor, complexity: Tensor) -> Tensor:
+def _quadratic(error: float, complexity: float) -> Objective:
     """``((e + B/2)^½ + (B/2)^½)²``."""
-    half = complexity / 2
-    return ((error + half).sqrt() + half.sqrt()).square()
+    first, second = math.sqrt(error + complexity / 2), math.sqrt(complexity / 2)
+    both = first + second
+    return Objective(both**2, both / first, both * (1 / first + 1 / second) / 2)
 
 
-def _lambda(error: Tensor, complexity: Tensor) -> Tensor:
-    """``e / (1 − l/2) + B / (l (1 − l/2))`` at the best l in (0, 2), which is held fixed."""
-    ratio = float(error.detach() / complexity.detach())
-    weight = 2 / (math.sqrt(2 * ratio + 1) + 1)
-    return error / (1 - weight / 2) + complexity / (weight * (1 - weight / 2))
+def _lambda(error: float, complexity: float) -> Objective:
+    """``e / (1 − l/2) + B / (l (1 − l/2))`` at its smallest, over l in (0, 2)."""
+    weight = 2 / (math.sqrt(2 * error / complexity + 1) + 1)
+    by_error, by_complexity = 1 / (1 - weight / 2), 1 / (weight * (1 - weight / 2))
+    return Objective(error * by_error + complexity * by_complexity, by_error, by_complexity)
 
 
-class _Inverse(torch.autograd.Function):
-    """The inverse of kl, with the derivatives that ``kl(e, p) = B`` implies."""
-
-    @staticmethod
-    def forward(ctx: Any, error: Tensor, complexity: Tensor) -> Tensor:
-        e, p = float(error), float(cf.kl_inverse(float(error), float(complexity)))
-        by_bound = (p - e) / (p * (1 - p))
-        by_error = math.log(e * (1 - p) / (p * (1 - e)))
-        ctx.slopes = (-by_error / by_bound, 1 / by_bound)
-        return error.new_tensor(p)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        by_error, by_complexity = ctx.slopes
-        return gradients[0] * by_error, gradients[0] * by_complexity
-
-
-def _inverse(error: Tensor, complexity: Tensor) -> Tensor:
-    """The bound itself, ``kl⁻¹(e, B)``; where e is no rate of errors, the quadratic one.
+def _inverse(error: float, complexity: float) -> Objective:
+    """The bound itself, ``kl⁻¹(e, B)``, with the derivatives that ``kl(e, p) = B`` implies.
 
     Here e is the rate of errors of the networks that are drawn, and the cross-entropy stands for it
-    in proportion.
+    in proportion. Where it is 0 or 1, or the bound 1, the quadratic objective takes its place.
     """
-    rate = float(error.detach())
-    inside = 1e-6 < rate < 1 and float(cf.kl_inverse(rate, float(complexity.detach()))) < 1 - 1e-9
-    value: Tensor = _Inverse.apply(error, complexity) if inside else _quadratic(error, complexity)
-    return value
+    bound = float(cf.kl_inverse(error, complexity)) if 1e-6 < error < 1 else 1.0
+    if bound > 1 - 1e-9:
+        return _quadratic(error, complexity)
+    inner = bound * (1 - bound) / (bound - error)
+    slope = math.log(bound * (1 - error) / (error * (1 - bound)))
+    return Objective(bound, slope * inner, inner)
 
 
-OBJECTIVES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "quadratic": _quadratic,
+OBJECTIVES: dict[str, Callable[[float, float], Objective]] = {
     "inverse": _inverse,
+    "quadratic": _quadratic,
     "lambda": _lambda,
     "paper": _paper,
 }
@@ -179,11 +178,8 @@ class _Plan(LocalDescent, Passes):
 
         That is the ratio of its derivatives by the error and by the divergence.
         """
-        both = [torch.tensor(part, dtype=torch.float64) for part in (error, complexity)]
-        given = [part.requires_grad_() for part in both]
-        value = OBJECTIVES[self.objective](*given)
-        by_error, by_complexity = torch.autograd.grad(value, given)
-        return float(value.detach()), float(by_error / by_complexity) * (self.samples - 1)
+        value, by_error, by_complexity = OBJECTIVES[self.objective](error, complexity)
+        return value, by_error / by_complexity * (self.samples - 1)
 
 
 class _Turned(nn.Module):
@@ -331,7 +327,7 @@ class _Local:
 
 
 def _of_weights(x: Tensor, variance: Tensor, of_bias: Tensor | None) -> Tensor:
-    """What weights add that are drawn, for as many samples as memory allows one each."""
+    """The share of sampled weights in the outputs, one network a sample as far as memory allows."""
     deviation = variance.sqrt()
     networks = min(len(x), max(DRAWN // variance.numel(), 1))
     parts = []
@@ -509,29 +505,31 @@ def start_locally(
     draws = generator(seed, "samples of the curvature")
     chosen = torch.randperm(len(labels), generator=draws)[:CURVED].to(labels.device)
     inputs, labels = inputs[chosen], labels[chosen]
-    posterior.bases = dict(layer_bases(model, inputs, labels, plan.basis))
-    curvature = _curvatures(posterior, model, inputs, labels)
-    inputs, labels = inputs[:TRIED], labels[:TRIED]
+    factors = layer_factors(model, inputs, labels)
+    posterior.bases = {name: basis_of(factors[name], plan.basis) for name in posterior.names}
+    curvature = _curvatures(posterior, factors)
     trained = posterior.returned(posterior.mean.detach() - posterior.prior)
-    best = math.inf, posterior.state_dict()
-    for mean, multiple, part in itertools.product(MEANS, MULTIPLES, VARIANCES):
+
+    def value_of(start: tuple[str, float], part: float, samples: int) -> float:
+        mean, multiple = start
         # No larger prior is among those that the bound holds for.
-        variance = plan.largest_variance * part * math.exp(-1 / plan.grid_precision)
+        variance = plan.largest_variance * min(part, 1.0) * math.exp(-1 / plan.grid_precision)
         _fit(posterior, multiple * curvature, trained * (mean != "prior"), variance, plan,
              shrinks=mean == "shrunk")  # fmt: skip
-        value = _tried(posterior, inputs, labels, plan, seed)
-        if value < best[0]:
-            best = value, copy.deepcopy(posterior.state_dict())
-    posterior.load_state_dict(best[1])
+        return _tried(posterior, inputs[:samples], labels[:samples], plan, seed)
+
+    first = [(value_of(*start, TRIED), *start) for start in itertools.product(STARTS, VARIANCES)]
+    near = [
+        (start, part * factor)
+        for _, start, part in sorted(first)[:BEST]
+        for factor in (1 / NEXT, 1.0, NEXT)
+    ]
+    *_, start, part = min((value_of(*start, AGAIN), *start) for start in near)
+    value_of(start, part, 1)
 
 
-def _curvatures(
-    posterior: GaussianPosterior, model: nn.Module, inputs: Tensor, labels: Tensor
-) -> Tensor:
+def _curvatures(posterior: GaussianPosterior, factors: Mapping[str, cv.Layerwise]) -> Tensor:
     """The curvature ``h (P,)`` of the loss in the direction of each number, none negative."""
-    batches = list(zip(inputs.split(BATCH), labels.split(BATCH), strict=True))
-    problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
-    factors = cv.layerwise(problem, posterior.names, check=False)
     result = torch.empty_like(posterior.mean.detach())
     for layer in posterior.layers:
         weight, bias = curvature_in(posterior.bases[layer.name], factors[layer.name])
@@ -593,6 +591,5 @@ def _tried(
     complexity = plan.complexity(_divergence(posterior, math.exp(2 * half)), half)
     if not math.isfinite(error + complexity):
         return math.inf
-    with torch.enable_grad():
-        value, _ = plan.measured(error, complexity)
+    value, _ = plan.measured(error, complexity)
     return value if math.isfinite(value) else math.inf

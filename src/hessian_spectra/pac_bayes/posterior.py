@@ -168,7 +168,7 @@ class GaussianPosterior(nn.Module):
         return self(inputs, _mean).argmax(dim=1)
 
     def classes(self, inputs: Tensor) -> int:
-        """How many classes there are scores for."""
+        """The number of classes that there are scores for."""
         with torch.no_grad():
             return int(self(inputs[:1], _mean).shape[1])
 
@@ -374,7 +374,7 @@ class OwnNetworks:
         return out + (noise if basis.outputs is None else noise @ basis.outputs.T)
 
     def _of_weights(self, basis: Basis, layer: Layer, x: Tensor) -> Tensor:
-        """What weights add that are drawn for each sample, and biases."""
+        """The share of weights and biases that are sampled for each sample anew."""
         deviations = layer.weight(self._deviation).flatten()
         entries = deviations * self._normal((len(x), len(deviations)), x)
         if basis.whole is not None:

@@ -96,7 +96,7 @@ def require_fixed_order(data: Data, prior_saw: object) -> None:
 
 
 def warn_of_samples(inputs: Tensor, labels: Tensor) -> None:
-    """Say what makes samples depend on each other, as far as they show it.
+    """Warn of samples that depend on each other, as far as they show it.
 
     Warns:
         UserWarning: some occur more than once; or the inputs have mean 0 and deviation 1 so

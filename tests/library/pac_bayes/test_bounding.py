@@ -151,7 +151,7 @@ def refused(case, message, **changed):
             "^model: expected linear and convolutional layers",
         ),
         ({"method": "best"}, "^method: expected one of local, paper, got 'best'$"),
-        ({"objective": "best"}, "^objective: expected one of quadratic, .*, got 'best'$"),
+        ({"objective": "best"}, "^objective: expected one of inverse, .*, got 'best'$"),
         (
             {"basis": "exact"},
             "^basis: expected one of standard, kronecker, nearest for this m",
