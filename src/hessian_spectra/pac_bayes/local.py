@@ -96,7 +96,7 @@ BASES = ("standard", "kronecker", "nearest")
 
 
 class Objective(NamedTuple):
-    """What is minimised, with its derivatives by the error e and by ``B_RE``."""
+    """The quantity to minimise, with its derivatives by the error e and by ``B_RE``."""
 
     value: float
     by_error: float
