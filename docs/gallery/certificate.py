@@ -1,9 +1,9 @@
 """A PAC-Bayes certificate.
 
 How often is a classifier wrong on samples that it has never seen? The bound uses training samples
-alone, and holds with a stated confidence for the network with randomly perturbed weights. In the
-standard basis it says nothing here, since chance errs as often. In the eigenbases of the layers'
-Hessians it does.
+alone, and holds with a stated confidence for the network with randomly perturbed weights. It is
+tighter where the perturbations follow the eigenbases of the layers' Hessians than in the standard
+basis.
 """
 
 import copy
@@ -31,7 +31,7 @@ for _ in range(150):
     optimiser.step()
 wrong = (network(held_out[0]).argmax(1) != held_out[1]).float().mean().item()
 
-settings = {"epochs": 120, "batch_size": 128, "largest_variance": 1.0}
+settings = {"epochs": 20, "largest_variance": 1.0}
 certificates = {
     basis: pac_bayes.bound(
         network, data, prior=before, prior_saw="nothing", basis=basis, **settings

@@ -1,8 +1,9 @@
 """A bound on the error of a user's own network: the certificate, and its alternatives."""
 
-from hessian_spectra.pac_bayes.bases import BATCH
-from hessian_spectra.pac_bayes.bounding import bound
+from hessian_spectra.pac_bayes.bases import BATCH, curvature_in
+from hessian_spectra.pac_bayes.bounding import bound, certify
 from hessian_spectra.pac_bayes.certificate import Alternative, Certificate, alternatives, table
+from hessian_spectra.pac_bayes.local import LocalDescent, minimise_locally, start_locally
 from hessian_spectra.pac_bayes.minimisation import BoundDescent, BoundSettings, minimise_bound
 from hessian_spectra.pac_bayes.posterior import GaussianPosterior, error_of_draws
 
@@ -13,9 +14,14 @@ __all__ = [
     "BoundSettings",
     "Certificate",
     "GaussianPosterior",
+    "LocalDescent",
     "alternatives",
     "bound",
+    "certify",
+    "curvature_in",
     "error_of_draws",
     "minimise_bound",
+    "minimise_locally",
+    "start_locally",
     "table",
 ]

@@ -1,4 +1,4 @@
-"""Bases of a fully connected network's layers in which a posterior's covariance is diagonal."""
+"""Bases of a network's layers in which a posterior's covariance is diagonal."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hessian_spectra import curvature as cv
+from hessian_spectra.pac_bayes.layers import layers_of
 from hessian_spectra.pac_bayes.posterior import Basis
 from hessian_spectra.validation import require
 
@@ -26,8 +27,8 @@ def layer_bases(model: nn.Module, inputs: Tensor, labels: Tensor, kind: str) -> 
     many rows as it has weights.
 
     Args:
-        model: a chain of linear layers and functions without parameters.
-        inputs: ``(n, d)``.
+        model: its parameters are those of linear and convolutional layers.
+        inputs: ``(n, ...)``.
         labels: ``(n,)``.
         kind: one of these, or ``standard`` for none.
 
@@ -35,19 +36,29 @@ def layer_bases(model: nn.Module, inputs: Tensor, labels: Tensor, kind: str) -> 
         Of each linear layer by name; the columns by descending eigenvalue.
 
     Raises:
-        ValueError: no such kind.
+        ValueError: no such kind; ``printed output`` of convolutions, of which it is not printed.
 
     Source: wu2022dissecting, section 2.2, appendix H and eq. (272).
     """
     require(kind in KINDS, "basis", f"one of {', '.join(KINDS)}", kind)
-    names = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
+    names = [layer.name for layer in layers_of(model)]
     if kind == STANDARD:
         return {name: Basis() for name in names}
+    outputs = _printed(model, inputs, names) if kind == "printed output" else {}
+    factors = layer_factors(model, inputs, labels)
+    return {name: basis_of(factors[name], kind, outputs.get(name)) for name in names}
+
+
+def layer_factors(model: nn.Module, inputs: Tensor, labels: Tensor) -> Mapping[str, cv.Layerwise]:
+    """The factors of the Hessian of the cross-entropy, of each layer by name."""
     batches = list(zip(inputs.split(BATCH), labels.split(BATCH), strict=True))
     problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
-    layers = cv.layerwise(problem, names, check=False)
-    outputs = _printed(model, inputs, names) if kind == "printed output" else {}
-    return {name: _FACTORS[kind](layers[name], outputs.get(name)) for name in names}
+    return cv.layerwise(problem, [layer.name for layer in layers_of(model)], check=False)
+
+
+def basis_of(layer: cv.Layerwise, kind: str, output: Tensor | None = None) -> Basis:
+    """One layer's basis of a kind; ``output`` stands in the place of its E[M]."""
+    return Basis() if kind == STANDARD else _FACTORS[kind](layer, output)
 
 
 def _eigenbasis(matrix: Tensor) -> Tensor:
@@ -94,7 +105,13 @@ KINDS = (STANDARD, *_FACTORS)
 
 
 def _printed(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> dict[str, Tensor]:
-    """``M̃`` of each layer."""
+    """``M̃`` of each layer.
+
+    Raises:
+        ValueError: not all of them are linear.
+    """
+    linear = all(isinstance(model.get_submodule(name), nn.Linear) for name in names)
+    require(linear, "basis", "'printed output' for linear layers alone", "convolutions")
     with torch.no_grad():
         shares = functional.softmax(torch.cat([model(x) for x in inputs.split(BATCH)]), dim=1)
         behind = torch.diag(shares.mean(dim=0)) - shares.T @ shares / len(shares)
@@ -106,3 +123,29 @@ def _printed(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> dict[str
             weight = module.weight / 2
             behind = weight.T @ behind @ weight
     return entries
+
+
+def curvature_in(basis: Basis, layer: cv.Layerwise) -> tuple[Tensor, Tensor]:
+    """The curvature in a basis's directions, of the weight ``(m, d)`` and of the bias ``(m,)``.
+
+    In the direction ``u_i v_jᵀ`` it is that of the Kronecker product, ``u_iᵀ E[M] u_i`` times
+    ``v_jᵀ E[xxᵀ] v_j``; in a basis of the whole layer that of its Hessian. Of a bias it is the
+    first of these, times the positions of a convolution.
+
+    Args:
+        basis: of the layer.
+        layer: its factors.
+
+    Source: wu2022dissecting, eq. (3) and (33).
+    """
+    output, inputs = layer.factors("expand")
+    along_outputs = _quotients(output, basis.outputs)
+    if basis.whole is not None:
+        weight = (basis.whole * (layer.hessian @ basis.whole)).sum(dim=0)
+        return weight.view(len(output), -1), along_outputs
+    return torch.outer(along_outputs, _quotients(inputs, basis.inputs)), along_outputs
+
+
+def _quotients(matrix: Tensor, columns: Tensor | None) -> Tensor:
+    """``u_iᵀ A u_i`` of the columns, or of the unit vectors."""
+    return matrix.diagonal() if columns is None else (columns * (matrix @ columns)).sum(dim=0)

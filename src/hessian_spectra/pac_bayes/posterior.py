@@ -1,4 +1,4 @@
-"""Gaussian posteriors over the weights of a fully connected network, in a basis of each layer.
+"""Gaussian posteriors over the weights of a network, in a basis of each layer.
 
 The posterior ``Q = N(w, Σ)`` stands beside a prior ``P = N(w₀, λ I)``. Of each weight ``W (m, d)``
 the perturbation is ``U E Vᵀ`` with independent entries ``E_ij ~ N(0, s_ij)``, where the columns of
@@ -8,20 +8,20 @@ Hessian is E[M] itself. Turned or not, the prior is the same.
 Source: wu2022dissecting, section 6 and appendix H; Dziugaite and Roy (2017).
 """
 
-import copy
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from hessian_spectra.pac_bayes.layers import Layer, layers_of, wired
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 
-# Samples that are evaluated together.
-EVALUATED = 1000
+# Samples that are evaluated together, and numbers of their own weights that are drawn together.
+EVALUATED, DRAWN = 1000, 2**24
 # The smallest size of a weight whose logarithm is its first deviation.
 SMALLEST = 1e-8
 
@@ -67,42 +67,17 @@ class Basis:
         return {name: value for name, value in vars(self).items() if value is not None}
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Layer:
-    """Where a linear layer's numbers are among those of all: its weight's, then its bias's."""
-
-    name: str
-    outputs: int
-    inputs: int
-    start: int
-    has_bias: bool
-
-    @property
-    def end(self) -> int:
-        return self.start + self.outputs * (self.inputs + self.has_bias)
-
-    def weight(self, numbers: Tensor) -> Tensor:
-        """The layer's weight ``(m, d)`` among the numbers of all, a view."""
-        size = self.outputs * self.inputs
-        return numbers[self.start : self.start + size].view(self.outputs, self.inputs)
-
-    def bias(self, numbers: Tensor) -> Tensor | None:
-        """The layer's bias ``(m,)`` among the numbers of all, a view."""
-        return numbers[self.end - self.outputs : self.end] if self.has_bias else None
-
-
 class GaussianPosterior(nn.Module):
     """A Gaussian posterior and its prior; both are trained, but for the prior's mean.
 
     Args:
-        model: of linear layers and functions without parameters, one after the other; its weights
-            are the posterior's mean w, and the logarithms of their sizes those of its deviations,
-            as in Algorithm 1.
+        model: its parameters are those of linear and convolutional layers. They are the posterior's
+            mean w, and the logarithms of their sizes those of its deviations, as in Algorithm 1.
         prior: the weights w₀ by name, as ``model.state_dict()`` has them before the training.
         half_log_variance: ``½ ln λ`` of the prior at the start; paper: -3.
 
     Raises:
-        ValueError: a network of another kind, or weights of another one.
+        ValueError: a network of another kind, weights of another one, or some that are not finite.
 
     Attributes:
         mean: ``w (P,)``, layer by layer, the weight's rows and then the bias.
@@ -124,7 +99,8 @@ class GaussianPosterior(nn.Module):
         self, model: nn.Module, prior: Mapping[str, Tensor], half_log_variance: float = -3.0
     ) -> None:
         super().__init__()
-        self._functions, self.layers = _chain(model)
+        self.layers = layers_of(model)
+        self._network, self._wiring = wired(model, self.layers)
         state = model.state_dict()
         mean, before = (_flat(self.layers, values) for values in (state, prior))
         self.mean = nn.Parameter(mean.clone())
@@ -156,44 +132,90 @@ class GaussianPosterior(nn.Module):
         )
 
     def leading(self, inputs: Tensor) -> Tensor | None:
-        """``X V`` of the first layer, if it has a basis: the same for all steps."""
+        """``X V`` of the first layer, the same for all steps; ``None`` if it has no basis.
+
+        Or if it is given something else than the samples, row by row.
+        """
         basis = self.bases[self.layers[0].name].inputs
-        return None if basis is None else inputs.flatten(1) @ basis
+        fits = basis is not None and self._begins_with(inputs[:2])
+        return inputs.flatten(1) @ basis if fits and basis is not None else None
+
+    def _begins_with(self, inputs: Tensor) -> bool:
+        """Whether samples, row by row, are what the first layer is given."""
+        calls: list[tuple[Layer, Tensor]] = []
+
+        def keep(posterior: GaussianPosterior, layer: Layer, rows: Tensor) -> Tensor:
+            calls.append((layer, rows))
+            return rows.new_zeros(*rows.shape[:2], layer.outputs)
+
+        self(inputs, keep)
+        layer, rows = calls[0]
+        samples = inputs.flatten(1)[:, None]
+        return layer is self.layers[0] and torch.equal(rows, samples)
 
     def forward(self, inputs: Tensor, draw: "Draw") -> Tensor:
         """The scores ``(n, c)`` of perturbed networks, as a ``draw`` perturbs each layer."""
-        x, place = inputs, 0
-        for function in self._functions:
-            if function is None:
-                x = draw(self, self.layers[place], x)
-                place += 1
-            else:
-                x = function(x)
-        return x
+        self._wiring.compute = partial(draw, self)
+        try:
+            scores: Tensor = self._network(inputs)
+        finally:
+            self._wiring.compute = None
+        return scores
+
+    @torch.no_grad()
+    def prediction(self, inputs: Tensor) -> Tensor:
+        """The classes ``(n,)`` that the network with the posterior's mean says."""
+        return self(inputs, _mean).argmax(dim=1)
+
+    def classes(self, inputs: Tensor) -> int:
+        """The number of classes that there are scores for."""
+        with torch.no_grad():
+            return int(self(inputs[:1], _mean).shape[1])
 
     def model_state(self, noise: Tensor | None = None) -> dict[str, Tensor]:
         """The weights of one network by name: the mean, or with ``noise (P,)`` a draw."""
         values = self.mean.detach()
         if noise is not None:
-            values = values + self._turned(noise * self.log_deviation.detach().exp())
+            values = values + self.turned(noise * self.log_deviation.detach().exp())
         state = {}
         for layer in self.layers:
-            state[f"{layer.name}.weight"] = layer.weight(values).clone()
+            weight = layer.weight(values).view(layer.shape)
+            state[layer.parameter("weight")] = weight.clone()
             bias = layer.bias(values)
             if bias is not None:
-                state[f"{layer.name}.bias"] = bias.clone()
+                state[layer.parameter("bias")] = bias.clone()
         return state
 
-    def _turned(self, entries: Tensor) -> Tensor:
-        """Perturbations ``(P,)`` in the standard basis."""
-        result = torch.empty_like(entries)
+    def turned(self, entries: Tensor) -> Tensor:
+        """Numbers ``(P,)`` from the layers' bases in the standard one."""
+        return self._by_layer(entries, lambda basis, part: basis.turned(part), _from_outputs)
+
+    def returned(self, values: Tensor) -> Tensor:
+        """Numbers ``(P,)`` from the standard basis in those of the layers."""
+        return self._by_layer(values, lambda basis, part: basis.returned(part), _to_outputs)
+
+    def _by_layer(
+        self,
+        numbers: Tensor,
+        of_weight: Callable[[Basis, Tensor], Tensor],
+        of_bias: Callable[[Basis, Tensor], Tensor],
+    ) -> Tensor:
+        result = torch.empty_like(numbers)
         for layer in self.layers:
             basis = self.bases[layer.name]
-            layer.weight(result).copy_(basis.turned(layer.weight(entries)))
-            bias, own = layer.bias(result), layer.bias(entries)
+            layer.weight(result).copy_(of_weight(basis, layer.weight(numbers)))
+            bias, own = layer.bias(result), layer.bias(numbers)
             if bias is not None and own is not None:
-                bias.copy_(own if basis.outputs is None else basis.outputs @ own)
+                bias.copy_(of_bias(basis, own))
         return result
+
+
+def _from_outputs(basis: Basis, bias: Tensor) -> Tensor:
+    return bias if basis.outputs is None else basis.outputs @ bias
+
+
+def _to_outputs(basis: Basis, bias: Tensor) -> Tensor:
+    return bias if basis.outputs is None else bias @ basis.outputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,8 +235,15 @@ class Moments:
     parameters: int
 
 
-# From a posterior, one of its layers and what goes into it (n, d) to what comes out (n, m).
-Draw = Callable[[GaussianPosterior, _Layer, Tensor], Tensor]
+# From a posterior, one of its layers and what goes into it at P positions, (n, P, d), to what comes
+# out, (n, P, m).
+Draw = Callable[[GaussianPosterior, Layer, Tensor], Tensor]
+
+
+def _mean(posterior: GaussianPosterior, layer: Layer, x: Tensor) -> Tensor:
+    """The outputs of a layer of the network with the mean as weights."""
+    out, bias = x @ layer.weight(posterior.mean).T, layer.bias(posterior.mean)
+    return out if bias is None else out + bias
 
 
 class OneNetwork:
@@ -231,13 +260,13 @@ class OneNetwork:
     def __init__(self, entries: Tensor, leading: Tensor | None = None) -> None:
         self._entries, self._leading = entries, leading
 
-    def __call__(self, posterior: GaussianPosterior, layer: _Layer, x: Tensor) -> Tensor:
+    def __call__(self, posterior: GaussianPosterior, layer: Layer, x: Tensor) -> Tensor:
         """The outputs of a layer."""
         turned = self._leading if layer is posterior.layers[0] else None
         outputs: Tensor = _OneNetworkLayer.apply(
-            x, posterior.mean, posterior, layer, self._entries, turned
+            x.flatten(0, 1), posterior.mean, posterior, layer, self._entries, turned
         )
-        return outputs
+        return outputs.view(*x.shape[:2], layer.outputs)
 
 
 class _OneNetworkLayer(torch.autograd.Function):
@@ -249,7 +278,7 @@ class _OneNetworkLayer(torch.autograd.Function):
         x: Tensor,
         mean: Tensor,
         posterior: GaussianPosterior,
-        layer: _Layer,
+        layer: Layer,
         entries: Tensor,
         turned: Tensor | None,
     ) -> Tensor:
@@ -307,10 +336,12 @@ class _OneNetworkLayer(torch.autograd.Function):
 
 
 class OwnNetworks:
-    """A perturbation of its own for each sample: what comes out is drawn, not the weights.
+    """A perturbation of its own for each sample.
 
-    Given what goes in, ``U E Vᵀ x`` is Gaussian with independent entries of variance
-    ``Σ_j s_ij (Vᵀ x)_j²`` in the basis U: exact, layer after layer.
+    At a single position what comes out is drawn, not the weights: given what goes in, ``U E Vᵀ x``
+    is Gaussian with independent entries of variance ``Σ_j s_ij (Vᵀ x)_j²`` in the basis U: exact,
+    layer after layer. At several positions, as in a convolution, a sample meets the same weights,
+    which are drawn; as in a basis that is no product.
 
     Args:
         posterior: at whose deviations.
@@ -322,33 +353,40 @@ class OwnNetworks:
         self._variance = self._deviation.square()
         self._draws = draws
 
-    def __call__(self, posterior: GaussianPosterior, layer: _Layer, x: Tensor) -> Tensor:
+    def __call__(self, posterior: GaussianPosterior, layer: Layer, x: Tensor) -> Tensor:
         """The outputs of a layer."""
         basis = posterior.bases[layer.name]
         mean = posterior.mean.detach()
         out = x @ layer.weight(mean).T
-        bias, variance = layer.bias(mean), layer.bias(self._variance)
+        bias = layer.bias(mean)
         if bias is not None:
             out += bias
-        if basis.whole is not None:
-            return out + self._whole(basis, layer, x)
+        if basis.whole is not None or x.shape[1] > 1:
+            size = max(DRAWN // (layer.outputs * layer.inputs), 1)
+            noise = torch.cat([self._of_weights(basis, layer, part) for part in x.split(size)])
+            return out + noise
         turned = x if basis.inputs is None else x @ basis.inputs
         spread = turned.square() @ layer.weight(self._variance).T
+        variance = layer.bias(self._variance)
         if variance is not None:
             spread += variance
         noise = spread.sqrt() * self._normal(spread.shape, out)
         return out + (noise if basis.outputs is None else noise @ basis.outputs.T)
 
-    def _whole(self, basis: Basis, layer: _Layer, x: Tensor) -> Tensor:
-        """With a basis that is no product the weights are drawn."""
-        deviations, whole = layer.weight(self._deviation).flatten(), basis.whole
-        assert whole is not None
+    def _of_weights(self, basis: Basis, layer: Layer, x: Tensor) -> Tensor:
+        """The share of weights and biases that are sampled for each sample anew."""
+        deviations = layer.weight(self._deviation).flatten()
         entries = deviations * self._normal((len(x), len(deviations)), x)
-        weights = (entries @ whole.T).view(len(x), layer.outputs, layer.inputs)
-        noise = (weights @ x[:, :, None])[..., 0]
+        if basis.whole is not None:
+            entries = entries @ basis.whole.T
+        elif basis.inputs is not None:
+            x = x @ basis.inputs
+        noise = x @ entries.view(len(x), layer.outputs, layer.inputs).transpose(1, 2)
+        outputs = None if basis.whole is not None else basis.outputs
+        noise = noise if outputs is None else noise @ outputs.T
         own = layer.bias(self._deviation)
         if own is not None:
-            bias = own * self._normal((len(x), layer.outputs), x)
+            bias = own * self._normal((len(x), 1, layer.outputs), x)
             noise += bias if basis.outputs is None else bias @ basis.outputs.T
         return noise
 
@@ -394,7 +432,7 @@ def error_of_draws(
         for part, count in enumerate(_parts(draws)):
             numbers = generator(seed, f"networks and samples {part}")
             chosen = torch.randint(len(labels), (count,), generator=numbers).to(labels.device)
-            scores = posterior(inputs[chosen].flatten(1), OwnNetworks(posterior, numbers))
+            scores = posterior(inputs[chosen], OwnNetworks(posterior, numbers))
             wrong += int((scores.argmax(dim=1) != labels[chosen]).sum())
     return wrong / draws
 
@@ -404,64 +442,23 @@ def _parts(total: int) -> Iterator[int]:
         yield min(EVALUATED, total - start)
 
 
-def _flat(layers: Sequence[_Layer], values: Mapping[str, Tensor]) -> Tensor:
+def _flat(layers: Sequence[Layer], values: Mapping[str, Tensor]) -> Tensor:
     """The weights of the layers, one after the other.
 
     Raises:
-        ValueError: one is missing, or of another shape.
+        ValueError: one is missing, of another shape, or not finite.
     """
     parts = []
     for layer in layers:
-        shapes = {f"{layer.name}.weight": (layer.outputs, layer.inputs)}
+        shapes = {layer.parameter("weight"): layer.shape}
         if layer.has_bias:
-            shapes[f"{layer.name}.bias"] = (layer.outputs,)  # type: ignore[assignment]
+            shapes[layer.parameter("bias")] = torch.Size([layer.outputs])
         for name, shape in shapes.items():
             value = values.get(name)
             if value is None or value.shape != shape:
                 got = "none" if value is None else tuple(value.shape)
-                raise ValueError(f"prior: expected {name} of shape {shape}, got {got}")
+                raise ValueError(f"prior: expected {name} of shape {tuple(shape)}, got {got}")
+            if not bool(torch.isfinite(value).all()):
+                raise ValueError(f"{name}: expected finite weights, got NaN or infinite ones")
             parts.append(value.detach().flatten())
     return torch.cat(parts)
-
-
-def _chain(model: nn.Module) -> tuple[list[nn.Module | None], list[_Layer]]:
-    """The functions of a network in their order, ``None`` for a linear layer; and these layers.
-
-    Raises:
-        ValueError: it is no such chain.
-    """
-    functions: list[nn.Module | None] = []
-    layers: list[_Layer] = []
-    start = 0
-    for name, module in _modules(model, ""):
-        if isinstance(module, nn.Linear):
-            layer = _Layer(
-                name=name,
-                outputs=module.out_features,
-                inputs=module.in_features,
-                start=start,
-                has_bias=module.bias is not None,
-            )
-            layers.append(layer)
-            functions.append(None)
-            start = layer.end
-        elif module.state_dict() or next(module.children(), None) is not None:
-            expected = "linear layers and functions without parameters, one after the other"
-            kind = type(module).__name__
-            raise ValueError(f"model: expected {expected}, got {kind} at {name!r}")
-        else:
-            functions.append(copy.deepcopy(module).eval())
-    if not layers:
-        raise ValueError("model: expected at least one linear layer, got none")
-    if not math.prod(layer.outputs * layer.inputs for layer in layers):
-        raise ValueError("model: expected layers with weights, got an empty one")
-    return functions, layers
-
-
-def _modules(model: nn.Module, prefix: str) -> Iterator[tuple[str, nn.Module]]:
-    """The members of nested sequences, in their order."""
-    if not isinstance(model, nn.Sequential):
-        yield prefix, model
-        return
-    for name, module in model.named_children():
-        yield from _modules(module, f"{prefix}.{name}" if prefix else name)

@@ -1,21 +1,27 @@
 """The samples of a bound, and the scores that a network gives them."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader, SequentialSampler
 
 from hessian_spectra.validation import require
 
 # Inputs and class labels, or batches of them.
-Data = tuple[Tensor, Tensor] | Sequence[tuple[Tensor, Tensor] | list[Tensor]]
+Data = tuple[Any, Any] | Iterable[Any]
 
 # So many samples are scored together and each by itself.
 COMPARED = 8
+# The fraction of copies that is spoken of, and how exact moments are that are no accident.
+COPIES, EXACT = 0.01, 1e-6
 
 
 def read(data: Data, device: torch.device) -> tuple[Tensor, Tensor]:
-    """All samples on a device: inputs ``(n, d)`` float32, labels ``(n,)`` int64.
+    """All samples on a device: inputs ``(n, ...)`` float32, labels ``(n,)`` int64.
 
     Raises:
         ValueError: other shapes or types, inputs that are not finite, or no samples.
@@ -29,14 +35,17 @@ def read(data: Data, device: torch.device) -> tuple[Tensor, Tensor]:
     require(len(batches) > 0, "data", "inputs and labels, or batches of them", data)
     for batch in batches:
         pair = len(batch) == 2 and all(isinstance(part, Tensor) for part in batch)
-        require(pair, "data", "pairs of tensors, inputs and labels", type(batch).__name__)
+        got = [type(part).__name__ for part in batch] if isinstance(batch, tuple | list) else []
+        remedy = " (torch.from_numpy makes one of an array)" if "ndarray" in got else ""
+        expected = f"pairs of tensors, inputs and labels{remedy}"
+        require(pair, "data", expected, got or type(batch).__name__)
         x, y = batch
         shapes = tuple(x.shape), tuple(y.shape)
         fits = x.ndim >= 2 and y.ndim == 1 and len(x) == len(y) > 0
         require(fits, "data", "inputs (n, ...) and labels (n,)", shapes)
         whole = not (y.is_floating_point() or y.is_complex() or y.dtype == torch.bool)
         require(whole, "labels", "integers, the classes' numbers", y.dtype)
-    inputs = torch.cat([x.flatten(1) for x, _ in batches]).to(device, torch.float32)
+    inputs = torch.cat([x for x, _ in batches]).to(device, torch.float32)
     labels = torch.cat([y for _, y in batches]).to(device, torch.int64)
     require(bool(torch.isfinite(inputs).all()), "inputs", "finite numbers", "NaN or infinite ones")
     return inputs, labels
@@ -70,3 +79,44 @@ def classes_of(network: nn.Module, inputs: Tensor, labels: Tensor) -> int:
     if len(outside):
         raise ValueError(f"labels: expected 0 to {classes - 1}, got {int(outside[0])}")
     return classes
+
+
+def require_fixed_order(data: Data, prior_saw: object) -> None:
+    """Refuse a loader that shuffles where samples are told by their places.
+
+    Raises:
+        ValueError: a ``DataLoader`` with another sampler than a sequential one.
+    """
+    shuffles = isinstance(data, DataLoader) and not isinstance(data.sampler, SequentialSampler)
+    if shuffles and not isinstance(prior_saw, str):
+        raise ValueError(
+            "data: expected samples in a fixed order, since prior_saw tells them by their places, "
+            "got a DataLoader that shuffles: make it with shuffle=False"
+        )
+
+
+def warn_of_samples(inputs: Tensor, labels: Tensor) -> None:
+    """Warn of samples that depend on each other, as far as they show it.
+
+    Warns:
+        UserWarning: some occur more than once; or the inputs have mean 0 and deviation 1 so
+            exactly that these were taken from them.
+    """
+    rows = np.ascontiguousarray(inputs.flatten(1).cpu().numpy())
+    _, counts = np.unique(rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize))),
+                          return_counts=True)  # fmt: skip
+    copies = int(counts[counts > 1].sum())
+    if copies > COPIES * len(labels):
+        warnings.warn(
+            f"data: {copies} of {len(labels)} samples occur more than once; copies are no samples "
+            "of their own, and with them the bound is too small: leave them out, unless they "
+            "were sampled so",
+            stacklevel=3,
+        )
+    mean, deviation = float(inputs.double().mean()), float(inputs.double().std(correction=0))
+    if len(labels) > 1 and abs(mean) < EXACT and abs(deviation - 1) < EXACT:
+        warnings.warn(
+            "data: the inputs have mean 0 and deviation 1 to six digits; if these were taken from "
+            "these samples, each depends on the others: take them from other samples",
+            stacklevel=3,
+        )

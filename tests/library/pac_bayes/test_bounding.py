@@ -12,13 +12,8 @@ from hessian_spectra.pac_bayes.posterior import error_of_draws
 from hessian_spectra.seeding import generator
 
 FEATURES = 5
-QUICK = {
-    "epochs": 20,
-    "batch_size": 32,
-    "learning_rate": 0.03,
-    "draws": 2000,
-    "largest_variance": 1.0,
-}
+QUICK = {"epochs": 20, "batch_size": 32, "draws": 2000, "largest_variance": 1.0}
+PAPER = {**QUICK, "method": "paper", "learning_rate": 0.03}
 
 
 def samples(seed, count, noise=0.1):
@@ -51,12 +46,15 @@ def case():
     return before, trained(before, *data), data
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_held_out_samples_keep_within_the_bound(seed):
+@pytest.mark.parametrize("settings", [QUICK, PAPER])
+@pytest.mark.parametrize("seed", range(4))
+def test_held_out_samples_keep_within_the_bound(seed, settings):
     x, y = samples(seed, 500)
     before = network(seed)
     model = trained(before, x, y)
-    actual = pac_bayes.bound(model, (x, y), prior=before, prior_saw="nothing", seed=seed, **QUICK)
+    actual = pac_bayes.bound(
+        model, (x, y), prior=before, prior_saw="nothing", seed=seed, **settings
+    )
     held_out = error_of_draws(actual.posterior, *samples(-1 - seed, 5000), draws=5000, seed=seed)
     assert held_out < actual.bound < 0.5
 
@@ -142,9 +140,23 @@ def refused(case, message, **changed):
         ({"epochs": 0}, "^epochs: expected at least 1, got 0$"),
         ({"basis": "best"}, "^basis: expected one of standard, kronecker, .*, got 'best'$"),
         ({"data": []}, "^data: expected inputs and labels, or batches of them"),
-        ({"learning_rate": 1e30}, "^learning_rate: expected a rate at which the posterior's"),
+        ({"learning_rate": math.inf}, "^learning_rate: expected a positive number, got inf$"),
+        (
+            {**PAPER, "learning_rate": 1e30},
+            "^learning_rate: expected a rate at which the posterior's",
+        ),
         ({"prior": {}}, r"^prior: expected 0.weight of shape \(6, 5\), got none$"),
-        ({"model": nn.Sequential(nn.LSTM(5, 2))}, "^model: expected linear layers and functions"),
+        (
+            {"model": nn.Sequential(nn.LSTM(5, 2))},
+            "^model: expected linear and convolutional layers",
+        ),
+        ({"method": "best"}, "^method: expected one of local, paper, got 'best'$"),
+        ({"objective": "best"}, "^objective: expected one of inverse, .*, got 'best'$"),
+        (
+            {"basis": "exact"},
+            "^basis: expected one of standard, kronecker, nearest for this m",
+        ),
+        ({"seconds": 0.0}, "^seconds: expected a positive number, got 0.0$"),
     ],
 )
 def test_what_is_no_certificate_is_refused_in_one_line(case, changed, message):
@@ -172,3 +184,32 @@ def test_networks_without_an_error_on_one_sample_are_refused(case):
     ):
         refused(case, message, model=before.append(added), prior=before)
         before = network(0)
+
+
+def test_samples_that_depend_on_each_other_are_spoken_of(case):
+    before, model, (x, y) = case
+    settings = {"prior": before, "prior_saw": "nothing", **QUICK, "epochs": 1}
+    copies = x[:40].repeat(10, 1), y[:40].repeat(10)
+    with pytest.warns(UserWarning, match="^data: 400 of 400 samples occur more than once"):
+        pac_bayes.bound(model, copies, **settings)
+    own = (x - x.mean()) / x.std(correction=0)
+    with pytest.warns(UserWarning, match="^data: the inputs have mean 0 and deviation 1 to six"):
+        pac_bayes.bound(model, (own, y), **settings)
+
+
+def test_a_loader_that_shuffles_has_no_places(case):
+    before, model, data = case
+    loader = torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(*data), batch_size=50, shuffle=True
+    )
+    with pytest.raises(ValueError, match=r"got a DataLoader that shuffles: make it with shuffle=F"):
+        pac_bayes.bound(model, loader, prior=before, prior_saw=torch.arange(9), **QUICK)
+    actual = pac_bayes.bound(model, loader, prior=before, prior_saw="nothing", **QUICK)
+    assert actual.samples == 400
+
+
+def test_arrays_are_told_how_to_become_tensors(case):
+    before, model, (x, y) = case
+    message = r"\(torch.from_numpy makes one of an array\), got \['ndarray', 'Tensor'\]$"
+    with pytest.raises(ValueError, match=message):
+        pac_bayes.bound(model, (x.numpy(), y), prior=before, prior_saw="nothing")

@@ -325,8 +325,14 @@ def test_bases_are_found_at_these_epochs(changes, expected):
 @pytest.mark.parametrize(
     ("model", "prior", "message"),
     [
-        (nn.Sequential(nn.Conv1d(1, 1, 1)), None, "functions without parameters, .* got Conv1d"),
-        (nn.Sequential(nn.ReLU()), None, "model: expected at least one linear layer, got none"),
+        (nn.Sequential(nn.LSTM(1, 1)), None, "modules without parameters, got LSTM at '0'$"),
+        (
+            nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)),
+            None,
+            "got BatchNorm1d at '1': fold it into the layer before it by torch.nn.utils.fusion$",
+        ),
+        (nn.Conv2d(2, 2, 1, groups=2), None, "with groups=1, got Conv2d at '' with groups=2$"),
+        (nn.Sequential(nn.ReLU()), None, "at least one linear or convolutional layer, got none$"),
         (nn.Sequential(nn.Linear(2, 1)), {}, r"expected 0.weight of shape \(1, 2\), got none"),
         (
             nn.Sequential(nn.Linear(2, 1)),
@@ -338,6 +344,17 @@ def test_bases_are_found_at_these_epochs(changes, expected):
 def test_other_networks_are_refused(model, prior, message):
     with pytest.raises(ValueError, match=message):
         GaussianPosterior(model, model.state_dict() if prior is None else prior)
+
+
+def test_ties_and_numbers_that_are_none_are_refused():
+    tied = network(sizes=(3, 3, 3))
+    tied[2].weight = tied[0].weight
+    with pytest.raises(ValueError, match=r"its own, got 0\.weight and 2\.weight tied$"):
+        GaussianPosterior(tied, network(sizes=(3, 3, 3)).state_dict())
+    model, prior = network(), network(seed=1).state_dict()
+    prior["2.bias"][0] = math.nan
+    with pytest.raises(ValueError, match=r"^2\.bias: expected finite weights, got NaN or infinite"):
+        GaussianPosterior(model, prior)
 
 
 @pytest.mark.parametrize(

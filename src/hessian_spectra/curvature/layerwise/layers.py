@@ -163,7 +163,7 @@ class Captured:
                 self._found[layer.name] = patches(module, input_of(inputs, named)), flat
                 # What follows is computed from this, so that it can be differentiated by it; a
                 # copy, because a rectifier may overwrite what it is given.
-                return _in_shape(module, flat, output.shape).clone()
+                return in_shape(module, flat, output.shape).clone()
 
             self._hooks.append(module.register_forward_hook(keep, with_kwargs=True))
         return self
@@ -207,7 +207,8 @@ def by_position(module: nn.Module, output: Tensor) -> Tensor:
     return output.flatten(2).transpose(1, 2)
 
 
-def _in_shape(module: nn.Module, flat: Tensor, shape: torch.Size) -> Tensor:
+def in_shape(module: nn.Module, flat: Tensor, shape: torch.Size) -> Tensor:
+    """Outputs ``(n, P, m)`` as the module has them, the inverse of :func:`by_position`."""
     if not isinstance(module, CONVOLUTIONS):
         return flat.reshape(shape)
     return flat.transpose(1, 2).reshape(shape)

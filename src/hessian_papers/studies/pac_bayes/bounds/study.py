@@ -33,6 +33,7 @@ from hessian_spectra.pac_bayes import (
     BoundDescent,
     BoundSettings,
     GaussianPosterior,
+    curvature_in,
     error_of_draws,
     minimise_bound,
 )
@@ -267,7 +268,7 @@ def deviations(
     rows, correlations = [], []
     for name, layer in layers.items():
         variances = posterior.deviations(name).square().flatten().cpu().numpy()
-        curvature = _curvature(posterior, layer, name).flatten().cpu().numpy()
+        curvature = curvature_in(posterior.bases[name], layer)[0].flatten().cpu().numpy()
         order = np.argsort(-curvature, kind="stable")
         parts = np.array_split(variances[order], PARTS)
         rows.append([np.quantile(part, QUANTILES) if len(part) else np.full(3, np.nan)
@@ -277,18 +278,6 @@ def deviations(
             warnings.simplefilter("ignore", scipy.stats.ConstantInputWarning)
             correlations.append(scipy.stats.spearmanr(variances, curvature).statistic)
     return {"variance": np.array(rows), "rank_correlation": np.array(correlations)}
-
-
-def _curvature(posterior: GaussianPosterior, layer: cv.Layerwise, name: str) -> Tensor:
-    basis = posterior.bases[name]
-    if basis.whole is not None:
-        return (basis.whole * (layer.hessian @ basis.whole)).sum(dim=0)
-    sides = [(layer.output_hessian, basis.outputs), (layer.input_autocorrelation, basis.inputs)]
-    quotients = [
-        matrix.diagonal() if columns is None else (columns * (matrix @ columns)).sum(dim=0)
-        for matrix, columns in sides
-    ]
-    return torch.outer(*quotients)
 
 
 @torch.no_grad()

@@ -1,0 +1,595 @@
+"""Minimisation of a PAC-Bayes bound by local reparametrisation, from where the curvature says.
+
+Algorithm 1 of wu2022dissecting draws one network for all samples of an update, starts the variances
+at the squared weights, which mean nothing in an eigenbasis, and follows RMSprop. Posteriors,
+objective and certificate are the same here.
+"""
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hessian_spectra import closed_form as cf
+from hessian_spectra import curvature as cv
+from hessian_spectra.pac_bayes.bases import basis_of, curvature_in, layer_factors
+from hessian_spectra.pac_bayes.layers import Layer
+from hessian_spectra.pac_bayes.posterior import (
+    DRAWN,
+    GaussianPosterior,
+    OwnNetworks,
+)
+from hessian_spectra.progress import Log, silent
+from hessian_spectra.seeding import generator
+from hessian_spectra.training.minibatches import Batch, Observer, Task, train_by_minibatches
+from hessian_spectra.training.passes import Order, Passes
+from hessian_spectra.validation import require, require_each
+
+# Samples that the curvature is computed from, that starts are tried on, and the best of them again.
+CURVED, TRIED, AGAIN = 4000, 500, 2000
+# Where a start is looked for: means with multiples of the curvature, which sampled networks see
+# larger than the trained one does; and prior variances as parts of the largest one, from which the
+# best are followed to their neighbours.
+STARTS = (
+    *(("prior", multiple) for multiple in (0.0, 1.0, 5.0)),
+    *(("shrunk", multiple) for multiple in (1.0, 5.0)),
+    *(("trained", multiple) for multiple in (0.0, 1.0, 5.0)),
+)
+VARIANCES, NEXT, BEST = tuple(10.0**-power for power in range(7)), 10**0.5, 4
+# Rounds in which curvature and divergence agree on the variances.
+ROUNDS = 6
+# How long steps are remembered, and the largest step of a logarithm of a deviation.
+MOMENTUM, LONGEST = 0.9, 2.0
+# How much of the mean error of the updates so far is kept.
+FORGOTTEN = 0.98
+# A spread of zero has no derivative.
+LEAST = 1e-20
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalDescent:
+    """The settings with which a posterior is found by local reparametrisation.
+
+    Args:
+        epochs: passes over the samples, each in a new order.
+        batch_size: samples of an update.
+        learning_rate: the part of a natural gradient that an update follows, at the start; it falls
+            to 0 along a cosine.
+        objective: what is minimised, one of :data:`OBJECTIVES`.
+        basis: in which the covariance is diagonal, ``standard``, ``kronecker`` or ``nearest``.
+        delta: the bound may fail with this probability, over samples.
+        grid_precision: b of the prior's variances ``λ = c exp(−j/b)``.
+        largest_variance: c.
+        seconds: after so many the training ends, whatever the epochs; the rate falls with them.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    objective: str
+    basis: str
+    delta: float
+    grid_precision: float
+    largest_variance: float
+    seconds: float = math.inf
+
+    def __post_init__(self) -> None:
+        require_each(self, ("epochs", "batch_size"), lambda count: count >= 1, "at least 1")
+        sizes = ("learning_rate", "grid_precision", "largest_variance")
+        require_each(self, sizes, lambda size: 0 < size < math.inf, "a positive number")
+        require(self.seconds > 0, "seconds", "a positive number", self.seconds)
+        require(0 < self.delta < 1, "delta", "a probability in (0, 1)", self.delta)
+        names = ", ".join(OBJECTIVES)
+        require(self.objective in OBJECTIVES, "objective", f"one of {names}", self.objective)
+        fits = self.basis in BASES
+        require(fits, "basis", f"one of {', '.join(BASES)} for this method", self.basis)
+
+
+BASES = ("standard", "kronecker", "nearest")
+
+
+class Objective(NamedTuple):
+    """The quantity to minimise, with its derivatives by the error e and by ``B_RE``."""
+
+    value: float
+    by_error: float
+    by_complexity: float
+
+
+def _paper(error: float, complexity: float) -> Objective:
+    """``e + (B/2)^½``, after Pinsker."""
+    root = math.sqrt(complexity / 2)
+    return Objective(error + root, 1.0, 1 / (4 * root))
+
+
+def _quadratic(error: float, complexity: float) -> Objective:
+    """``((e + B/2)^½ + (B/2)^½)²``."""
+    first, second = math.sqrt(error + complexity / 2), math.sqrt(complexity / 2)
+    both = first + second
+    return Objective(both**2, both / first, both * (1 / first + 1 / second) / 2)
+
+
+def _lambda(error: float, complexity: float) -> Objective:
+    """``e / (1 − l/2) + B / (l (1 − l/2))`` at its smallest, over l in (0, 2)."""
+    weight = 2 / (math.sqrt(2 * error / complexity + 1) + 1)
+    by_error, by_complexity = 1 / (1 - weight / 2), 1 / (weight * (1 - weight / 2))
+    return Objective(error * by_error + complexity * by_complexity, by_error, by_complexity)
+
+
+def _inverse(error: float, complexity: float) -> Objective:
+    """The bound itself, ``kl⁻¹(e, B)``, with the derivatives that ``kl(e, p) = B`` implies.
+
+    Here e is the rate of errors of the networks that are drawn, and the cross-entropy stands for it
+    in proportion. Where it is 0 or 1, or the bound 1, the quadratic objective takes its place.
+    """
+    bound = float(cf.kl_inverse(error, complexity)) if 1e-6 < error < 1 else 1.0
+    if bound > 1 - 1e-9:
+        return _quadratic(error, complexity)
+    inner = bound * (1 - bound) / (bound - error)
+    slope = math.log(bound * (1 - error) / (error * (1 - bound)))
+    return Objective(bound, slope * inner, inner)
+
+
+OBJECTIVES: dict[str, Callable[[float, float], Objective]] = {
+    "inverse": _inverse,
+    "quadratic": _quadratic,
+    "lambda": _lambda,
+    "paper": _paper,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plan(LocalDescent, Passes):
+    """The steps and rates with which a posterior is found from so many samples."""
+
+    ends: float = math.inf
+
+    def rate(self, step: int) -> float:
+        """The learning rate of an update, by the epochs or the seconds that have passed."""
+        left = (self.ends - time.monotonic()) / self.seconds if self.ends < math.inf else 1.0
+        passed = min(max(step / self.steps, 1 - left), 1.0)
+        return self.learning_rate * (1 + math.cos(math.pi * passed)) / 2
+
+    def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
+        """The descent along natural gradients."""
+        assert isinstance(model, _Turned)
+        return _Natural(model, self)
+
+    @property
+    def largest_half_logarithm(self) -> float:
+        """``½ ln λ`` for ``j = 1``: no larger prior is among those that the bound holds for."""
+        return 0.5 * (math.log(self.largest_variance) - 1 / self.grid_precision)
+
+    def complexity(self, divergence: float, half: float) -> float:
+        """``B_RE`` (closed_form.complexity), for a real ``j`` of at least 1."""
+        index = max(self.grid_precision * (math.log(self.largest_variance) - 2 * half), 1.0)
+        union = 2 * math.log(index) + math.log(math.pi**2 * self.samples / (6 * self.delta))
+        return (divergence + union) / (self.samples - 1)
+
+    def measured(self, error: float, complexity: float) -> tuple[float, float]:
+        """The objective, and how much the error counts in it beside the divergence.
+
+        That is the ratio of its derivatives by the error and by the divergence.
+        """
+        value, by_error, by_complexity = OBJECTIVES[self.objective](error, complexity)
+        return value, by_error / by_complexity * (self.samples - 1)
+
+
+class _Turned(nn.Module):
+    """A posterior's numbers in the bases of its layers."""
+
+    def __init__(self, posterior: GaussianPosterior) -> None:
+        super().__init__()
+        self._posterior = [posterior]
+        self.prior = _turned(posterior, posterior.prior)
+        self.mean = nn.ParameterList(_turned(posterior, posterior.mean.detach()))
+        deviation = posterior.log_deviation.detach()
+        self.log_deviation = nn.ParameterList(part.clone() for part in _parts(posterior, deviation))
+        self.half_log_variance = nn.Parameter(posterior.half_log_variance.detach().clone())
+        self.course: Tensor
+        self.register_buffer("course", torch.zeros(3, dtype=torch.float64))
+        # How much the error counts beside the divergence, as the objective has it.
+        self.weight = 0.0
+        # The places of a layer's weight and bias in these lists.
+        self._places: dict[str, list[int]] = {}
+        count = 0
+        for layer in posterior.layers:
+            self._places[layer.name] = [*range(count, count + 1 + layer.has_bias)]
+            count += 1 + layer.has_bias
+
+    def variances(self) -> list[Tensor]:
+        """``s`` of each weight and bias."""
+        return [(2 * part).exp() for part in self.log_deviation]
+
+    def followed(self, entropy: float, rate: float) -> tuple[float, float]:
+        """Cross-entropy and rate of errors, means over the last updates."""
+        with torch.no_grad():
+            last = self.course.new_tensor([entropy, rate, 1.0])
+            self.course.mul_(FORGOTTEN).add_(last, alpha=1 - FORGOTTEN)
+        total, errors, count = self.course.tolist()
+        return total / count, errors / count
+
+    @torch.no_grad()
+    def squares(self, variances: Sequence[Tensor]) -> float:
+        """``Σ s + ‖w − w₀‖²``, which λ divides in the divergence."""
+        parts = zip(variances, self.mean, self.prior, strict=True)
+        return sum(float(s.sum()) + float((m - p).square().sum()) for s, m, p in parts)
+
+    @torch.no_grad()
+    def divergence(self, variances: Sequence[Tensor]) -> float:
+        """``KL(Q ‖ P)`` (closed_form.gaussian_kl)."""
+        number, half = self._posterior[0].mean.numel(), float(self.half_log_variance.detach())
+        logarithms = 2 * sum(float(part.sum()) for part in self.log_deviation)
+        squares = self.squares(variances)
+        return (squares * math.exp(-2 * half) + number * (2 * half - 1) - logarithms) / 2
+
+    def of(self, layer: Layer, values: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
+        """A layer's weight and bias among the parts of all."""
+        places = self._places[layer.name]
+        return values[places[0]], values[places[1]] if layer.has_bias else None
+
+    def forward(
+        self, inputs: Tensor, leading: Tensor | None, variances: Sequence[Tensor]
+    ) -> Tensor:
+        """The scores ``(n, c)``, of each sample by a network of its own."""
+        (posterior,) = self._posterior
+        return posterior(inputs, _Local(self, leading, variances))
+
+    @torch.no_grad()
+    def hand_back(self) -> None:
+        """Give the posterior what was found."""
+        (posterior,) = self._posterior
+        flat = torch.cat([part.flatten() for part in self.mean])
+        posterior.mean.copy_(posterior.turned(flat))
+        posterior.log_deviation.copy_(torch.cat([p.flatten() for p in self.log_deviation]))
+        posterior.half_log_variance.copy_(self.half_log_variance)
+
+
+class _Natural(torch.optim.Optimizer):
+    """Natural gradients of a Gaussian, with momentum, and those of the prior's λ.
+
+    Those of the mean are multiplied by its variance, ``−s (C ∇e + (w − w₀)/λ)``, and those of
+    ``½ ln s`` halved, ``−(C ∂e + s/λ − 1)/2``: in a parabola all directions come as near in as many
+    steps, stiff ones and flat ones. ``C`` is how much the error counts beside the divergence.
+    """
+
+    def __init__(self, turned: _Turned, plan: _Plan) -> None:
+        super().__init__(turned.parameters(), {"lr": plan.learning_rate})
+        self._turned, self._plan = turned, plan
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Follow the gradients."""
+        turned, rate = self._turned, self.param_groups[0]["lr"]
+        half = turned.half_log_variance
+        weight, precision = turned.weight, math.exp(-2 * float(half))
+        distance, slope = 0.0, 0.0
+        parts = zip(turned.mean, turned.log_deviation, turned.prior, strict=True)
+        for mean, deviation, prior in parts:
+            variance = (2 * deviation).exp_()
+            pull = (mean - prior).mul_(precision)
+            distance += float(pull.square().sum()) / precision
+            slope += float(deviation.grad.sum()) * weight
+            pull.add_(mean.grad, alpha=weight).mul_(variance)
+            mean.sub_(self._remembered(mean, pull), alpha=rate)
+            pull = variance.mul_(precision).sub_(1).add_(deviation.grad, alpha=weight).div_(2)
+            pull.clamp_(-LONGEST, LONGEST)
+            deviation.sub_(self._remembered(deviation, pull), alpha=rate)
+        # All variances move along with λ: alone it would follow them, and most of them it.
+        pull = half.new_tensor((slope / distance - 1) / 2 if distance else 0.0)
+        pull = self._remembered(half, pull.clamp_(-LONGEST, LONGEST))
+        move = min(-rate * float(pull), self._plan.largest_half_logarithm - float(half))
+        half.add_(move)
+        for deviation in turned.log_deviation:
+            deviation.add_(move)
+
+    def _remembered(self, parameter: Tensor, pull: Tensor) -> Tensor:
+        state = self.state[parameter]
+        if "pull" not in state:
+            state["pull"] = torch.zeros_like(parameter)
+        momentum: Tensor = state["pull"].mul_(MOMENTUM).add_(pull, alpha=1 - MOMENTUM)
+        return momentum
+
+
+class _Local:
+    """A perturbation of its own for each sample, whose gradients autograd follows."""
+
+    def __init__(
+        self, turned: _Turned, leading: Tensor | None, variances: Sequence[Tensor]
+    ) -> None:
+        self._turned, self._leading, self._variances = turned, leading, variances
+
+    def __call__(self, posterior: GaussianPosterior, layer: Layer, x: Tensor) -> Tensor:
+        """The outputs of a layer."""
+        basis = posterior.bases[layer.name]
+        if self._leading is not None and layer is posterior.layers[0]:
+            x = self._leading[:, None]
+        elif basis.inputs is not None:
+            x = x @ basis.inputs
+        weight, bias = self._turned.of(layer, [*self._turned.mean])
+        variance, of_bias = self._turned.of(layer, self._variances)
+        out = x @ weight.T
+        if bias is not None:
+            out = out + bias
+        if x.shape[1] == 1:
+            spread = x.square() @ variance.T + (LEAST if of_bias is None else of_bias)
+            out = out + spread.sqrt() * torch.randn_like(spread)
+        else:
+            out = out + _of_weights(x, variance, of_bias)
+        return out if basis.outputs is None else out @ basis.outputs.T
+
+
+def _of_weights(x: Tensor, variance: Tensor, of_bias: Tensor | None) -> Tensor:
+    """The share of sampled weights in the outputs, one network a sample as far as memory allows."""
+    deviation = variance.sqrt()
+    networks = min(len(x), max(DRAWN // variance.numel(), 1))
+    parts = []
+    for part in x.tensor_split(networks) if networks < len(x) else [x]:
+        shape = (len(part) if networks == len(x) else 1, *variance.shape)
+        entries = deviation * torch.randn(shape, device=x.device, dtype=x.dtype)
+        noise = part @ entries.transpose(1, 2)
+        if of_bias is not None:
+            noise = noise + of_bias.sqrt() * torch.randn_like(noise[: len(entries), :1])
+        parts.append(noise)
+    return torch.cat(parts)
+
+
+def _parts(posterior: GaussianPosterior, numbers: Tensor) -> list[Tensor]:
+    """The weights and biases of the layers, one after the other."""
+    parts = []
+    for layer in posterior.layers:
+        parts.append(layer.weight(numbers))
+        bias = layer.bias(numbers)
+        if bias is not None:
+            parts.append(bias)
+    return parts
+
+
+def _turned(posterior: GaussianPosterior, numbers: Tensor) -> list[Tensor]:
+    """The same, in the layers' bases."""
+    return [part.clone() for part in _parts(posterior, posterior.returned(numbers))]
+
+
+class _Spent(Exception):  # noqa: N818
+    """The seconds are over."""
+
+
+class _Watch(Observer):
+    """The bound so far: the error over an epoch of the networks that were drawn, at its end."""
+
+    def __init__(self, turned: _Turned, plan: _Plan) -> None:
+        self._turned, self._plan = turned, plan
+        self._wrong, self._seen = 0.0, 0
+        self._metrics: dict[int, dict[str, float]] = {}
+
+    def count(self, scores: Tensor, labels: Tensor) -> None:
+        """Count the errors of a batch."""
+        self._wrong += _rate_of_errors(scores, labels) * len(labels)
+        self._seen += len(labels)
+
+    def __call__(self, step: int) -> None:
+        """Look at the posterior before an epoch."""
+        divergence = self._turned.divergence(self._turned.variances())
+        half = float(self._turned.half_log_variance.detach())
+        complexity = self._plan.complexity(divergence, half)
+        terms = {
+            "divergence": divergence,
+            "prior_variance": math.exp(2 * half),
+            "complexity": complexity,
+        }
+        if self._seen and math.isfinite(complexity):
+            terms["bound"] = float(cf.kl_inverse(self._wrong / self._seen, max(complexity, 0.0)))
+        self._wrong, self._seen = 0.0, 0
+        self._metrics = {step: terms}
+
+    def metrics(self, step: int) -> dict[str, float]:
+        """The terms of the bound."""
+        return self._metrics.get(step, {})
+
+
+def minimise_locally(
+    posterior: GaussianPosterior,
+    inputs: Tensor,
+    labels: Tensor,
+    settings: LocalDescent,
+    *,
+    seed: int,
+    log: Log = silent,
+    checkpoint: Path | None = None,
+) -> bool:
+    """Minimise a bound over a posterior's mean and deviations and the prior's λ.
+
+    Each sample of an update meets a network of its own: what comes out of a layer is drawn where
+    that is exact, at a single position, else the weights. Updates follow natural gradients.
+
+    Args:
+        posterior: changed in place; see :func:`start_locally`.
+        inputs: ``(n, ...)``.
+        labels: ``(n,)``.
+        settings: how.
+        seed: of the samples' orders and the networks.
+        log: as for all training, with the terms of the bound and the bound so far.
+        checkpoint: as for all training.
+
+    Returns:
+        Whether the training came to its end; else the seconds were over, or it was interrupted
+        (Ctrl-C), and the posterior is the one so far.
+
+    Raises:
+        ValueError: the training diverges; as
+            :func:`~hessian_spectra.training.train_by_minibatches`.
+
+    Source: Kingma, Salimans and Welling (2015) for local reparametrisation; Pérez-Ortiz et al.
+    (2021) for the quadratic objective; Thiemann et al. (2017) for that with ``l``.
+    """
+    ends = time.monotonic() + settings.seconds
+    plan = _Plan(samples=len(labels), ends=ends, **vars(settings))
+    turned = _Turned(posterior)
+    leading, order = posterior.leading(inputs), Order(len(labels), plan.batch_size, seed)
+    watch = _Watch(turned, plan)
+
+    def batches(step: int) -> Sequence[Batch]:
+        chosen = order.samples(step).to(labels.device)
+        return [(inputs[chosen], (leading if leading is not None else labels)[chosen],
+                 labels[chosen])]  # fmt: skip
+
+    def loss(network: _Turned, x: Tensor, rows: Tensor, y: Tensor) -> Tensor:
+        if time.monotonic() > ends:
+            raise _Spent
+        variances = network.variances()
+        scores = network(x, rows if leading is not None else None, variances)
+        watch.count(scores, y)
+        error = functional.cross_entropy(scores, y) / math.log(2)
+        half = float(network.half_log_variance.detach())
+        complexity = plan.complexity(network.divergence(variances), half)
+        entropy, rate = network.followed(float(error.detach()), _rate_of_errors(scores, y))
+        if plan.objective == "inverse":
+            value, weight = plan.measured(rate, complexity)
+            network.weight = weight * rate / entropy
+        else:
+            value, network.weight = plan.measured(float(error.detach()), complexity)
+        # Its value, with the gradients of the error alone: the optimizer knows those of the rest.
+        return error + (value - error.detach())
+
+    task = Task(
+        model=turned, loss=loss, batches=batches, seed=seed, unit="samples",
+        units=plan.batch_size, identity=vars(settings),
+    )  # fmt: skip
+    observed = range(0, plan.steps + 1, plan.updates)
+    try:
+        losses = train_by_minibatches(
+            task, plan, observer=watch, observed=observed, log=log, checkpoint=checkpoint
+        )
+    except (_Spent, KeyboardInterrupt):
+        turned.hand_back()
+        return False
+    if not math.isfinite(losses[-1]):
+        expected = "a rate at which the posterior's training does not diverge"
+        require(False, "learning_rate", expected, settings.learning_rate)
+    turned.hand_back()
+    return True
+
+
+def start_locally(
+    posterior: GaussianPosterior,
+    model: nn.Module,
+    inputs: Tensor,
+    labels: Tensor,
+    settings: LocalDescent,
+    *,
+    seed: int,
+) -> None:
+    """Set a posterior's bases, mean, deviations and λ where the curvature says.
+
+    Variances start where the objective's derivative by them vanishes, ``s = 1 / (1/λ + 2 R n h /
+    ln 2)`` with the curvature ``h`` in their direction and ``R = (2 B_RE)^½``. λ, the mean between
+    the prior's and the trained weights and how much the curvature counts are those of which a few
+    samples show the smallest objective, the prior itself among them.
+
+    Args:
+        posterior: changed in place.
+        model: the trained network.
+        inputs: ``(n, ...)``.
+        labels: ``(n,)``.
+        settings: of the training that follows.
+        seed: of the samples and networks.
+    """
+    plan = _Plan(samples=len(labels), **vars(settings))
+    draws = generator(seed, "samples of the curvature")
+    chosen = torch.randperm(len(labels), generator=draws)[:CURVED].to(labels.device)
+    inputs, labels = inputs[chosen], labels[chosen]
+    factors = layer_factors(model, inputs, labels)
+    posterior.bases = {name: basis_of(factors[name], plan.basis) for name in posterior.names}
+    curvature = _curvatures(posterior, factors)
+    trained = posterior.returned(posterior.mean.detach() - posterior.prior)
+
+    def value_of(start: tuple[str, float], part: float, samples: int) -> float:
+        mean, multiple = start
+        # No larger prior is among those that the bound holds for.
+        variance = plan.largest_variance * min(part, 1.0) * math.exp(-1 / plan.grid_precision)
+        _fit(posterior, multiple * curvature, trained * (mean != "prior"), variance, plan,
+             shrinks=mean == "shrunk")  # fmt: skip
+        return _tried(posterior, inputs[:samples], labels[:samples], plan, seed)
+
+    first = [(value_of(*start, TRIED), *start) for start in itertools.product(STARTS, VARIANCES)]
+    near = [
+        (start, part * factor)
+        for _, start, part in sorted(first)[:BEST]
+        for factor in (1 / NEXT, 1.0, NEXT)
+    ]
+    *_, start, part = min((value_of(*start, AGAIN), *start) for start in near)
+    value_of(start, part, 1)
+
+
+def _curvatures(posterior: GaussianPosterior, factors: Mapping[str, cv.Layerwise]) -> Tensor:
+    """The curvature ``h (P,)`` of the loss in the direction of each number, none negative."""
+    result = torch.empty_like(posterior.mean.detach())
+    for layer in posterior.layers:
+        weight, bias = curvature_in(posterior.bases[layer.name], factors[layer.name])
+        layer.weight(result).copy_(weight.clamp_min(0.0))
+        own = layer.bias(result)
+        if own is not None:
+            own.copy_(bias.clamp_min(0.0))
+    return result
+
+
+def _fit(
+    posterior: GaussianPosterior,
+    curvature: Tensor,
+    trained: Tensor,
+    variance: float,
+    plan: _Plan,
+    *,
+    shrinks: bool,
+) -> None:
+    """Set the deviations where the objective's derivative by them vanishes, for a prior's λ.
+
+    Where it ``shrinks`` so does the mean's distance from the prior's, ``w − w₀ = (1 − s/λ) (w* −
+    w₀)`` in each direction: there the derivative by the mean vanishes, if the loss is a parabola
+    around the trained weights ``w*``.
+    """
+    half, root = math.log(variance) / 2, 1.0
+    posterior.half_log_variance.data.fill_(half)
+    for _ in range(ROUNDS):
+        inverse = 1 / variance + 2 * root * plan.samples * curvature / math.log(2)
+        posterior.log_deviation.data = -inverse.log() / 2
+        kept = 1 - 1 / (variance * inverse) if shrinks else 1.0
+        posterior.mean.data = posterior.prior + posterior.turned(kept * trained)
+        root = math.sqrt(2 * plan.complexity(_divergence(posterior, variance), half))
+
+
+def _divergence(posterior: GaussianPosterior, variance: float) -> float:
+    moments = posterior.moments()
+    sums = moments.squared_distance, moments.variance_sum, moments.log_variance_sum
+    return float(cf.gaussian_kl(*sums, moments.parameters, variance))
+
+
+def _rate_of_errors(scores: Tensor, labels: Tensor) -> float:
+    return float((scores.detach().argmax(dim=1) != labels).double().mean())
+
+
+@torch.no_grad()
+def _tried(
+    posterior: GaussianPosterior, inputs: Tensor, labels: Tensor, plan: _Plan, seed: int
+) -> float:
+    """The objective on a few samples, the same for all starts."""
+    draws = OwnNetworks(posterior, generator(seed, "networks of a start"))
+    scores = posterior(inputs, draws)
+    if plan.objective == "inverse":
+        # Of few samples, none of them wrong, one error more is no surprise.
+        error = _rate_of_errors(scores, labels) + 1 / len(labels)
+    else:
+        error = float(functional.cross_entropy(scores, labels)) / math.log(2)
+    half = float(posterior.half_log_variance.detach())
+    complexity = plan.complexity(_divergence(posterior, math.exp(2 * half)), half)
+    if not math.isfinite(error + complexity):
+        return math.inf
+    value, _ = plan.measured(error, complexity)
+    return value if math.isfinite(value) else math.inf

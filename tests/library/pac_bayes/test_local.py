@@ -1,0 +1,320 @@
+"""Local reparametrisation: objectives, draws and gradients by brute force, starts, budgets."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.testing import assert_close
+
+from hessian_spectra import closed_form as cf
+from hessian_spectra import pac_bayes
+from hessian_spectra.pac_bayes import bounding, local
+from hessian_spectra.pac_bayes.posterior import GaussianPosterior, OneNetwork, OwnNetworks
+from hessian_spectra.training import unfinished
+
+CLASSES = 3
+
+
+def convolutional(seed=0):
+    """Two convolutions and a linear layer, 8 x 8 pixels."""
+    torch.manual_seed(seed)
+    return nn.Sequential(
+        nn.Conv2d(1, 3, 3, stride=2), nn.Tanh(), nn.Conv2d(3, 4, 2, padding=1, bias=False),
+        nn.ReLU(), nn.Flatten(), nn.Linear(64, CLASSES),
+    )  # fmt: skip
+
+
+def connected(seed=0):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, CLASSES))
+
+
+def samples(count, shape, seed=1):
+    draws = torch.Generator().manual_seed(seed)
+    x = torch.randn(count, *shape, generator=draws)
+    parts = x.flatten(1)[:, :CLASSES]
+    return x, parts.argmax(dim=1)
+
+
+CASES = {"connected": (connected, (6,)), "convolutional": (convolutional, (1, 8, 8))}
+
+
+def settings(**changes):
+    fields = {
+        "epochs": 3, "batch_size": 32, "learning_rate": 0.05, "objective": "quadratic",
+        "basis": "kronecker", "delta": 0.025, "grid_precision": 100.0, "largest_variance": 0.1,
+    }  # fmt: skip
+    return local.LocalDescent(**(fields | changes))
+
+
+def started(name, count=200, **changes):
+    """A posterior of double precision where the curvature says, and its samples."""
+    make, shape = CASES[name]
+    x, y = samples(count, shape)
+    model = trained(make(), x, y).double()
+    posterior = GaussianPosterior(model, make(7).state_dict()).double()
+    pac_bayes.start_locally(posterior, model, x.double(), y, settings(**changes), seed=0)
+    return posterior, x.double(), y
+
+
+def trained(model, x, y, steps=60):
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    return model
+
+
+@pytest.mark.parametrize("error", [0.01, 0.2, 0.6])
+@pytest.mark.parametrize("complexity", [1e-3, 0.05, 0.4])
+def test_each_objective_is_a_bound_and_has_its_slopes(error, complexity):
+    exact = float(cf.kl_inverse(error, complexity))
+    for objective in local.OBJECTIVES:
+        function = local.OBJECTIVES[objective]
+        value, *slopes = function(error, complexity)
+        assert value >= exact - 1e-12
+        for place, slope in enumerate(slopes):
+            ends = []
+            for sign in (1, -1):
+                moved = [error, complexity]
+                moved[place] += sign * 1e-6 * moved[place]
+                ends.append(function(*moved).value)
+            step = 2e-6 * (error, complexity)[place]
+            assert slope == pytest.approx((ends[0] - ends[1]) / step, rel=1e-4)
+    assert local.OBJECTIVES["inverse"](error, complexity).value == exact
+
+
+def test_a_rate_of_errors_that_is_none_has_the_quadratic_objective():
+    for error in (0.0, 1.0, 1.7):
+        assert local.OBJECTIVES["inverse"](error, 0.2) == local.OBJECTIVES["quadratic"](error, 0.2)
+
+
+def by_weights(posterior, x, noise):
+    """The scores of one sample by networks whose weights are drawn."""
+    deviation = posterior.log_deviation.detach().exp()
+    with torch.no_grad():
+        return torch.stack([posterior(x, OneNetwork(row * deviation))[0] for row in noise])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_scores_are_distributed_as_those_of_drawn_weights(name):
+    posterior, x, _ = started(name)
+    posterior.log_deviation.data.fill_(-1.5)
+    posterior.log_deviation.data[::3] += 1.0
+    draws, count = torch.Generator().manual_seed(7), 3000
+    noise = torch.randn(count, posterior.mean.numel(), generator=draws).double()
+    expected = by_weights(posterior, x[:1], noise)
+    repeated = x[:1].expand(4 * count, *x.shape[1:])
+    turned = local._Turned(posterior)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for actual in (
+            turned(repeated, None, turned.variances()),
+            posterior(repeated, OwnNetworks(posterior, draws)),
+        ):
+            error = 5 * expected.std(dim=0) / math.sqrt(count)
+            assert ((actual.mean(dim=0) - expected.mean(dim=0)).abs() < error).all()
+            spread = torch.cov(expected.T)
+            assert float((torch.cov(actual.T) - spread).norm() / spread.norm()) < 0.15
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_are_those_of_drawn_weights_in_the_mean(name):
+    """By the mean, and by the logarithms of deviations, of one sample's loss."""
+    posterior, x, y = started(name)
+    posterior.log_deviation.data.fill_(-1.5)
+    turned, count = local._Turned(posterior), 20000
+    torch.manual_seed(0)
+    scores = turned(x[:1].expand(count, *x.shape[1:]), None, turned.variances())
+    functional.cross_entropy(scores, y[:1].expand(count)).backward()
+    for parameter in posterior.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    draws, few = torch.Generator().manual_seed(3), 3000
+    for _ in range(few):
+        noise = torch.randn(posterior.mean.numel(), generator=draws).double()
+        draw = OneNetwork(noise * posterior.log_deviation.detach().exp())
+        (functional.cross_entropy(posterior(x[:1], draw), y[:1]) / few).backward()
+    of_mean = torch.cat([part.grad.flatten() for part in turned.mean])
+    expected = posterior.returned(posterior.mean.grad)
+    assert float((of_mean - expected).norm() / expected.norm()) < 0.1
+    of_deviation = torch.cat([part.grad.flatten() for part in turned.log_deviation])
+    expected = posterior.log_deviation.grad
+    # What is drawn with the weights is noisier by far: they agree along the expected direction.
+    along = float(of_deviation @ expected / expected.square().sum())
+    assert along == pytest.approx(1.0, abs=0.25)
+
+
+def test_numbers_turn_and_come_back():
+    posterior, _, _ = started("convolutional")
+    numbers = torch.randn(posterior.mean.numel()).double()
+    assert_close(posterior.returned(posterior.turned(numbers)), numbers)
+    before = posterior.mean.detach().clone()
+    local._Turned(posterior).hand_back()
+    assert_close(posterior.mean.detach(), before)
+
+
+def test_the_divergence_is_that_of_the_closed_form():
+    posterior, _, _ = started("convolutional")
+    turned, moments = local._Turned(posterior), posterior.moments()
+    variance = math.exp(2 * float(posterior.half_log_variance.detach()))
+    sums = moments.squared_distance, moments.variance_sum, moments.log_variance_sum
+    expected = float(cf.gaussian_kl(*sums, moments.parameters, variance))
+    assert turned.divergence(turned.variances()) == pytest.approx(expected, rel=1e-9)
+
+
+def test_deviations_and_mean_are_fitted_where_derivatives_vanish():
+    """Of a parabola around the trained weights, by the printed objective."""
+    posterior, _, _ = started("connected")
+    plan = local._Plan(samples=500, **vars(settings(objective="paper")))
+    draws = torch.Generator().manual_seed(2)
+    curvature = torch.rand(posterior.mean.numel(), generator=draws).double()
+    way = torch.randn(posterior.mean.numel(), generator=draws).double()
+    rounds, local.ROUNDS = local.ROUNDS, 200
+    try:
+        local._fit(posterior, curvature, way, 0.02, plan, shrinks=True)
+    finally:
+        local.ROUNDS = rounds
+    mean = posterior.returned(posterior.mean.detach() - posterior.prior).requires_grad_()
+    scale = posterior.log_deviation.detach().clone().requires_grad_()
+    squares = (2 * scale).exp()
+    loss = (curvature * ((mean - way).square() + squares)).sum() / 2 / math.log(2)
+    divergence = ((squares + mean.square()) / 0.02 - 2 * scale).sum() / 2
+    number = len(mean)
+    divergence = divergence + number * (math.log(0.02) - 1) / 2
+    rest = plan.complexity(0.0, math.log(0.02) / 2)
+    objective = loss + ((divergence / 499 + rest) / 2).sqrt()
+    of_mean, of_scale = torch.autograd.grad(objective, (mean, scale))
+    assert float(of_mean.abs().max()) < 1e-2 * float((curvature * way).abs().max())
+    assert float(of_scale.abs().max()) < 1e-2 * float((curvature * squares).abs().max().detach())
+
+
+def test_training_tightens_the_bound_and_tells_it_on_the_way():
+    make, shape = CASES["convolutional"]
+    x, y = samples(1500, shape)
+    model, seen = trained(make(), x, y), []
+    actual = pac_bayes.bound(
+        model, (x, y), prior=make().state_dict(), prior_saw="nothing", epochs=12, draws=5000,
+        log=lambda step, metrics: seen.append(dict(metrics)),
+    )  # fmt: skip
+    on_the_way = [metrics["bound"] for metrics in seen if "bound" in metrics]
+    assert actual.bound < on_the_way[0]
+    assert actual.bound == pytest.approx(on_the_way[-1], rel=0.1)
+    held_out = pac_bayes.error_of_draws(
+        actual.posterior, *samples(3000, shape, seed=5), draws=3000, seed=1
+    )
+    assert held_out < actual.bound < 0.6
+
+
+def test_a_prior_that_is_good_already_is_bounded_without_training():
+    """Q = P with a small variance: nothing that training finds is returned if it is no better."""
+    make, shape = CASES["connected"]
+    x, y = samples(4000, shape)
+    seen = torch.arange(2000)
+    prior = trained(make(), x[:2000], y[:2000], steps=400)
+    actual = pac_bayes.bound(prior, (x, y), prior=prior, prior_saw=seen, epochs=2, draws=20000)
+    error = float((prior(x[2000:]).argmax(dim=1) != y[2000:]).float().mean())
+    assert actual.prior.kl < 30
+    assert actual.bound < error + 0.05
+
+
+def test_a_training_that_makes_it_worse_is_left_out(monkeypatch):
+    make, shape = CASES["connected"]
+    data = samples(600, shape)
+    given = {"prior": make(), "prior_saw": "nothing", "draws": 2000, "epochs": 3}
+    model = trained(make(), *data)
+
+    def wrecks(posterior, *rest, **more):
+        posterior.mean.data += 3.0
+        return True
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bounding, "minimise_locally", lambda *rest, **more: True)
+        expected = pac_bayes.bound(model, data, **given)
+        patch.setattr(bounding, "minimise_locally", wrecks)
+        assert pac_bayes.bound(model, data, **given) == expected
+    assert pac_bayes.bound(model, data, **given).bound < expected.bound
+
+
+@pytest.mark.parametrize("end", ["seconds", "interrupt"])
+def test_a_training_that_is_cut_short_has_its_certificate(end):
+    make, shape = CASES["connected"]
+    x, y = samples(600, shape)
+    model, steps = trained(make(), x, y), []
+
+    def log(step, metrics):
+        steps.append(step)
+        if end == "interrupt" and step > 5:
+            raise KeyboardInterrupt
+
+    budget = {"seconds": 0.3} if end == "seconds" else {}
+    actual = pac_bayes.bound(model, (x, y), prior=make(), prior_saw="nothing", epochs=2000,
+                             draws=2000, log=log, **budget)  # fmt: skip
+    assert steps[-1] < 2000 * 50
+    assert 0 < actual.mean_error < actual.bound < 1
+
+
+def test_a_certificate_can_be_had_by_itself():
+    make, shape = CASES["connected"]
+    data = samples(500, shape)
+    model = trained(make(), *data)
+    kept = {"draws": 3000, "largest_variance": 1.0}
+    actual = pac_bayes.bound(model, data, prior=make(), prior_saw="nothing", epochs=3, **kept)
+    again = pac_bayes.certify(actual.posterior, data, prior_saw="nothing", **kept)
+    assert (again.bound, again.prior, again.classes) == (actual.bound, actual.prior, CLASSES)
+
+
+class BrokenError(Exception):
+    """The end of an interrupted process."""
+
+
+def test_an_interrupted_descent_goes_on_to_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(unfinished, "CHECKPOINT_SHARE", float("inf"))
+
+    def run(checkpoint=None, breaks=False):
+        posterior, x, y = started("convolutional")
+
+        def log(step, metrics):
+            if breaks and step >= 14:
+                raise BrokenError
+
+        pac_bayes.minimise_locally(posterior, x, y, settings(), seed=3, log=log,
+                                   checkpoint=checkpoint)  # fmt: skip
+        return posterior
+
+    expected = run()
+    with pytest.raises(BrokenError):
+        run(tmp_path, breaks=True)
+    actual = run(tmp_path)
+    for own, other in zip(actual.parameters(), expected.parameters(), strict=True):
+        assert torch.equal(own, other)
+
+
+class Twice(nn.Module):
+    """A layer that is used twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 6)
+
+    def forward(self, x):
+        return self.layer(self.layer(x))
+
+
+def test_a_layer_that_is_used_twice_is_refused():
+    model = Twice()
+    data = samples(100, (6,))
+    with pytest.raises(ValueError, match=r"used once on a sample, got 'layer' used 2 times$"):
+        pac_bayes.bound(model, data, prior=Twice(), prior_saw="nothing")
+
+
+def test_a_frozen_network_is_bounded():
+    make, shape = CASES["connected"]
+    data = samples(300, shape)
+    model = trained(make(), *data).requires_grad_(False)
+    actual = pac_bayes.bound(model, data, prior=make(), prior_saw="nothing", epochs=2, draws=500)
+    assert actual.bound < 1
+    assert not any(parameter.requires_grad for parameter in model.parameters())
