@@ -149,13 +149,13 @@ OBJECTIVES: dict[str, Callable[[float, float], Objective]] = {
 class _Plan(LocalDescent, Passes):
     """The steps and rates with which a posterior is found from so many samples."""
 
-    ends: float = math.inf
-
     def rate(self, step: int) -> float:
-        """The learning rate of an update, by the epochs or the seconds that have passed."""
-        left = (self.ends - time.monotonic()) / self.seconds if self.ends < math.inf else 1.0
-        passed = min(max(step / self.steps, 1 - left), 1.0)
-        return self.learning_rate * (1 + math.cos(math.pi * passed)) / 2
+        """The learning rate of an update, by the epochs that have passed."""
+        return self.after(step / self.steps)
+
+    def after(self, part: float) -> float:
+        """The learning rate after a part of the training."""
+        return self.learning_rate * (1 + math.cos(math.pi * min(part, 1.0))) / 2
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         """The descent along natural gradients."""
@@ -195,8 +195,9 @@ class _Turned(nn.Module):
         self.half_log_variance = nn.Parameter(posterior.half_log_variance.detach().clone())
         self.course: Tensor
         self.register_buffer("course", torch.zeros(3, dtype=torch.float64))
-        # How much the error counts beside the divergence, as the objective has it.
-        self.weight = 0.0
+        # How much the error counts beside the divergence, as the objective has it; and when the
+        # seconds are over, which no other process that goes on knows.
+        self.weight, self.ends = 0.0, math.inf
         # The places of a layer's weight and bias in these lists.
         self._places: dict[str, list[int]] = {}
         count = 0
@@ -220,13 +221,13 @@ class _Turned(nn.Module):
     def squares(self, variances: Sequence[Tensor]) -> float:
         """``Σ s + ‖w − w₀‖²``, which λ divides in the divergence."""
         parts = zip(variances, self.mean, self.prior, strict=True)
-        return sum(float(s.sum()) + float((m - p).square().sum()) for s, m, p in parts)
+        return sum(_total(s) + _total((m - p).square_()) for s, m, p in parts)
 
     @torch.no_grad()
     def divergence(self, variances: Sequence[Tensor]) -> float:
         """``KL(Q ‖ P)`` (closed_form.gaussian_kl)."""
         number, half = self._posterior[0].mean.numel(), float(self.half_log_variance.detach())
-        logarithms = 2 * sum(float(part.sum()) for part in self.log_deviation)
+        logarithms = 2 * sum(_total(part) for part in self.log_deviation)
         squares = self.squares(variances)
         return (squares * math.exp(-2 * half) + number * (2 * half - 1) - logarithms) / 2
 
@@ -267,7 +268,7 @@ class _Natural(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Follow the gradients."""
-        turned, rate = self._turned, self.param_groups[0]["lr"]
+        turned, rate = self._turned, min(self.param_groups[0]["lr"], self._by_seconds())
         half = turned.half_log_variance
         weight, precision = turned.weight, math.exp(-2 * float(half))
         distance, slope = 0.0, 0.0
@@ -289,6 +290,11 @@ class _Natural(torch.optim.Optimizer):
         half.add_(move)
         for deviation in turned.log_deviation:
             deviation.add_(move)
+
+    def _by_seconds(self) -> float:
+        """The learning rate by the seconds that have passed."""
+        left = self._turned.ends - time.monotonic()
+        return self._plan.after(1 - left / self._plan.seconds if left < math.inf else 0.0)
 
     def _remembered(self, parameter: Tensor, pull: Tensor) -> Tensor:
         state = self.state[parameter]
@@ -385,7 +391,7 @@ class _Watch(Observer):
             "complexity": complexity,
         }
         if self._seen and math.isfinite(complexity):
-            terms["bound"] = float(cf.kl_inverse(self._wrong / self._seen, max(complexity, 0.0)))
+            terms["bound"] = float(cf.kl_inverse(self._wrong / self._seen, complexity))
         self._wrong, self._seen = 0.0, 0
         self._metrics = {step: terms}
 
@@ -429,9 +435,9 @@ def minimise_locally(
     Source: Kingma, Salimans and Welling (2015) for local reparametrisation; Pérez-Ortiz et al.
     (2021) for the quadratic objective; Thiemann et al. (2017) for that with ``l``.
     """
-    ends = time.monotonic() + settings.seconds
-    plan = _Plan(samples=len(labels), ends=ends, **vars(settings))
+    plan = _Plan(samples=len(labels), **vars(settings))
     turned = _Turned(posterior)
+    turned.ends = time.monotonic() + settings.seconds
     leading, order = posterior.leading(inputs), Order(len(labels), plan.batch_size, seed)
     watch = _Watch(turned, plan)
 
@@ -441,7 +447,7 @@ def minimise_locally(
                  labels[chosen])]  # fmt: skip
 
     def loss(network: _Turned, x: Tensor, rows: Tensor, y: Tensor) -> Tensor:
-        if time.monotonic() > ends:
+        if time.monotonic() > network.ends:
             raise _Spent
         variances = network.variances()
         scores = network(x, rows if leading is not None else None, variances)
@@ -569,6 +575,11 @@ def _divergence(posterior: GaussianPosterior, variance: float) -> float:
     moments = posterior.moments()
     sums = moments.squared_distance, moments.variance_sum, moments.log_variance_sum
     return float(cf.gaussian_kl(*sums, moments.parameters, variance))
+
+
+def _total(values: Tensor) -> float:
+    """The sum in float64: of many numbers a divergence near 0 would come out below it."""
+    return float(values.sum(dtype=torch.float64))
 
 
 def _rate_of_errors(scores: Tensor, labels: Tensor) -> float:

@@ -274,14 +274,14 @@ def test_an_interrupted_descent_goes_on_to_the_same_bits(tmp_path, monkeypatch):
     monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(unfinished, "CHECKPOINT_SHARE", float("inf"))
 
-    def run(checkpoint=None, breaks=False):
+    def run(checkpoint=None, breaks=False, seconds=math.inf):
         posterior, x, y = started("convolutional")
 
         def log(step, metrics):
             if breaks and step >= 14:
                 raise BrokenError
 
-        pac_bayes.minimise_locally(posterior, x, y, settings(), seed=3, log=log,
+        pac_bayes.minimise_locally(posterior, x, y, settings(seconds=seconds), seed=3, log=log,
                                    checkpoint=checkpoint)  # fmt: skip
         return posterior
 
@@ -291,6 +291,12 @@ def test_an_interrupted_descent_goes_on_to_the_same_bits(tmp_path, monkeypatch):
     actual = run(tmp_path)
     for own, other in zip(actual.parameters(), expected.parameters(), strict=True):
         assert torch.equal(own, other)
+    # With a budget it goes on as well, though its rates follow the clock.
+    with pytest.raises(BrokenError):
+        run(tmp_path / "budget", breaks=True, seconds=1e3)
+    assert (tmp_path / "budget" / unfinished.STATE).is_file()
+    actual = run(tmp_path / "budget", seconds=1e3)
+    assert_close(actual.mean, expected.mean, rtol=1e-2, atol=1e-3)
 
 
 class Twice(nn.Module):
