@@ -62,7 +62,7 @@ class LocalDescent:
         batch_size: samples of an update.
         learning_rate: the part of a natural gradient that an update follows, at the start; it falls
             to 0 along a cosine.
-        objective: what is minimised, one of :data:`OBJECTIVES`.
+        objective: what is minimised: ``inverse``, ``quadratic``, ``lambda`` or ``paper``.
         basis: in which the covariance is diagonal, ``standard``, ``kronecker`` or ``nearest``.
         delta: the bound may fail with this probability, over samples.
         grid_precision: b of the prior's variances ``λ = c exp(−j/b)``.

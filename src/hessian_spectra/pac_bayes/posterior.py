@@ -107,7 +107,7 @@ class GaussianPosterior(nn.Module):
         self.log_deviation = nn.Parameter(mean.abs().clamp_min(SMALLEST).log())
         self.half_log_variance = nn.Parameter(torch.tensor(half_log_variance).to(mean))
         self.prior: Tensor
-        self.register_buffer("prior", before.clone(), persistent=False)
+        self.register_buffer("prior", before.to(mean, copy=True), persistent=False)
         self.bases = {layer.name: Basis() for layer in self.layers}
 
     @property

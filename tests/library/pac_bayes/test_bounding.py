@@ -197,6 +197,14 @@ def test_samples_that_depend_on_each_other_are_spoken_of(case):
         pac_bayes.bound(model, (own, y), **settings)
 
 
+def test_a_network_of_double_precision_is_bounded_in_single(case):
+    before, model, data = case
+    settings = {"prior_saw": "nothing", **QUICK, "epochs": 2}
+    expected = pac_bayes.bound(model, data, prior=before, **settings)
+    double = [copy.deepcopy(network).double() for network in (model, before)]
+    assert pac_bayes.bound(double[0], data, prior=double[1], **settings) == expected
+
+
 def test_a_loader_that_shuffles_has_no_places(case):
     before, model, data = case
     loader = torch.utils.data.DataLoader(

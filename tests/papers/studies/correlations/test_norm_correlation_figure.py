@@ -124,12 +124,12 @@ def test_panels_are_labelled(wide):
 
 def test_the_caption_tells_the_setting_and_how_training_ended(wide):
     text = plain(figure.caption(read(wide)))
-    assert "12 linear networks of width 6 a point, of 1 teacher; D = K = 1, 2, 3, 10, d" in text
-    assert text.endswith("learning rate, 8 stopped by the epoch limit, 8 diverged and left out.")
+    assert "Per point 12 linear networks of width 6, 1 teacher; D = K = 1, 2, 3, 10; d" in text
+    assert text.endswith("depth 2; 8 stopped by the epoch limit; 8 diverged and left out.")
     ended = replaced(wide, activation="relu").assign(status=xr.zeros_like(wide["status"]))
     text = figure.caption(read(ended))
     assert "12 ReLU networks" in text
-    assert text.endswith("Trained to the plateau at the smallest learning rate.")
+    assert text.endswith("depth 2.")
 
 
 def test_points_are_hollow_where_most_networks_were_stopped(wide):
@@ -149,7 +149,7 @@ def test_each_teacher_is_a_thin_line_of_the_controls():
     data = read(networks)
     (first, _) = figure.controls(data)[0].axes
     assert len([line for line in first.lines if line.get_alpha() == 0.5]) == 2 * 3
-    assert "of 3 teachers" in figure.caption(data)
+    assert "of width 6, 3 teachers" in figure.caption(data)
     each = networks.isel(network=slice(4))
     np.testing.assert_allclose(
         data["each_best_norm_lead"].sel(teacher=0),

@@ -159,7 +159,7 @@ def test_pairs_that_were_trained_alike_are_drawn_apart():
     assert paired(varied)["differing"].values.tolist() == [True, False, True, True, False, True]
     for factor in (1.0, 4 / 6):
         assert is_drawn(factor * mean, drawn_lines(draw(varied), 0))
-    assert "2 of 6 pairs were trained with the same" in caption(varied)
+    assert "2 of 6 pairs were trained alike" in caption(varied)
     before = data_of(without_variations(sides()))
     assert not paired(before)["differing"].any()
     assert "trained with the same" not in caption(before)
@@ -175,7 +175,7 @@ def test_differently_trained_networks_are_compared_with_those_trained_alike(plan
 
 def test_the_caption_has_the_setting():
     text = caption(data_of(noise=0.0))
-    assert "of the loss on 200 images, in 4 independently trained networks" in text
+    assert "on 200 images, in 4 independently trained networks" in text
 
 
 @pytest.mark.parametrize("arrays", REDUCED)

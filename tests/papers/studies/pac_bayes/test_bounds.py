@@ -16,7 +16,7 @@ from hessian_papers.studies.pac_bayes.bounds.claims import statements
 from hessian_papers.studies.pac_bayes.bounds.derived import failures, printed_rows
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
-from hessian_spectra.pac_bayes import GaussianPosterior, error_of_draws
+from hessian_spectra.pac_bayes import GaussianPosterior, curvature_in, error_of_draws
 from hessian_spectra.pac_bayes.bases import layer_bases
 from tests.papers.studies.layerwise import small_classifiers
 
@@ -130,7 +130,7 @@ def test_curvature_is_the_quadratic_form_of_each_direction(networks, method):
     basis = study.METHODS[method].basis
     posterior.bases = dict(layer_bases(model, x.flatten(1), y, basis))
     layer = cv.layerwise(cv.Problem(model, torch.nn.CrossEntropyLoss(), [(x, y)]), "fc2")
-    actual = study._curvature(posterior, layer, "fc2").flatten()
+    actual = curvature_in(posterior.bases["fc2"], layer)[0].flatten()
     dense = torch.kron(layer.output_hessian, layer.input_autocorrelation)
     if method == "iterative, exact":
         dense = layer.hessian @ torch.eye(len(dense), dtype=dense.dtype)

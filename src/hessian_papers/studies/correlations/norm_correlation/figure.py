@@ -258,7 +258,7 @@ def _intervals(data: xr.Dataset) -> str:
     """The drawn intervals, as text."""
     marks = "Bars" if data["along"].item() == "depth" else "Bands"
     level, resamples = 100 * float(data["confidence"]), int(data["resamples"])
-    return f"{marks}: {level:g} % BCa intervals, {resamples} resamples of teachers and networks"
+    return f"{marks}: {level:g} % BCa intervals ({resamples} resamples)"
 
 
 def _listed(labels: np.ndarray) -> str:

@@ -131,9 +131,8 @@ def caption(data: xr.Dataset) -> str:
     """The key to the figure, and the setting."""
     classes, samples = int(data["classes"]), int(data["samples"])
     return (
-        f"Two-layer ReLU classifiers, {LAWS[_drawn_law(data)['law'].item()]}, $c =$ {classes} "
-        f"classes, {samples} inputs: means over {data.sizes['draw']} draws of the weights, 95 % "
-        f"intervals. (a) The top (c−1)-space of M beside "
-        r"$R\lbrace W_i\rbrace ∖ \lbrace 1^⊤W\rbrace$, $\lbrace Π W^⊤a: Σa = 0\rbrace$ and that "
-        "of M*. (b) The ratio of eigenvalues at the gap. (c) H beside its approximation $Ĥ$."
+        f"Two-layer ReLU classifiers, {LAWS[_drawn_law(data)['law'].item()]}, $c =$ {classes}, "
+        f"{samples} inputs: means over {data.sizes['draw']} draws, 95 % intervals. (a) M's top "
+        r"space beside $R\lbrace W_i\rbrace ∖ \lbrace 1^⊤W\rbrace$, $\lbrace Π W^⊤a: Σa = "
+        r"0\rbrace$ and that of M*. (b) Ratio at the gap. (c) H beside $Ĥ$."
     )

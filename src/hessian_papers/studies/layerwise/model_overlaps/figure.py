@@ -109,7 +109,7 @@ def caption(data: xr.Dataset) -> str:
     """The key to the figure, and the setting."""
     differing = paired(data)["differing"].values
     also = (
-        f"; {(~differing).sum()} of {len(differing)} pairs had the same training settings"
+        f"; {(~differing).sum()} of {len(differing)} pairs were trained alike"
         if differing.any()
         else ""
     )
