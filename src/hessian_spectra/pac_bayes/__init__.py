@@ -1,6 +1,6 @@
 """A bound on the error of a user's own network: the certificate, and its alternatives."""
 
-from hessian_spectra.pac_bayes.bases import BATCH, curvature_in
+from hessian_spectra.pac_bayes.bases import BATCH, curvature_in, layer_factors
 from hessian_spectra.pac_bayes.bounding import bound, certify
 from hessian_spectra.pac_bayes.certificate import Alternative, Certificate, alternatives, table
 from hessian_spectra.pac_bayes.local import LocalDescent, minimise_locally, start_locally
@@ -20,6 +20,7 @@ __all__ = [
     "certify",
     "curvature_in",
     "error_of_draws",
+    "layer_factors",
     "minimise_bound",
     "minimise_locally",
     "start_locally",

@@ -21,6 +21,7 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.pac_bayes.bases import basis_of, curvature_in, layer_factors
 from hessian_spectra.pac_bayes.layers import Layer
+from hessian_spectra.pac_bayes.minimisation import PriorFamily, divergence_of
 from hessian_spectra.pac_bayes.posterior import (
     DRAWN,
     GaussianPosterior,
@@ -146,7 +147,7 @@ OBJECTIVES: dict[str, Callable[[float, float], Objective]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Plan(LocalDescent, Passes):
+class _Plan(LocalDescent, Passes, PriorFamily):
     """The steps and rates with which a posterior is found from so many samples."""
 
     def rate(self, step: int) -> float:
@@ -161,17 +162,6 @@ class _Plan(LocalDescent, Passes):
         """The descent along natural gradients."""
         assert isinstance(model, _Turned)
         return _Natural(model, self)
-
-    @property
-    def largest_half_logarithm(self) -> float:
-        """``½ ln λ`` for ``j = 1``: no larger prior is among those that the bound holds for."""
-        return 0.5 * (math.log(self.largest_variance) - 1 / self.grid_precision)
-
-    def complexity(self, divergence: float, half: float) -> float:
-        """``B_RE`` (closed_form.complexity), for a real ``j`` of at least 1."""
-        index = max(self.grid_precision * (math.log(self.largest_variance) - 2 * half), 1.0)
-        union = 2 * math.log(index) + math.log(math.pi**2 * self.samples / (6 * self.delta))
-        return (divergence + union) / (self.samples - 1)
 
     def measured(self, error: float, complexity: float) -> tuple[float, float]:
         """The objective, and how much the error counts in it beside the divergence.
@@ -228,8 +218,7 @@ class _Turned(nn.Module):
         """``KL(Q ‖ P)`` (closed_form.gaussian_kl)."""
         number, half = self._posterior[0].mean.numel(), float(self.half_log_variance.detach())
         logarithms = 2 * sum(_total(part) for part in self.log_deviation)
-        squares = self.squares(variances)
-        return (squares * math.exp(-2 * half) + number * (2 * half - 1) - logarithms) / 2
+        return divergence_of(self.squares(variances), logarithms, number, half)
 
     def of(self, layer: Layer, values: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
         """A layer's weight and bias among the parts of all."""
@@ -384,7 +373,7 @@ class _Watch(Observer):
         """Look at the posterior before an epoch."""
         divergence = self._turned.divergence(self._turned.variances())
         half = float(self._turned.half_log_variance.detach())
-        complexity = self._plan.complexity(divergence, half)
+        complexity = self._plan.complexity(divergence, self._plan.index(half))
         terms = {
             "divergence": divergence,
             "prior_variance": math.exp(2 * half),
@@ -454,7 +443,7 @@ def minimise_locally(
         watch.count(scores, y)
         error = functional.cross_entropy(scores, y) / math.log(2)
         half = float(network.half_log_variance.detach())
-        complexity = plan.complexity(network.divergence(variances), half)
+        complexity = plan.complexity(network.divergence(variances), plan.index(half))
         entropy, rate = network.followed(float(error.detach()), _rate_of_errors(scores, y))
         if plan.objective == "inverse":
             value, weight = plan.measured(rate, complexity)
@@ -568,7 +557,7 @@ def _fit(
         posterior.log_deviation.data = -inverse.log() / 2
         kept = 1 - 1 / (variance * inverse) if shrinks else 1.0
         posterior.mean.data = posterior.prior + posterior.turned(kept * trained)
-        root = math.sqrt(2 * plan.complexity(_divergence(posterior, variance), half))
+        root = math.sqrt(2 * plan.complexity(_divergence(posterior, variance), plan.index(half)))
 
 
 def _divergence(posterior: GaussianPosterior, variance: float) -> float:
@@ -599,7 +588,7 @@ def _tried(
     else:
         error = float(functional.cross_entropy(scores, labels)) / math.log(2)
     half = float(posterior.half_log_variance.detach())
-    complexity = plan.complexity(_divergence(posterior, math.exp(2 * half)), half)
+    complexity = plan.complexity(_divergence(posterior, math.exp(2 * half)), plan.index(half))
     if not math.isfinite(error + complexity):
         return math.inf
     value, _ = plan.measured(error, complexity)

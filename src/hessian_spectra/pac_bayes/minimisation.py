@@ -86,8 +86,31 @@ class BoundDescent(BoundSettings):
         require(self.basis in KINDS, "basis", f"one of {', '.join(KINDS)}", self.basis)
 
 
+class PriorFamily:
+    """The priors ``λ = c exp(−j/b)`` of a bound from so many samples, for a real ``j``."""
+
+    samples: int
+    delta: float
+    grid_precision: float
+    largest_variance: float
+
+    @property
+    def largest_half_logarithm(self) -> float:
+        """``½ ln λ`` for ``j = 1``: no larger prior is among those that the bound holds for."""
+        return 0.5 * (math.log(self.largest_variance) - 1 / self.grid_precision)
+
+    def index(self, half: float) -> float:
+        """``j`` of a prior's ``½ ln λ``, at least 1."""
+        return max(self.grid_precision * (math.log(self.largest_variance) - 2 * half), 1.0)
+
+    def complexity(self, divergence: float, index: float) -> float:
+        """``B_RE`` (closed_form.complexity), here for a real ``j`` as well."""
+        union = 2 * math.log(index) + math.log(math.pi**2 * self.samples / (6 * self.delta))
+        return (divergence + union) / (self.samples - 1)
+
+
 @dataclass(frozen=True, kw_only=True)
-class _Plan(BoundDescent, Passes):
+class _Plan(BoundDescent, Passes, PriorFamily):
     """The steps and rates with which a posterior is found from so many samples."""
 
     def falls(self, epoch: int) -> int:
@@ -112,29 +135,19 @@ class _Plan(BoundDescent, Passes):
             entries.append(entries[-1] + interval)
         return entries
 
-    @property
-    def largest_half_logarithm(self) -> float:
-        """``½ ln λ`` for ``j = 1``: no larger prior is among those that the bound holds for."""
-        return 0.5 * (math.log(self.largest_variance) - 1 / self.grid_precision)
-
     def terms(self, posterior: GaussianPosterior) -> dict[str, float]:
         """KL divergence, ``j``, λ and the bound's right side ``B_RE``, for a real ``j``."""
         half = float(posterior.half_log_variance.detach())
         moments = posterior.moments()
         squares = moments.variance_sum + moments.squared_distance
-        divergence = _divergence(squares, moments.log_variance_sum, moments.parameters, half)
-        index = max(self.grid_precision * (math.log(self.largest_variance) - 2 * half), 1.0)
+        divergence = divergence_of(squares, moments.log_variance_sum, moments.parameters, half)
+        index = self.index(half)
         return {
             "divergence": divergence,
             "index": index,
             "prior_variance": _exponential(2 * half),
             "complexity": self.complexity(divergence, index),
         }
-
-    def complexity(self, divergence: float, index: float) -> float:
-        """``B_RE`` (closed_form.complexity), here for a real ``j`` as well."""
-        union = 2 * math.log(index) + math.log(math.pi**2 * self.samples / (6 * self.delta))
-        return (divergence + union) / (self.samples - 1)
 
 
 class _Regulariser(torch.autograd.Function):
@@ -150,7 +163,7 @@ class _Regulariser(torch.autograd.Function):
         distance = posterior.mean.data - posterior.prior
         squares = float(torch.dot(distance, distance)) + _total(variances)
         logarithms = 2 * _total(posterior.log_deviation.data)
-        divergence = _divergence(squares, logarithms, number, scale)
+        divergence = divergence_of(squares, logarithms, number, scale)
         index = plan.grid_precision * (math.log(plan.largest_variance) - 2 * scale)
         value = math.sqrt(plan.complexity(divergence, index) / 2)
         slope = 1 / (4 * value * (plan.samples - 1))
@@ -168,7 +181,7 @@ class _Regulariser(torch.autograd.Function):
         return gradients[0] * ctx.of_half, None, None, None
 
 
-def _divergence(squares: float, logarithms: float, number: int, half: float) -> float:
+def divergence_of(squares: float, logarithms: float, number: int, half: float) -> float:
     """``KL(Q ‖ P)`` (closed_form.gaussian_kl) with ``squares`` the sum that λ divides."""
     return 0.5 * (squares * _exponential(-2 * half) - number + 2 * half * number - logarithms)
 

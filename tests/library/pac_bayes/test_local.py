@@ -184,7 +184,7 @@ def test_deviations_and_mean_are_fitted_where_derivatives_vanish():
     divergence = ((squares + mean.square()) / 0.02 - 2 * scale).sum() / 2
     number = len(mean)
     divergence = divergence + number * (math.log(0.02) - 1) / 2
-    rest = plan.complexity(0.0, math.log(0.02) / 2)
+    rest = plan.complexity(0.0, plan.index(math.log(0.02) / 2))
     objective = loss + ((divergence / 499 + rest) / 2).sqrt()
     of_mean, of_scale = torch.autograd.grad(objective, (mean, scale))
     assert float(of_mean.abs().max()) < 1e-2 * float((curvature * way).abs().max())

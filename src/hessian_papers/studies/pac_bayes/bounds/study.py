@@ -35,6 +35,7 @@ from hessian_spectra.pac_bayes import (
     GaussianPosterior,
     curvature_in,
     error_of_draws,
+    layer_factors,
     minimise_bound,
 )
 from hessian_spectra.validation import require
@@ -262,9 +263,7 @@ def deviations(
         For L layers: ``variance (L, PARTS, 3)``, quantiles of s among directions by descending
         curvature, in parts of equal size; ``rank_correlation (L,)``, Spearman's of s and curvature.
     """
-    batches = list(zip(inputs.split(BATCH), labels.split(BATCH), strict=True))
-    problem = cv.Problem(model, nn.CrossEntropyLoss(), batches)
-    layers = cv.layerwise(problem, posterior.names, check=False)
+    layers = layer_factors(model, inputs, labels)
     rows, correlations = [], []
     for name, layer in layers.items():
         variances = posterior.deviations(name).square().flatten().cpu().numpy()
