@@ -33,8 +33,8 @@ def outcomes():
 
 
 def rows(text):
-    """The cells of a markdown table that starts with ``| network``."""
-    (table,) = re.findall(r"^\| network .*(?:\n\|.*)*", text, re.MULTILINE)
+    """The cells of the markdown table whose columns are the libraries."""
+    (table,) = re.findall(r"^\| network +\| ours .*(?:\n\|.*)*", text, re.MULTILINE)
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.split("\n")]
     return {line[0]: line[1:] for line in lines}
 
