@@ -40,7 +40,7 @@ from tests.prose import long_captions
 # What is made smaller so that a study takes a moment, by kind, or by name. A kind that is not here
 # is taken as it is configured, less what is cut of its lists of numbers.
 LONGEST_LIST = 3
-BOUNDED = [f"{which}two-class-classifiers" for which in ("", "narrow-", "random-", "repeated-")] + [
+BOUNDED = [f"{which}two-class-classifiers" for which in ("", "narrow-", "random-")] + [
     "ten-class-classifiers"
 ]
 SMALL: dict[str, dict[str, dict[str, Any]]] = {

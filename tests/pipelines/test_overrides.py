@@ -49,7 +49,6 @@ RATES = {
     "dissecting-table8": "networks.digit-classifiers.learning_rate",
     "dissecting-table10": "networks.two-class-classifiers.learning_rate",
     "pac-bayes-bases": "studies.pac-bayes-bases.learning_rate",
-    "pac-bayes-coverage": "studies.pac-bayes-coverage.learning_rate",
     "closed2024-fig3": "studies.closed2024-fig3.learning_rate",
     "cracking-fig27": "studies.cracking-fig27.learning_rate",
     "diabetes-multi-input": "studies.diabetes-multi-input.learning_rate",

@@ -30,7 +30,6 @@ QUERIES = {
     "figure 27": {"cracking-fig27"},
     "PAC-Bayes": {
         "pac-bayes-bases",
-        "pac-bayes-coverage",
         "dissecting-table10",
         "dissecting-fig31",
     },

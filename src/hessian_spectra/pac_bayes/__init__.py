@@ -4,7 +4,12 @@ from hessian_spectra.pac_bayes.bases import BATCH, curvature_in, layer_factors
 from hessian_spectra.pac_bayes.bounding import bound, certify
 from hessian_spectra.pac_bayes.certificate import Alternative, Certificate, alternatives, table
 from hessian_spectra.pac_bayes.local import LocalDescent, minimise_locally, start_locally
-from hessian_spectra.pac_bayes.minimisation import BoundDescent, BoundSettings, minimise_bound
+from hessian_spectra.pac_bayes.minimisation import (
+    BoundDescent,
+    BoundSettings,
+    DivergedError,
+    minimise_bound,
+)
 from hessian_spectra.pac_bayes.posterior import GaussianPosterior, error_of_draws
 
 __all__ = [
@@ -13,6 +18,7 @@ __all__ = [
     "BoundDescent",
     "BoundSettings",
     "Certificate",
+    "DivergedError",
     "GaussianPosterior",
     "LocalDescent",
     "alternatives",

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from hessian_spectra.pac_bayes.certificate import Certificate
 from hessian_spectra.pac_bayes.layers import require_used_once
 from hessian_spectra.pac_bayes.local import LocalDescent, minimise_locally, start_locally
-from hessian_spectra.pac_bayes.minimisation import BoundDescent, minimise_bound
+from hessian_spectra.pac_bayes.minimisation import BoundDescent, DivergedError, minimise_bound
 from hessian_spectra.pac_bayes.posterior import GaussianPosterior, error_of_draws
 from hessian_spectra.pac_bayes.priors import NOTHING, Seen, refuse_if_seen, unseen
 from hessian_spectra.pac_bayes.samples import (
@@ -56,6 +56,7 @@ def bound(
     learning_rate: float | None = None,
     refresh: int = 10,
     largest_variance: float = 0.1,
+    grid_precision: float = PRECISION,
     draws: int = 50_000,
     delta: float = 0.025,
     delta_monte_carlo: float = 0.01,
@@ -98,8 +99,9 @@ def bound(
             128.
         learning_rate: at the start. By default 0.01; paper: 0.001.
         refresh: epochs after which the paper's method finds the basis anew, 0 for never.
-        largest_variance: c of the prior's variances ``λ = c exp(−j/100)``, fixed before the samples
+        largest_variance: c of the prior's variances ``λ = c exp(−j/b)``, fixed before the samples
             are looked at; about that of the weights in ``prior``, or more.
+        grid_precision: b, fixed before them as well.
         draws: pairs of a sample and a network of its own, for ``ê``.
         delta: ``δ``, the probability over samples with which the bound may fail.
         delta_monte_carlo: ``δ'``, that over the draws.
@@ -147,10 +149,10 @@ def bound(
     warn_of_samples(*kept)
     passes, size, rate = _schedule(method, len(others), epochs, batch_size, learning_rate)
     common: Any = {"epochs": passes, "batch_size": size, "learning_rate": rate, "basis": basis,
-              "delta": delta, "grid_precision": PRECISION,
+              "delta": delta, "grid_precision": grid_precision,
               "largest_variance": largest_variance}  # fmt: skip
-    chances: Any = {"largest_variance": largest_variance, "delta": delta,
-               "delta_monte_carlo": delta_monte_carlo}  # fmt: skip
+    chances: Any = {"largest_variance": largest_variance, "grid_precision": grid_precision,
+               "delta": delta, "delta_monte_carlo": delta_monte_carlo}  # fmt: skip
     if method == LOCAL:
         descent = LocalDescent(**common, objective=objective, seconds=seconds)
         _train_locally(posterior, network, kept, descent, seed, log, checkpoint, chances)
@@ -168,6 +170,7 @@ def certify(
     *,
     prior_saw: Seen | None = None,
     largest_variance: float = 0.1,
+    grid_precision: float = PRECISION,
     draws: int = 50_000,
     delta: float = 0.025,
     delta_monte_carlo: float = 0.01,
@@ -181,7 +184,9 @@ def certify(
         posterior: the stochastic network, beside its prior.
         data: as for :func:`bound`.
         prior_saw: as for :func:`bound`; what was said of the prior before is not known here.
-        largest_variance: c of the prior's variances, fixed before the samples are looked at.
+        largest_variance: c of the prior's variances ``λ = c exp(−j/b)``, fixed before the samples
+            are looked at.
+        grid_precision: b, fixed before them as well.
         draws: pairs of a sample and a network of its own, for ``ê``.
         delta: ``δ``, the probability over samples with which the bound may fail.
         delta_monte_carlo: ``δ'``, that over the draws.
@@ -205,6 +210,8 @@ def certify(
         True
     """
     _require_chances(delta, delta_monte_carlo, draws)
+    for name, size in (("largest_variance", largest_variance), ("grid_precision", grid_precision)):
+        require(0 < size < math.inf, name, "a positive number", size)
     require_fixed_order(data, prior_saw)
     inputs, labels = read(data, posterior.mean.device)
     others, words = unseen(prior_saw, len(labels))
@@ -216,7 +223,7 @@ def certify(
         classes=posterior.classes(inputs),
         moments=posterior.moments(),
         trained_variance=math.exp(2 * float(posterior.half_log_variance.detach())),
-        precision=PRECISION,
+        precision=grid_precision,
         largest_variance=largest_variance,
         draws=draws,
         mean_error=error_of_draws(posterior, *kept, draws=draws, seed=seed),
@@ -314,8 +321,7 @@ def _train(
         path = minimise_bound(posterior, network, *samples, settings, seed=seed,
                               log=report(log), checkpoint=checkpoint)  # fmt: skip
     if not np.isfinite(path["surrogate"]).all():
-        expected = "a rate at which the posterior's training does not diverge"
-        require(False, "learning_rate", expected, settings.learning_rate)
+        raise DivergedError(settings.learning_rate)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.pac_bayes.bases import basis_of, curvature_in, layer_factors
 from hessian_spectra.pac_bayes.layers import Layer
-from hessian_spectra.pac_bayes.minimisation import PriorFamily, divergence_of
+from hessian_spectra.pac_bayes.minimisation import DivergedError, PriorFamily, divergence_of
 from hessian_spectra.pac_bayes.posterior import (
     DRAWN,
     GaussianPosterior,
@@ -418,8 +418,8 @@ def minimise_locally(
         (Ctrl-C), and the posterior is the one so far.
 
     Raises:
-        ValueError: the training diverges; as
-            :func:`~hessian_spectra.training.train_by_minibatches`.
+        DivergedError: the training diverges.
+        ValueError: as :func:`~hessian_spectra.training.train_by_minibatches`.
 
     Source: Kingma, Salimans and Welling (2015) for local reparametrisation; Pérez-Ortiz et al.
     (2021) for the quadratic objective; Thiemann et al. (2017) for that with ``l``.
@@ -466,8 +466,7 @@ def minimise_locally(
         turned.hand_back()
         return False
     if not math.isfinite(losses[-1]):
-        expected = "a rate at which the posterior's training does not diverge"
-        require(False, "learning_rate", expected, settings.learning_rate)
+        raise DivergedError(settings.learning_rate)
     turned.hand_back()
     return True
 

@@ -32,6 +32,16 @@ LARGEST = math.log(sys.float_info.max)
 KEPT = 100
 
 
+class DivergedError(ValueError):
+    """The training of a posterior diverges at its learning rate."""
+
+    def __init__(self, learning_rate: float) -> None:
+        super().__init__(
+            "learning_rate: expected a rate at which the posterior's training does not diverge, "
+            f"got {learning_rate!r}"
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class BoundSettings:
     """The settings with which a posterior is found, whatever its basis.

@@ -42,8 +42,8 @@ class Row(NamedTuple):
         return "F-" + self.network.partition("-")[2].partition("_")[0]
 
 
-def printed_rows(data: xr.Dataset) -> list[Row]:
-    """The rows of Table 10 whose network, classes, labels and method a run has."""
+def rows_of(data: xr.Dataset) -> list[Row]:
+    """The rows of Table 10 whose network, classes and labels a run has."""
     lines = Path(__file__).with_name("table.csv").read_text("utf-8").splitlines()
     table = csv.reader(line for line in lines if not line.startswith("#"))
     rows = [
@@ -55,10 +55,18 @@ def printed_rows(data: xr.Dataset) -> list[Row]:
     return [
         row
         for row in rows
-        if row.architecture in data["network"].values
-        and row.method in data["method"].values
-        and (row.classes, row.labels) == of_run
+        if row.architecture in data["network"].values and (row.classes, row.labels) == of_run
     ]
+
+
+def printed_rows(data: xr.Dataset) -> list[Row]:
+    """Those of them whose method a run has."""
+    return [row for row in rows_of(data) if row.method in data["method"].values]
+
+
+def chance(data: xr.Dataset) -> float:
+    """The error of guessing, from which on a bound says nothing."""
+    return 1 - 1 / int(data["classes"])
 
 
 def failures(data: xr.Dataset) -> xr.DataArray:

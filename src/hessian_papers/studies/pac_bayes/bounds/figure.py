@@ -1,4 +1,4 @@
-"""Bounds and errors by method; how divergences fall and variances go with the curvature."""
+"""Bounds by method; how variances go with the curvature and divergences fall."""
 
 from typing import Any
 
@@ -6,24 +6,33 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
-from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.pac_bayes.bounds.derived import confidence, failures, printed_rows
+from hessian_papers.studies.pac_bayes.bounds.derived import (
+    chance,
+    confidence,
+    failures,
+    printed_rows,
+)
 from hessian_spectra.pictures import style
 
-# A colour and a marker for each method.
-LOOKS: dict[str, dict[str, Any]] = {
-    "base": {"color": style.GREY, "marker": "o"},
-    "approximate": {"color": style.ORANGE, "marker": "s"},
-    "iterative": {"color": style.BLUE, "marker": "D"},
-    "iterative, decaying": {"color": style.SKY, "marker": "^"},
-    "iterative, printed output": {"color": style.VERMILION, "marker": "v"},
-    "iterative, nearest": {"color": style.GREEN, "marker": "p"},
-    "iterative, exact": {"color": style.PURPLE, "marker": "*"},
+LOOKS = {
+    "base": style.GREY,
+    "approximate": style.ORANGE,
+    "iterative": style.VERMILION,
+    "iterative, decaying": style.PURPLE,
+    "iterative, printed output": style.YELLOW,
+    "iterative, nearest": style.GREEN,
+    "iterative, exact": style.BLACK,
+    "local": style.BLUE,
+    "local, standard": style.SKY,
 }
-# The error of guessing.
+POINTS: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 3.5}
+PRINT: dict[str, Any] = {"color": style.BLACK, "linewidth": 1.4}
+# Entries of the key.
+HELD_OUT = "held-out error"
 GUESSING = "guessing"
-CHANCE: dict[str, Any] = {"color": style.PURPLE, "linestyle": "--", "linewidth": 0.9}
+CHANCE: dict[str, Any] = {"color": style.BLACK, "linestyle": "--", "linewidth": 0.9}
 # How far apart methods stand beside each other.
 ASIDE = 0.8
 
@@ -38,31 +47,29 @@ def _places(data: xr.Dataset) -> dict[tuple[str, str], float]:
     }
 
 
-def _by_method(axes: Axes, data: xr.Dataset, name: str, *, filled: bool = True) -> None:
-    """One point a seed, by network and method."""
+def _bars(axes: Axes, data: xr.Dataset) -> None:
+    """A bar of the mean bound for each method of each network, with a point a seed."""
+    width = 0.85 * ASIDE / data.sizes["method"]
     for (network, method), place in _places(data).items():
-        values = data[name].sel({"network": network, "method": method}).values
-        look = LOOKS[method] | ({} if filled else {"markerfacecolor": "none"})
-        places = np.full(len(values), place)
-        axes.plot(places, values, linestyle="none", markersize=4, alpha=0.8, **look)
+        chosen = data.sel({"network": network, "method": method}).dropna("seed", subset=["bound"])
+        if not chosen.sizes["seed"]:
+            continue
+        color = LOOKS[method]
+        axes.bar(place, chosen["bound"].mean(), width, color=color, alpha=0.45, linewidth=0)
+        for name, filled in (("bound", color), ("held_out_error", "white")):
+            places = np.full(chosen.sizes["seed"], place)
+            axes.plot(places, chosen[name], markerfacecolor=filled, **POINTS, color=color)
     names = data["network"].values
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.5, len(names) - 0.5)
 
 
 def _printed(axes: Axes, data: xr.Dataset) -> None:
-    """A dash for each number that is printed."""
-    places = _places(data)
+    """A line across its bar for each bound that is printed."""
+    places, half = _places(data), 0.45 * ASIDE / data.sizes["method"]
     for row in printed_rows(data):
         middle = places[row.architecture, row.method]
-        axes.hlines(row.bound, middle - 0.06, middle + 0.06, color=style.BLACK, linewidth=1.2)
-
-
-def _chance(axes: Axes, data: xr.Dataset) -> xr.DataArray:
-    """A line at the error of guessing, of which a bound has to stay clear to say something."""
-    chance = 1 - 1 / data["classes"]
-    axes.axhline(float(chance), label=GUESSING, **CHANCE)
-    return chance
+        axes.hlines(row.bound, middle - half, middle + half, **PRINT)
 
 
 def _paths(axes: Axes, data: xr.Dataset) -> None:
@@ -70,25 +77,28 @@ def _paths(axes: Axes, data: xr.Dataset) -> None:
     for method in data["method"].values:
         values = data["path_divergence"].sel({"method": method}).dropna("seed")
         if values.size:
-            color, mean = LOOKS[method]["color"], values.mean("seed").values
-            axes.plot(data["path_epoch"].values, mean, color=color, linewidth=1.2)
+            mean = values.mean("seed").values
+            axes.plot(data["path_epoch"].values, mean, color=LOOKS[method], linewidth=1.2)
             axes.set_yscale("log")
     axes.set_xlabel("epochs of the posterior")
     axes.set_ylabel(r"$\mathrm{KL}(Q \, \| \, P)$")
 
 
 def _variances(axes: Axes, data: xr.Dataset) -> None:
-    """Variances of the first layer by the curvature in their directions."""
-    places = (np.arange(data.sizes["part"]) + 0.5) / data.sizes["part"]
+    """Variances of the first layer by the rank of the curvature in their directions."""
+    chosen = data.isel(seed=0, layer=0)
     for method in data["method"].values:
-        values = data["variance"].sel({"method": method}).isel(seed=0, layer=0)
-        low, middle, high = (values.sel(quantile=level).values for level in (0.1, 0.5, 0.9))
-        color = LOOKS[method]["color"]
-        axes.plot(places, middle, color=color, linewidth=1.2)
-        axes.fill_between(places, low, high, color=color, alpha=0.12, lw=0)
-    if data["variance"].isel(seed=0, layer=0).notnull().any():
+        values = chosen.sel({"method": method})
+        low, middle, high = (values["variance"].sel(quantile=level) for level in (0.1, 0.5, 0.9))
+        color, ranks = LOOKS[method], values["rank"]
+        axes.plot(ranks, middle, color=color, linewidth=1.2)
+        axes.fill_between(ranks, low, high, color=color, alpha=0.12, lw=0)
+        if values["dip"] > 0:
+            axes.axvline(float(values["dip"]), color=color, linewidth=0.9, linestyle=":")
+    axes.set_xscale("log")
+    if chosen["variance"].notnull().any():
         axes.set_yscale("log")
-    axes.set_xlabel("directions by descending curvature, share")
+    axes.set_xlabel("rank of the direction by curvature")
     axes.set_ylabel("posterior variance")
 
 
@@ -98,100 +108,58 @@ def _top(*values: np.ndarray) -> float:
     return 1.08 * float(result[np.isfinite(result)].max(initial=0.0)) or 1.0
 
 
-def _repeated(data: xr.Dataset) -> Figure:
-    """Held-out errors against bounds, one point a network, coloured by the divergence."""
-    figure, axes = style.panels(1, 1, height=2.8, width=0.8 * style.FULL_WIDTH)
-    names = ("bound", "held_out_error", "divergence")
-    bounds, errors, divergences = (data[name].values.ravel() for name in names)
-    chance = _chance(axes, data)
-    points = axes.scatter(bounds, errors, 9, divergences, cmap=style.COLOURMAP, linewidths=0)
-    figure.colorbar(points, ax=axes, shrink=0.8, label=r"$\mathrm{KL}(Q \, \| \, P)$ (nats)")
-    ends = [0, _top(bounds, errors, chance.values[None])]
-    axes.plot(ends, ends, color=style.BLACK, linewidth=0.8)
-    axes.text(0.03, 0.97, "above the line the bound fails", transform=axes.transAxes, va="top")
-    axes.set_xlim(*ends)
-    axes.set_ylim(*ends)
-    axes.set_xlabel("bound")
-    axes.set_ylabel("error on held-out images")
-    axes.legend(loc="upper left", bbox_to_anchor=(0, 0.9))
-    return figure
-
-
-def _is_single(data: xr.Dataset) -> bool:
-    """Whether there is nothing to compare: bounds are repeated to show how often they fail."""
-    return data.sizes["network"] == data.sizes["method"] == 1
-
-
 def draw(data: xr.Dataset) -> Figure:
-    """Bounds and errors by method, beside the print and the error of guessing."""
+    """A bar for each bound, beside the print, the error on held-out images and that of guessing."""
     assert failures(data).size, "raises where every posterior diverged"
-    if _is_single(data):
-        return _repeated(data)
-    figure, (bounds, errors) = style.panels(1, 2, height=2.6)
-    _by_method(bounds, data, "bound")
-    _printed(bounds, data)
-    chance = _chance(bounds, data)
-    _by_method(errors, data, "error")
-    _by_method(errors, data, "held_out_error", filled=False)
-    marked = [row.bound for row in printed_rows(data)] + [float(chance)]
-    bounds.set_ylim(0, _top(data["bound"].values.ravel(), np.array(marked)))
-    errors.set_ylim(0, _top(*(data[name].values.ravel() for name in ("error", "held_out_error"))))
-    style.letter(bounds, "(a) bound on the error")
-    style.letter(errors, "(b) error of drawn networks")
-    for axes in (bounds, errors):
-        axes.set_ylabel("fraction of images")
-    handles = [
-        style.entry(method, linestyle="none", markersize=4, **LOOKS[method])
-        for method in data["method"].values
-    ]
+    figure, axes = style.panels(1, 1, height=2.9, width=style.FULL_WIDTH)
+    _bars(axes, data)
+    _printed(axes, data)
+    axes.axhline(chance(data), label=GUESSING, **CHANCE)
+    marked = [row.bound for row in printed_rows(data)] + [chance(data)]
+    axes.set_ylim(0, _top(data["bound"].values.ravel(), np.array(marked)))
+    axes.set_ylabel("bound on the error")
+    handles = [_patch(method) for method in data["method"].values]
     if printed_rows(data):
-        handles.append(style.entry("printed", color=style.BLACK, linewidth=1.2))
+        handles.append(style.entry("printed", **PRINT))
+    handles.append(style.entry(HELD_OUT, color=style.GREY, markerfacecolor="white", **POINTS))
     handles.append(style.entry(GUESSING, **CHANCE))
-    figure.legend(handles=handles, loc="outside upper center", ncols=5)
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
     return figure
+
+
+def _patch(method: str) -> Any:
+    """A method's entry in the key."""
+    return Patch(color=LOOKS[method], alpha=0.45, linewidth=0, label=method)
 
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
-    """The divergence while posteriors are trained, and the variances of the first network.
-
-    Raises:
-        NothingToMeasure: there is one method alone, or every posterior diverged.
-    """
-    if failures(data).size and _is_single(data):
-        raise NothingToMeasure("there is one method alone")
-    figure, (paths, variances) = style.panels(1, 2, height=2.5)
+    """The variances of the first network by curvature, and divergences during training."""
+    assert failures(data).size, "raises where every posterior diverged"
+    shown = "path_divergence" in data
+    figure, panels = style.panels(1, 1 + shown, height=2.5)
     first = data.isel(network=0)
-    _paths(paths, first)
+    variances, *others = np.atleast_1d(panels)
     _variances(variances, first)
     network, layer = first["network"].item(), first["layer"].values[0]
-    style.letter(paths, f"(a) {network}")
-    style.letter(variances, f"(b) {layer}:{network}")
-    handles = [
-        style.entry(method, color=LOOKS[method]["color"]) for method in data["method"].values
-    ]
+    style.letter(variances, f"(a) {layer}:{network}")
+    for axes in others:
+        _paths(axes, first)
+        style.letter(axes, f"(b) {network}")
+    handles = [style.entry(method, color=LOOKS[method]) for method in data["method"].values]
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
     return figure, (
-        "(a) The divergence while the posterior is trained, mean over networks. (b) Posterior "
-        "variances in the first layer by the curvature of the Kronecker product in their "
+        "(a) Posterior variances in the first layer by the rank of the curvature in their "
         "directions: the median and the band from the 10th to the 90th percentile, for the first "
-        "network."
-    )
+        "network. Dotted: how many variances are below half of the prior's."
+    ) + (" (b) The divergence while Algorithm 1 runs, mean over networks." if shown else "")
 
 
 def caption(data: xr.Dataset) -> str:
     """The text that says how to read the figure, and the setting."""
     samples, held_out = int(data["samples"]), int(data["held_out"])
-    level = f"{confidence(data):g}"
-    if _is_single(data):
-        return (
-            f"Bounds at confidence {level} and errors of sampled networks on {held_out} held-out "
-            f"images, one point for each network trained on {samples} images. Dashed: the error of "
-            "guessing, where a posterior ends that shrinks back to its prior."
-        )
-    printed = "; short black lines: Table 10" if printed_rows(data) else ""
+    printed = "; black lines: Table 10" if printed_rows(data) else ""
     return (
-        f"(a) The bound, one point per network{printed}; dashed: the error of guessing. (b) The "
-        "upper limit of the error of sampled networks on their images (filled), and their error "
-        f"on {held_out} others (hollow). "
-        f"Confidence {level}, {samples} images."
+        f"Bounds at confidence {confidence(data):g}: bars are means over networks, points single "
+        f"networks{printed}. Hollow: the error of sampled networks on {held_out} held-out images. "
+        f"Dashed: the error of guessing. Local: our trainer. {samples} images."
     )

@@ -2,15 +2,14 @@
 
 wu2022dissecting, section 6 and appendix H: the prior is around a network's weights before its
 training, the posterior's mean starts at those after it. A method says in which bases the
-posterior's covariance is diagonal, and when these are found.
+posterior's covariance is diagonal, when these are found, and how the posterior is.
 """
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -18,29 +17,36 @@ import torch
 import xarray as xr
 from torch import Tensor, nn
 
-from hessian_papers.constraints import Checked, Count
+from hessian_papers.constraints import Checked, Count, OneOf, Positive
 from hessian_papers.labelled import Variable, Variables, assembled, left_out
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.studies.layerwise.ensembles import LABELS, ClassifierStudyConfig
 from hessian_papers.work import FanOut, Item, TrainingRun
-from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.pac_bayes import (
     BATCH,
     BoundDescent,
     BoundSettings,
+    Certificate,
+    DivergedError,
     GaussianPosterior,
+    bound,
+    certify,
     curvature_in,
     error_of_draws,
     layer_factors,
     minimise_bound,
 )
+from hessian_spectra.pac_bayes.layers import layers_of
+from hessian_spectra.pac_bayes.local import OBJECTIVES
+from hessian_spectra.pac_bayes.priors import NOTHING
 from hessian_spectra.validation import require
 
-# Of how many parts of a layer's directions, by their curvature, deviations are kept.
+# Of how many parts of a layer's directions, by their curvature, deviations are kept. They grow
+# geometrically: the directions that the samples decide on are the first few of many.
 PARTS = 50
 # Which of the deviations in a part: a band and the middle.
 QUANTILES = (0.1, 0.5, 0.9)
@@ -58,21 +64,24 @@ TERMS = (
 
 
 class Method(NamedTuple):
-    """In which bases, and whether they are found again."""
+    """In which bases, whether Algorithm 1 finds them again, or whether it is not followed."""
 
     basis: str
-    renewed: bool
+    renewed: bool = False
     grows: bool = False
+    local: bool = False
 
 
 METHODS = {
-    "base": Method("standard", renewed=False),
-    "approximate": Method("kronecker", renewed=False),
+    "base": Method("standard"),
+    "approximate": Method("kronecker"),
     "iterative": Method("kronecker", renewed=True),
     "iterative, decaying": Method("kronecker", renewed=True, grows=True),
     "iterative, printed output": Method("printed output", renewed=True),
     "iterative, nearest": Method("nearest", renewed=True),
     "iterative, exact": Method("exact", renewed=True),
+    "local": Method("kronecker", local=True),
+    "local, standard": Method("standard", local=True),
 }
 
 
@@ -85,12 +94,20 @@ class BoundMeasurement(BoundSettings):
         draws_delta: the probability that draws are such that the bound fails; paper: 0.01.
         draws: of networks, for the posterior's error; paper: 50000.
         refresh: epochs after which an iterative method finds its basis anew; paper: 10.
+        local_epochs: of a posterior that is found by local reparametrisation.
+        local_batch_size: samples of an update there.
+        local_learning_rate: the part of a natural gradient that it follows at the start.
+        local_objective: what it minimises.
     """
 
     half_log_variance: float
     draws_delta: float
     draws: Count
     refresh: Count
+    local_epochs: Count
+    local_batch_size: Count
+    local_learning_rate: Positive
+    local_objective: Annotated[str, OneOf((*OBJECTIVES,))]
 
     def descent(self, method: str) -> BoundDescent:
         """The settings by which a posterior is trained with a method."""
@@ -105,9 +122,11 @@ class Config(BoundMeasurement, ClassifierStudyConfig):
 
     Args:
         methods: different names of those above.
+        paper_seeds: networks of each architecture that the paper's methods take; they are slow.
     """
 
     methods: list[str]
+    paper_seeds: Count
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -159,60 +178,113 @@ def measure(
     """
     (inputs, classes), (others, left) = kept.samples.trained(), kept.samples.left_out()
     model, seed = kept.load(), int(labels["seed"])
-    test_error = _error(model, others, left)
-    posterior = GaussianPosterior(model, before.load().state_dict(), settings.half_log_variance)
-    path = minimise_bound(
-        posterior,
-        model,
-        inputs,
-        classes,
-        settings.descent(method),
-        seed=seed,
-        log=run.log,
-        checkpoint=run.checkpoint,
-        identity=[kept.network, method],
-    )
-    converged = bool(np.isfinite([*path["surrogate"], *path["complexity"]]).all())
-    layers = len(posterior.names)
+    find = _locally if METHODS[method].local else _as_printed
+    certificate, path = find(kept, before, method, settings, seed, run)
+    layers = [layer.name for layer in layers_of(model)]
     values = {
         **labels,
         "method": method,
-        "layer": posterior.names,
+        "layer": layers,
         "quantile": QUANTILES,
         "classes": kept.samples.classes,
         "random_labels": kept.samples.random_labels,
         "samples": len(inputs),
         "held_out": len(left),
-        "parameters": posterior.mean.numel(),
+        "parameters": sum(value.numel() for value in model.parameters()),
         "delta": settings.delta,
         "draws_delta": settings.draws_delta,
-        "test_error": test_error,
-        "diverged": not converged,
-        **{f"path_{name}": array for name, array in path.items()},
-        "path_surrogate": [np.nan, *path["surrogate"]],
+        "test_error": _error(model, others, left),
+        "diverged": certificate is None,
+        **path,
         **dict.fromkeys(TERMS, np.nan),
-        "variance": np.full((layers, PARTS, len(QUANTILES)), np.nan),
-        "rank_correlation": np.full(layers, np.nan),
+        "variance": np.full((len(layers), PARTS, len(QUANTILES)), np.nan),
+        "rank": np.full((len(layers), PARTS), np.nan),
+        "dip": np.full(len(layers), np.nan),
+        "rank_correlation": np.full(len(layers), np.nan),
     }
-    if converged:
-        values |= certificate(posterior, inputs, classes, settings, seed)
+    if certificate is not None:
+        posterior = certificate.posterior
+        values |= terms_of(certificate)
         values["held_out_error"] = error_of_draws(
             posterior, others, left, draws=settings.draws, seed=seed + 1
         )
         model.load_state_dict(posterior.model_state())
         # So sure of the classes may it be that rounding is all that is left of the curvature.
         with suppress(cv.OperatorError, torch.linalg.LinAlgError):
-            values |= deviations(posterior, model, inputs, classes)
+            values |= deviations(posterior, model, inputs, classes, certificate.prior.variance)
     return {name: np.array(value) for name, value in values.items()}
 
 
-def certificate(
-    posterior: GaussianPosterior,
-    inputs: Tensor,
-    labels: Tensor,
+def _as_printed(
+    kept: KeptClassifier,
+    before: KeptClassifier,
+    method: str,
     settings: BoundMeasurement,
     seed: int,
-) -> dict[str, int | float]:
+    run: TrainingRun,
+) -> tuple[Certificate | None, Arrays]:
+    """The certificate of a posterior found by Algorithm 1, none if it diverged; and its path."""
+    samples, model = kept.samples.trained(), kept.load()
+    posterior = GaussianPosterior(model, before.load().state_dict(), settings.half_log_variance)
+    path = minimise_bound(
+        posterior,
+        model,
+        *samples,
+        settings.descent(method),
+        seed=seed,
+        log=run.log,
+        checkpoint=run.checkpoint,
+        identity=[kept.network, method],
+    )
+    arrays = {f"path_{name}": array for name, array in path.items()}
+    arrays["path_surrogate"] = np.array([np.nan, *path["surrogate"]])
+    if not np.isfinite([*path["surrogate"], *path["complexity"]]).all():
+        return None, arrays
+    return certify(posterior, samples, prior_saw=NOTHING, seed=seed, **_chances(settings)), arrays
+
+
+def _locally(
+    kept: KeptClassifier,
+    before: KeptClassifier,
+    method: str,
+    settings: BoundMeasurement,
+    seed: int,
+    run: TrainingRun,
+) -> tuple[Certificate | None, Arrays]:
+    """The same of a posterior found by local reparametrisation, whose path is not kept."""
+    with suppress(DivergedError):
+        certificate = bound(
+            kept.load(),
+            kept.samples.trained(),
+            prior=before.load(),
+            prior_saw=NOTHING,
+            method="local",
+            objective=settings.local_objective,
+            basis=METHODS[method].basis,
+            epochs=settings.local_epochs,
+            batch_size=settings.local_batch_size,
+            learning_rate=settings.local_learning_rate,
+            seed=seed,
+            log=run.log,
+            checkpoint=run.checkpoint,
+            **_chances(settings),
+        )
+        return certificate, {}
+    return None, {}
+
+
+def _chances(settings: BoundMeasurement) -> dict[str, Any]:
+    """What a certificate is asked for, however the posterior is found."""
+    return {
+        "largest_variance": settings.largest_variance,
+        "grid_precision": settings.grid_precision,
+        "draws": settings.draws,
+        "delta": settings.delta,
+        "delta_monte_carlo": settings.draws_delta,
+    }
+
+
+def terms_of(certificate: Certificate) -> dict[str, float]:
     """The bound with every term, at the best prior of the grid.
 
     Returns:
@@ -220,39 +292,25 @@ def certificate(
         ``drawn_error``, the mean over draws, ``error``, what it is at most but for ``draws_delta``;
         and the ``bound``.
     """
-    moments, count = posterior.moments(), len(labels)
-    best = cf.best_prior(
-        moments.squared_distance,
-        moments.variance_sum,
-        moments.log_variance_sum,
-        moments.parameters,
-        variance=_variance(posterior, settings),
-        n=count,
-        c=settings.largest_variance,
-        b=settings.grid_precision,
-        delta=settings.delta,
-    )
-    drawn = error_of_draws(posterior, inputs, labels, draws=settings.draws, seed=seed)
-    error = float(cf.monte_carlo_error(drawn, settings.draws, settings.draws_delta))
+    prior = certificate.prior
     return {
-        "index": best.index,
-        "prior_variance": best.variance,
-        "divergence": best.kl,
-        "complexity": float(cf.complexity(best.kl, count, best.index, settings.delta)),
-        "drawn_error": drawn,
-        "error": error,
-        "bound": float(cf.pac_bayes_bound(error, best.kl, count, best.index, settings.delta)),
+        # A number that a network without this method lacks, as the other terms.
+        "index": float(prior.index),
+        "prior_variance": prior.variance,
+        "divergence": prior.kl,
+        "complexity": certificate.complexity,
+        "drawn_error": certificate.mean_error,
+        "error": certificate.error,
+        "bound": certificate.bound,
     }
 
 
-def _variance(posterior: GaussianPosterior, settings: BoundMeasurement) -> float:
-    """The prior's variance, no larger than the grid's first: the last step may have gone beyond."""
-    first = float(cf.prior_variance(1, settings.largest_variance, settings.grid_precision))
-    return math.exp(min(2 * float(posterior.half_log_variance.detach()), math.log(first)))
-
-
 def deviations(
-    posterior: GaussianPosterior, model: nn.Module, inputs: Tensor, labels: Tensor
+    posterior: GaussianPosterior,
+    model: nn.Module,
+    inputs: Tensor,
+    labels: Tensor,
+    prior_variance: float,
 ) -> Arrays:
     """The relation of a posterior's variances to the curvature in their directions.
 
@@ -261,22 +319,40 @@ def deviations(
 
     Returns:
         For L layers: ``variance (L, PARTS, 3)``, quantiles of s among directions by descending
-        curvature, in parts of equal size; ``rank_correlation (L,)``, Spearman's of s and curvature.
+        curvature, in parts that end at the ``rank (L, PARTS)``; ``dip (L,)``, how many s are below
+        half of the prior's variance, so that the samples outweigh the prior in these directions;
+        ``rank_correlation (L,)``, Spearman's of s and curvature.
     """
     layers = layer_factors(model, inputs, labels)
-    rows, correlations = [], []
+    rows: dict[str, list[Any]] = {name: [] for name in ("variance", "rank", "dip")}
+    correlations = []
     for name, layer in layers.items():
         variances = posterior.deviations(name).square().flatten().cpu().numpy()
         curvature = curvature_in(posterior.bases[name], layer)[0].flatten().cpu().numpy()
-        order = np.argsort(-curvature, kind="stable")
-        parts = np.array_split(variances[order], PARTS)
-        rows.append([np.quantile(part, QUANTILES) if len(part) else np.full(3, np.nan)
-                     for part in parts])  # fmt: skip
+        ends = _ends(len(variances))
+        parts = np.split(variances[np.argsort(-curvature, kind="stable")], ends[:-1])
+        rows["variance"].append([np.quantile(part, QUANTILES) if len(part) else np.full(3, np.nan)
+                                 for part in parts])  # fmt: skip
+        rows["rank"].append(ends)
+        rows["dip"].append((variances < prior_variance / 2).sum())
         with warnings.catch_warnings():
             # Of a curvature that is zero, behind units that are all silent, there is none: NaN.
             warnings.simplefilter("ignore", scipy.stats.ConstantInputWarning)
             correlations.append(scipy.stats.spearmanr(variances, curvature).statistic)
-    return {"variance": np.array(rows), "rank_correlation": np.array(correlations)}
+    arrays = {name: np.array(values, dtype=float) for name, values in rows.items()}
+    return {**arrays, "rank_correlation": np.array(correlations)}
+
+
+def _ends(count: int) -> np.ndarray:
+    """The ranks at which parts end, growing geometrically up to all directions.
+
+    Example:
+        >>> _ends(10**6)[[0, 1, 2, 24, 49]].tolist()
+        [1, 2, 3, 869, 1000000]
+    """
+    ends = np.geomspace(1, count, PARTS).round().astype(int)
+    # The first parts have one direction each, as long as there are enough of them.
+    return np.minimum(np.maximum(ends, np.arange(1, PARTS + 1)), count)
 
 
 @torch.no_grad()
@@ -301,7 +377,7 @@ def _items(config: Config, networks: xr.Dataset) -> list[Item]:
         }
         for network in names
         for method in config.methods
-        for seed in seeds
+        for seed in (seeds if METHODS[method].local else seeds[: config.paper_seeds])
     ]
 
 
@@ -333,6 +409,8 @@ VARIABLES: Variables = {
     "bound": Variable(EACH, "bound on the error"),
     "held_out_error": Variable(EACH, "error of drawn networks on held-out images"),
     "variance": Variable(f"{EACH} layer part quantile", "s by descending curvature, in parts"),
+    "rank": Variable(f"{EACH} layer part", "rank by descending curvature at which a part ends"),
+    "dip": Variable(f"{EACH} layer", "directions whose s is below half of the prior's variance"),
     "rank_correlation": Variable(f"{EACH} layer", "Spearman's correlation of s and curvature"),
     "path_index": Variable(PATH, "j through the posterior's training"),
     "path_prior_variance": Variable(PATH, "λ through the posterior's training"),
@@ -354,16 +432,19 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
 def _cost(item: Item) -> float:
     """Samples times parameters, with what a step takes whatever its size."""
     size = sum(value.numel() for value in item["kept"].load().parameters())
-    per_step = size * (1 + METHODS[item["method"]].renewed * 0.3) + 3e5
-    steps = item["settings"].epochs * item["kept"].samples.count / item["settings"].batch_size
-    return float(steps * per_step)
+    method, settings, count = METHODS[item["method"]], item["settings"], item["kept"].samples.count
+    per_step = size * (1 + method.renewed * 0.3) + 3e5
+    if method.local:
+        # Each sample has a network of its own, but the gradients are those of a few matrices.
+        return float(settings.local_epochs * count / settings.local_batch_size * 3 * per_step)
+    return float(settings.epochs * count / settings.batch_size * per_step)
 
 
 def _probe(item: Item) -> Item:
     """A twentieth of the epochs, and few draws."""
     settings = item["settings"]
-    few = max(settings.epochs // 20, 1)
-    return {**item, "settings": replace(settings, epochs=few, draws=1000)}
+    few = {name: max(getattr(settings, name) // 20, 1) for name in ("epochs", "local_epochs")}
+    return {**item, "settings": replace(settings, **few, draws=1000)}
 
 
 pac_bayes = FanOut(
