@@ -16,12 +16,15 @@ from hessian_papers.studies.pac_bayes.bounds.claims import statements
 from hessian_papers.studies.pac_bayes.bounds.derived import failures, printed_rows
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
-from hessian_spectra.pac_bayes import GaussianPosterior, curvature_in, error_of_draws
+from hessian_spectra.pac_bayes import GaussianPosterior, certify, curvature_in, error_of_draws
 from hessian_spectra.pac_bayes.bases import layer_bases
 from tests.papers.studies.layerwise import small_classifiers
 
 NETWORKS = ["F-6", "F-5^2"]
-METHODS = ["base", "approximate", "iterative", "iterative, nearest", "iterative, exact"]
+METHODS = [
+    "base", "approximate", "iterative", "iterative, nearest", "iterative, exact", "local",
+    "local, standard",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,9 @@ def config(**changes):
         "seed": 0, "ensemble": "small", "methods": METHODS,
         "half_log_variance": -3.0, "epochs": 6, "batch_size": 16, "learning_rate": 0.02,
         "decay_every": 3, "smoothing": 0.9, "refresh": 2, "delta": 0.025, "draws_delta": 0.01,
-        "grid_precision": 100.0, "largest_variance": 0.1, "draws": 3000,
+        "grid_precision": 100.0, "largest_variance": 0.1, "draws": 3000, "paper_seeds": 2,
+        "local_epochs": 4, "local_batch_size": 8, "local_learning_rate": 0.02,
+        "local_objective": "inverse",
     }  # fmt: skip
     return study.Config(**(fields | changes))
 
@@ -49,10 +54,10 @@ def actual(networks):
 
 
 def test_arrays_are_by_network_method_and_seed(actual):
-    assert actual["bound"].shape == (2, 5, 2)
+    assert actual["bound"].shape == (2, 7, 2)
     assert actual["method"].values.tolist() == METHODS
     assert actual["layer"].values.tolist() == ["fc1", "fc2", "fc3"]
-    assert actual["variance"].shape == (2, 5, 2, 3, study.PARTS, 3)
+    assert actual["variance"].shape == (2, 7, 2, 3, study.PARTS, 3)
     # The first network has two layers.
     last = actual["rank_correlation"].sel(layer="fc3").isnull()
     assert last.all(("method", "seed")).values.tolist() == [True, False]
@@ -84,7 +89,8 @@ def test_each_bound_is_that_of_its_terms(actual):
 
 
 def test_a_posterior_that_diverges_has_no_bound_and_is_shown(networks, actual):
-    data = study.pac_bayes(config(learning_rate=1e9, methods=["base", "iterative"]), networks)
+    rates = {"learning_rate": 1e9, "local_learning_rate": 1e30}
+    data = study.pac_bayes(config(**rates, methods=["base", "iterative", "local"]), networks)
     for name in study.TERMS:
         assert np.isnan(data[name]).all()
     assert data["diverged"].all()
@@ -107,12 +113,10 @@ def test_a_method_begins_at_the_network_and_ends_at_its_certificate(networks, ac
     before = kept_classifier(networks, "F-6", 4, 0)
     model = kept.load()
     posterior = GaussianPosterior(model, before.load().state_dict(), -3.0)
-    settings = config()
-    study.minimise_bound(
-        posterior, model, *kept.samples.trained(), settings.descent("approximate"), seed=4
-    )
-    terms = study.certificate(posterior, *kept.samples.trained(), settings, 4)
-    for name, value in terms.items():
+    settings, samples = config(), kept.samples.trained()
+    study.minimise_bound(posterior, model, *samples, settings.descent("approximate"), seed=4)
+    certificate = certify(posterior, samples, prior_saw="nothing", draws=3000, seed=4)
+    for name, value in study.terms_of(certificate).items():
         assert actual[name][0, 1, 1] == value
     others = error_of_draws(posterior, *kept.samples.left_out(), draws=3000, seed=5)
     assert actual["held_out_error"][0, 1, 1] == others
@@ -137,8 +141,11 @@ def test_curvature_is_the_quadratic_form_of_each_direction(networks, method):
     columns = torch.stack([posterior.bases["fc2"].turned(row.view(layer.shape)).flatten()
                            for row in torch.eye(len(dense), dtype=dense.dtype)])  # fmt: skip
     torch.testing.assert_close(actual, ((columns @ dense) * columns).sum(dim=1))
-    quantities = study.deviations(posterior, model, x, y)
     variances = posterior.deviations("fc2").square().flatten().numpy()
+    half = float(np.median(variances))
+    quantities = study.deviations(posterior, model, x, y, 2 * half)
+    assert quantities["dip"][1] == (variances < half).sum()
+    assert quantities["rank"][1].max() == len(variances)
     expected = stats.spearmanr(variances, actual.numpy()).statistic
     assert quantities["rank_correlation"][1] == pytest.approx(expected)
 
@@ -176,6 +183,9 @@ def test_networks_that_make_no_bound_are_refused(changes, message):
         ({"methods": ["base", "base"]}, "methods: expected different names of base"),
         ({"methods": ["bayes"]}, "methods: expected different names .* got"),
         ({"draws": 0}, "draws: expected at least 1, got 0"),
+        ({"paper_seeds": 0}, "paper_seeds: expected at least 1, got 0"),
+        ({"local_epochs": 0}, "local_epochs: expected at least 1, got 0"),
+        ({"local_objective": "best"}, "local_objective: expected one of inverse, quadratic, "),
         ({"refresh": 0}, "refresh: expected at least 1, got 0"),
         ({"draws_delta": 0.98}, "draws_delta: expected a probability that leaves room for delta"),
         ({"delta": 0.0}, r"delta: expected a probability in \(0, 1\), got 0.0"),
@@ -186,9 +196,29 @@ def test_bad_settings_are_refused(changes, message):
         config(**changes)
 
 
+def test_the_first_parts_of_the_directions_are_single(networks, actual):
+    ends = (
+        actual["rank"].sel({"network": "F-6", "method": "local", "layer": "fc1", "seed": 4}).values
+    )
+    assert ends[:4].tolist() == [1, 2, 3, 4]
+    assert (np.diff(ends) >= 0).all()
+    assert ends[-1] == 6 * 16
+
+
+def test_networks_that_the_papers_methods_do_not_take_are_no_failures(networks):
+    methods = ["base", "local"]
+    data = study.pac_bayes(config(paper_seeds=1, epochs=1, methods=methods), networks)
+    known = data["bound"].notnull().sum("seed")
+    assert known.values.tolist() == [[1, 2], [1, 2]]
+    assert LEFT_OUT not in data
+    assert failures(data).size == 6
+
+
 def test_items_say_what_they_cost_and_a_probe_costs_less(networks):
     items = study.pac_bayes.items(config(epochs=100), networks)
-    assert len(items) == 2 * 5 * 2
+    assert len(items) == 2 * 7 * 2
+    few = study.pac_bayes.items(config(paper_seeds=1), networks)
+    assert len(few) == 2 * (5 * 1 + 2 * 2)
     for item in items:
         probe = study.pac_bayes.probe(item)
         assert 0 < study.pac_bayes.cost(probe) < study.pac_bayes.cost(item)
