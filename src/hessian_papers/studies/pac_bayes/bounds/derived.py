@@ -60,7 +60,7 @@ def rows_of(data: xr.Dataset) -> list[Row]:
 
 
 def printed_rows(data: xr.Dataset) -> list[Row]:
-    """Those of them whose method a run has."""
+    """Rows of Table 10 whose method a run has, too."""
     return [row for row in rows_of(data) if row.method in data["method"].values]
 
 

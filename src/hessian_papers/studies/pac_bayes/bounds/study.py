@@ -251,7 +251,7 @@ def _locally(
     seed: int,
     run: TrainingRun,
 ) -> tuple[Certificate | None, Arrays]:
-    """The same of a posterior found by local reparametrisation, whose path is not kept."""
+    """The certificate of a posterior found by local reparametrisation, without a path."""
     with suppress(DivergedError):
         certificate = bound(
             kept.load(),
@@ -274,7 +274,7 @@ def _locally(
 
 
 def _chances(settings: BoundMeasurement) -> dict[str, Any]:
-    """What a certificate is asked for, however the posterior is found."""
+    """The settings of a certificate, however the posterior is found."""
     return {
         "largest_variance": settings.largest_variance,
         "grid_precision": settings.grid_precision,
