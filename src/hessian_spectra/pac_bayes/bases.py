@@ -1,6 +1,6 @@
 """Bases of a network's layers in which a posterior's covariance is diagonal."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from scipy import linalg
@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hessian_spectra import curvature as cv
+from hessian_spectra.files import Arrays
 from hessian_spectra.pac_bayes.layers import layers_of
 from hessian_spectra.pac_bayes.posterior import Basis
 from hessian_spectra.validation import require
@@ -46,7 +47,7 @@ def layer_bases(model: nn.Module, inputs: Tensor, labels: Tensor, kind: str) -> 
         return {name: Basis() for name in names}
     outputs = _printed(model, inputs, names) if kind == "printed output" else {}
     factors = layer_factors(model, inputs, labels)
-    return {name: basis_of(factors[name], kind, outputs.get(name)) for name in names}
+    return {name: basis_of([factors[name]], kind, outputs.get(name)) for name in names}
 
 
 def layer_factors(model: nn.Module, inputs: Tensor, labels: Tensor) -> Mapping[str, cv.Layerwise]:
@@ -56,9 +57,37 @@ def layer_factors(model: nn.Module, inputs: Tensor, labels: Tensor) -> Mapping[s
     return cv.layerwise(problem, [layer.name for layer in layers_of(model)], check=False)
 
 
-def basis_of(layer: cv.Layerwise, kind: str, output: Tensor | None = None) -> Basis:
-    """One layer's basis of a kind; ``output`` stands in the place of its E[M]."""
-    return Basis() if kind == STANDARD else _FACTORS[kind](layer, output)
+def basis_of(layers: Sequence[cv.Layerwise], kind: str, output: Tensor | None = None) -> Basis:
+    """The basis of a kind of one layer, of which several networks may have the factors.
+
+    Args:
+        layers: the layer in each of them; the eigenvectors are those of the mean.
+        kind: as for :func:`layer_bases`.
+        output: stands in the place of its E[M].
+    """
+    if kind == STANDARD:
+        return Basis()
+    if kind == "exact":
+        return _exact(layers[0])
+    factors = [(_nearest if kind == "nearest" else _kronecker)(layer) for layer in layers]
+    outputs, inputs = (torch.stack(parts).mean(dim=0) for parts in zip(*factors, strict=True))
+    return Basis(
+        outputs=_eigenbasis(outputs if output is None else output), inputs=_eigenbasis(inputs)
+    )
+
+
+def turned_precision(before: Basis, after: Basis, precision: Tensor) -> Tensor:
+    """The diagonal of a diagonal precision matrix ``diag(1/s)`` in another basis.
+
+    ``Σ_kl (Uᵀ U')²_ik (Vᵀ V')²_jl / s_kl`` of a weight ``(m, d)``, the same without V of a bias
+    ``(m,)``. Of all Gaussians that are diagonal in the other basis, the one with this precision has
+    the smallest divergence from the given one.
+    """
+    for old, new, axis in ((before.outputs, after.outputs, 0), (before.inputs, after.inputs, 1)):
+        if old is not None and new is not None and axis < precision.ndim:
+            squares = (new.T @ old).square()
+            precision = squares @ precision if axis == 0 else precision @ squares.T
+    return precision
 
 
 def _eigenbasis(matrix: Tensor) -> Tensor:
@@ -74,34 +103,47 @@ def _eigenbasis(matrix: Tensor) -> Tensor:
     return vectors.flip(1).to(matrix.dtype).contiguous()
 
 
-def _kronecker(layer: cv.Layerwise, output: Tensor | None) -> Basis:
-    outputs = layer.output_hessian if output is None else output
-    return Basis(outputs=_eigenbasis(outputs), inputs=_eigenbasis(layer.input_autocorrelation))
+def _kronecker(layer: cv.Layerwise) -> tuple[Tensor, Tensor]:
+    return layer.output_hessian, layer.input_autocorrelation
 
 
-def _nearest(layer: cv.Layerwise, output: Tensor | None) -> Basis:
+def _nearest(layer: cv.Layerwise) -> tuple[Tensor, Tensor]:
     try:
         best = layer.best_kronecker(tolerance=1e-3)
     except cv.OperatorError:
         # The matrix is zero, behind units that are all silent: every basis is an eigenbasis.
-        return _kronecker(layer, output)
-    return Basis(outputs=_eigenbasis(best.output), inputs=_eigenbasis(best.inputs))
+        return _kronecker(layer)
+    return best.output, best.inputs
 
 
-def _exact(layer: cv.Layerwise, output: Tensor | None) -> Basis:
+def _exact(layer: cv.Layerwise) -> Basis:
     hessian = layer.hessian
     dense = hessian @ torch.eye(hessian.shape[0], dtype=hessian.dtype, device=hessian.device)
     whole = _eigenbasis((dense + dense.T) / 2)
     return Basis(outputs=_eigenbasis(layer.output_hessian), whole=whole)
 
 
-_FACTORS: dict[str, Callable[[cv.Layerwise, Tensor | None], Basis]] = {
-    "kronecker": _kronecker,
-    "printed output": _kronecker,
-    "nearest": _nearest,
-    "exact": _exact,
-}
-KINDS = (STANDARD, *_FACTORS)
+KINDS = (STANDARD, "kronecker", "printed output", "nearest", "exact")
+
+
+def arrays_of(bases: Mapping[str, Basis]) -> Arrays:
+    """The arrays of layers' bases, by names that :func:`bases_from` reads."""
+    return {
+        f"bases/{layer}/{name}": value.cpu().numpy()
+        for layer, basis in bases.items()
+        for name, value in basis.arrays().items()
+    }
+
+
+def bases_from(arrays: Arrays, names: Sequence[str], device: torch.device) -> dict[str, Basis]:
+    """The bases of some layers among arrays, on a device."""
+    parts: dict[str, dict[str, Tensor]] = {name: {} for name in names}
+    for key, value in arrays.items():
+        kind, _, rest = key.partition("/")
+        if kind == "bases":
+            layer, _, name = rest.rpartition("/")
+            parts[layer][name] = torch.from_numpy(value).to(device)
+    return {layer: Basis(**part) for layer, part in parts.items()}
 
 
 def _printed(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> dict[str, Tensor]:

@@ -35,6 +35,10 @@ PRECISION, SMOOTHING = 100.0, 0.9
 # By method: epochs, samples of an update, and the rate at the start.
 LOCAL, PAPER = "local", "paper"
 DEFAULTS = {LOCAL: (20, 512, 0.01), PAPER: (300, 128, 0.01)}
+# How often local reparametrisation finds its bases anew.
+RENEWALS = 7
+# As many epochs as a budget of seconds may end.
+BUDGETED = 1000
 # Local reparametrisation makes so many updates at least, of fewer samples where there are few.
 UPDATES = 2000
 # Pairs by which the trained posterior and the one that training began with are compared.
@@ -55,6 +59,7 @@ def bound(
     batch_size: int | None = None,
     learning_rate: float | None = None,
     refresh: int = 10,
+    renewals: int = RENEWALS,
     largest_variance: float = 0.1,
     grid_precision: float = PRECISION,
     draws: int = 50_000,
@@ -91,14 +96,16 @@ def bound(
         basis: in which the covariance is diagonal: ``"kronecker"``, the eigenbasis of each layer's
             E[M] and E[xxᵀ]; or ``"standard"``, ``"nearest"``; by the paper's method also
             ``"exact"`` and ``"printed output"``.
-        epochs: of the posterior's training. By default 20, or more for few samples; 300 by the
-            paper's method, whose rate falls to a tenth after each fifth; paper: 2000.
+        epochs: of the posterior's training. By default 20, or more for few samples, or as many as
+            a budget has time for; 300 by the paper's method, whose rate falls to a tenth after
+            each fifth; paper: 2000.
         seconds: of ``"local"``: a budget, at whose end the certificate is that of the posterior so
             far; so it is after Ctrl-C.
         batch_size: of an update. By default 512, or fewer of few samples; by the paper's method
             128.
         learning_rate: at the start. By default 0.01; paper: 0.001.
         refresh: epochs after which the paper's method finds the basis anew, 0 for never.
+        renewals: how often ``"local"`` does, of networks drawn from the posterior.
         largest_variance: c of the prior's variances ``λ = c exp(−j/b)``, fixed before the samples
             are looked at; about that of the weights in ``prior``, or more.
         grid_precision: b, fixed before them as well.
@@ -147,14 +154,16 @@ def bound(
         refuse_if_seen(network, weights, inputs, labels, seed)
     kept = inputs[others.to(inputs.device)], labels[others.to(inputs.device)]
     warn_of_samples(*kept)
-    passes, size, rate = _schedule(method, len(others), epochs, batch_size, learning_rate)
+    passes, size, rate = _schedule(
+        method, len(others), epochs, batch_size, learning_rate, endless=math.isinf(seconds)
+    )
     common: Any = {"epochs": passes, "batch_size": size, "learning_rate": rate, "basis": basis,
               "delta": delta, "grid_precision": grid_precision,
               "largest_variance": largest_variance}  # fmt: skip
     chances: Any = {"largest_variance": largest_variance, "grid_precision": grid_precision,
                "delta": delta, "delta_monte_carlo": delta_monte_carlo}  # fmt: skip
     if method == LOCAL:
-        descent = LocalDescent(**common, objective=objective, seconds=seconds)
+        descent = LocalDescent(**common, objective=objective, renewals=renewals, seconds=seconds)
         _train_locally(posterior, network, kept, descent, seed, log, checkpoint, chances)
     else:
         settings = BoundDescent(**common, decay_every=max(passes // 5, 1), smoothing=SMOOTHING,
@@ -242,6 +251,8 @@ def _schedule(
     epochs: int | None,
     batch_size: int | None,
     learning_rate: float | None,
+    *,
+    endless: bool,
 ) -> tuple[int, int, float]:
     """Epochs, samples of an update and rate, with a method's own where nothing is said."""
     passes, size, rate = DEFAULTS[method]
@@ -250,6 +261,7 @@ def _schedule(
     size = size if batch_size is None else batch_size
     if method == LOCAL and size >= 1:
         passes = max(passes, math.ceil(UPDATES / math.ceil(samples / size)))
+        passes = passes if endless else BUDGETED
     return (
         passes if epochs is None else epochs,
         size,
@@ -285,22 +297,37 @@ def _train_locally(
     checkpoint: Path | None,
     chances: Mapping[str, Any],
 ) -> None:
-    """Train the posterior, and go back to where it began if that is no worse."""
-    start_locally(posterior, network, *samples, settings, seed=seed)
-    began = copy.deepcopy(posterior.state_dict())
+    """Train the posterior, and go back to where it began, or to the prior, if that is better."""
+    states, trained = [], posterior.mean.detach().clone()
+    for at_prior in (True, False):
+        posterior.mean.data.copy_(trained)
+        start_locally(posterior, network, *samples, settings, seed=seed, at_prior=at_prior)
+        states.append(copy.deepcopy((posterior.state_dict(), posterior.bases)))
     with _bar(len(samples[1]), settings) as report:
         minimise_locally(
-            posterior, *samples, settings, seed=seed, log=report(log), checkpoint=checkpoint
+            posterior,
+            network,
+            *samples,
+            settings,
+            seed=seed,
+            log=report(log),
+            checkpoint=checkpoint,
         )
-    trained = copy.deepcopy(posterior.state_dict())
+    states.append(copy.deepcopy((posterior.state_dict(), posterior.bases)))
+
+    def use(state: Any) -> None:
+        posterior.load_state_dict(state[0])
+        posterior.bases = state[1]
+
     bounds = []
-    for state in (began, trained):
-        posterior.load_state_dict(state)
+    for state in states:
+        use(state)
         # Of draws of their own: the certificate's know nothing of the choice.
         certificate = certify(posterior, samples, prior_saw="other data", draws=COMPARING,
                               seed=generator(seed, "choice").initial_seed(), **chances)  # fmt: skip
         bounds.append(certificate.bound)
-    posterior.load_state_dict(began if bounds[0] < bounds[1] else trained)
+    # The trained one where it is no worse than where it, or the prior, began.
+    use(states[max(range(3), key=lambda place: (-bounds[place], place))])
 
 
 def _train(

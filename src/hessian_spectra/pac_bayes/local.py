@@ -5,6 +5,7 @@ at the squared weights, which mean nothing in an eigenbasis, and follows RMSprop
 objective and certificate are the same here.
 """
 
+import copy
 import itertools
 import math
 import time
@@ -13,17 +14,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
-from hessian_spectra.pac_bayes.bases import basis_of, curvature_in, layer_factors
+from hessian_spectra.files import Arrays
+from hessian_spectra.pac_bayes.bases import (
+    STANDARD,
+    arrays_of,
+    bases_from,
+    basis_of,
+    curvature_in,
+    layer_factors,
+    turned_precision,
+)
 from hessian_spectra.pac_bayes.layers import Layer
 from hessian_spectra.pac_bayes.minimisation import DivergedError, PriorFamily, divergence_of
 from hessian_spectra.pac_bayes.posterior import (
     DRAWN,
+    Basis,
     GaussianPosterior,
     OwnNetworks,
 )
@@ -33,17 +45,16 @@ from hessian_spectra.training.minibatches import Batch, Observer, Task, train_by
 from hessian_spectra.training.passes import Order, Passes
 from hessian_spectra.validation import require, require_each
 
-# Samples that the curvature is computed from, that starts are tried on, and the best of them again.
+# Samples that curvature is computed from, that starts are tried on, and the best of them again.
 CURVED, TRIED, AGAIN = 4000, 500, 2000
-# Where a start is looked for: means with multiples of the curvature, which sampled networks see
-# larger than the trained one does; and prior variances as parts of the largest one, from which the
-# best are followed to their neighbours.
-STARTS = (
-    *(("prior", multiple) for multiple in (0.0, 1.0, 5.0)),
-    *(("shrunk", multiple) for multiple in (1.0, 5.0)),
-    *(("trained", multiple) for multiple in (0.0, 1.0, 5.0)),
-)
+# Where a start is looked for: multiples of the curvature, which sampled networks see larger than
+# the trained one does; and prior variances as parts of the largest one, from which the best are
+# followed to their neighbours.
+MULTIPLES = (0.0, 1.0, 5.0)
 VARIANCES, NEXT, BEST = tuple(10.0**-power for power in range(7)), 10**0.5, 4
+# Bases are found anew in this part of the training; in the rest the numbers settle in the last.
+# They are those of the mean over so many networks drawn from the posterior.
+RENEWED, DRAWN_NETWORKS = 0.7, 4
 # Rounds in which curvature and divergence agree on the variances.
 ROUNDS = 6
 # How long steps are remembered, and the largest step of a logarithm of a deviation.
@@ -65,6 +76,8 @@ class LocalDescent:
             to 0 along a cosine.
         objective: what is minimised: ``inverse``, ``quadratic``, ``lambda`` or ``paper``.
         basis: in which the covariance is diagonal, ``standard``, ``kronecker`` or ``nearest``.
+        renewals: how often the bases are found anew, at equal distances in the first 0.7 of the
+            training, before an epoch.
         delta: the bound may fail with this probability, over samples.
         grid_precision: b of the prior's variances ``λ = c exp(−j/b)``.
         largest_variance: c.
@@ -76,6 +89,7 @@ class LocalDescent:
     learning_rate: float
     objective: str
     basis: str
+    renewals: int
     delta: float
     grid_precision: float
     largest_variance: float
@@ -83,6 +97,7 @@ class LocalDescent:
 
     def __post_init__(self) -> None:
         require_each(self, ("epochs", "batch_size"), lambda count: count >= 1, "at least 1")
+        require(self.renewals >= 0, "renewals", "at least 0", self.renewals)
         sizes = ("learning_rate", "grid_precision", "largest_variance")
         require_each(self, sizes, lambda size: 0 < size < math.inf, "a positive number")
         require(self.seconds > 0, "seconds", "a positive number", self.seconds)
@@ -93,7 +108,7 @@ class LocalDescent:
         require(fits, "basis", f"one of {', '.join(BASES)} for this method", self.basis)
 
 
-BASES = ("standard", "kronecker", "nearest")
+BASES = (STANDARD, "kronecker", "nearest")
 
 
 class Objective(NamedTuple):
@@ -163,6 +178,11 @@ class _Plan(LocalDescent, Passes, PriorFamily):
         assert isinstance(model, _Turned)
         return _Natural(model, self)
 
+    def due(self, part: float) -> int:
+        """How many renewals there are up to a part of the training."""
+        count = min(int(part / RENEWED * self.renewals), self.renewals)
+        return 0 if self.basis == STANDARD else count
+
     def measured(self, error: float, complexity: float) -> tuple[float, float]:
         """The objective, and how much the error counts in it beside the divergence.
 
@@ -182,6 +202,8 @@ class _Turned(nn.Module):
         self.mean = nn.ParameterList(_turned(posterior, posterior.mean.detach()))
         deviation = posterior.log_deviation.detach()
         self.log_deviation = nn.ParameterList(part.clone() for part in _parts(posterior, deviation))
+        # How often the bases were found anew, and whether no update was made since.
+        self.renewals, self.is_renewed = 0, False
         self.half_log_variance = nn.Parameter(posterior.half_log_variance.detach().clone())
         self.course: Tensor
         self.register_buffer("course", torch.zeros(3, dtype=torch.float64))
@@ -194,6 +216,11 @@ class _Turned(nn.Module):
         for layer in posterior.layers:
             self._places[layer.name] = [*range(count, count + 1 + layer.has_bias)]
             count += 1 + layer.has_bias
+
+    def spent(self, seconds: float) -> float:
+        """The part of so many seconds that has passed."""
+        left = self.ends - time.monotonic()
+        return 1 - left / seconds if left < math.inf else 0.0
 
     def variances(self) -> list[Tensor]:
         """``s`` of each weight and bias."""
@@ -233,6 +260,31 @@ class _Turned(nn.Module):
         return posterior(inputs, _Local(self, leading, variances))
 
     @torch.no_grad()
+    def renew(self, bases: Mapping[str, Basis], renewals: int) -> None:
+        """Turn all numbers into other bases; a variance becomes the inverse of the precision."""
+        (posterior,) = self._posterior
+        self.hand_back()
+        before, precision = posterior.bases, (-2 * posterior.log_deviation.detach()).exp()
+        for layer in posterior.layers:
+            old, new = before[layer.name], bases[layer.name]
+            for part in (layer.weight(precision), layer.bias(precision)):
+                if part is not None:
+                    part.copy_(turned_precision(old, new, part))
+        self.use(bases, renewals)
+        self.is_renewed = True
+        deviation, mean = -precision.log() / 2, _turned(posterior, posterior.mean.detach())
+        for parameters, parts in ((self.mean, mean),
+                                  (self.log_deviation, _parts(posterior, deviation))):  # fmt: skip
+            for parameter, part in zip(parameters, parts, strict=True):
+                parameter.copy_(part)
+
+    def use(self, bases: Mapping[str, Basis], renewals: int) -> None:
+        """Take the numbers as those in other bases."""
+        (posterior,) = self._posterior
+        posterior.bases = dict(bases)
+        self.prior, self.renewals = _turned(posterior, posterior.prior), renewals
+
+    @torch.no_grad()
     def hand_back(self) -> None:
         """Give the posterior what was found."""
         (posterior,) = self._posterior
@@ -257,6 +309,10 @@ class _Natural(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Follow the gradients."""
+        if self._turned.is_renewed:
+            # Steps in the bases before say nothing of these.
+            self.state.clear()
+            self._turned.is_renewed = False
         turned, rate = self._turned, min(self.param_groups[0]["lr"], self._by_seconds())
         half = turned.half_log_variance
         weight, precision = turned.weight, math.exp(-2 * float(half))
@@ -282,8 +338,7 @@ class _Natural(torch.optim.Optimizer):
 
     def _by_seconds(self) -> float:
         """The learning rate by the seconds that have passed."""
-        left = self._turned.ends - time.monotonic()
-        return self._plan.after(1 - left / self._plan.seconds if left < math.inf else 0.0)
+        return self._plan.after(self._turned.spent(self._plan.seconds))
 
     def _remembered(self, parameter: Tensor, pull: Tensor) -> Tensor:
         state = self.state[parameter]
@@ -357,10 +412,20 @@ class _Spent(Exception):  # noqa: N818
 
 
 class _Watch(Observer):
-    """The bound so far: the error over an epoch of the networks that were drawn, at its end."""
+    """Finds bases anew, and the bound so far: the error over an epoch of the drawn networks."""
 
-    def __init__(self, turned: _Turned, plan: _Plan) -> None:
-        self._turned, self._plan = turned, plan
+    def __init__(
+        self,
+        turned: _Turned,
+        plan: _Plan,
+        posterior: GaussianPosterior,
+        model: nn.Module,
+        data: tuple[Tensor, Tensor],
+        seed: int,
+    ) -> None:
+        self._turned, self._plan, self._posterior = turned, plan, posterior
+        self._model, (self._inputs, self._labels), self._seed = model, data, seed
+        self.leading = posterior.leading(self._inputs)
         self._wrong, self._seen = 0.0, 0
         self._metrics: dict[int, dict[str, float]] = {}
 
@@ -371,6 +436,14 @@ class _Watch(Observer):
 
     def __call__(self, step: int) -> None:
         """Look at the posterior before an epoch."""
+        self._metrics = {step: self._terms()}
+        part = max(step / self._plan.steps, self._turned.spent(self._plan.seconds))
+        due = self._plan.due(part)
+        # At the end no update follows that would fit the variances to other bases.
+        if due > self._turned.renewals and part < 1:
+            self._renew(due)
+
+    def _terms(self) -> dict[str, float]:
         divergence = self._turned.divergence(self._turned.variances())
         half = float(self._turned.half_log_variance.detach())
         complexity = self._plan.complexity(divergence, self._plan.index(half))
@@ -382,15 +455,56 @@ class _Watch(Observer):
         if self._seen and math.isfinite(complexity):
             terms["bound"] = float(cf.kl_inverse(self._wrong / self._seen, complexity))
         self._wrong, self._seen = 0.0, 0
-        self._metrics = {step: terms}
+        return terms
+
+    def _renew(self, renewals: int) -> None:
+        """Turn the posterior into the bases of networks drawn from it."""
+        self._turned.hand_back()
+        draws = generator(self._seed, f"renewal {renewals}")
+        factors = _drawn_factors(self._posterior, self._model, self._inputs, self._labels, draws)
+        kind = self._plan.basis
+        bases = {name: basis_of([part[name] for part in factors], kind) for name in factors[0]}
+        self._turned.renew(bases, renewals)
+        self.leading = self._posterior.leading(self._inputs)
 
     def metrics(self, step: int) -> dict[str, float]:
         """The terms of the bound."""
         return self._metrics.get(step, {})
 
+    def state(self) -> Arrays:
+        """The bases."""
+        bases = arrays_of(self._posterior.bases)
+        return bases | {"renewals": np.array(self._turned.renewals)}
+
+    def restore(self, state: Arrays) -> None:
+        """Go on from there."""
+        posterior = self._posterior
+        bases = bases_from(state, posterior.names, posterior.mean.device)
+        self._turned.use(bases, int(state["renewals"]))
+        self.leading = posterior.leading(self._inputs)
+
+
+def _drawn_factors(
+    posterior: GaussianPosterior,
+    model: nn.Module,
+    inputs: Tensor,
+    labels: Tensor,
+    draws: torch.Generator,
+) -> list[Mapping[str, cv.Layerwise]]:
+    """The curvature of networks drawn from the posterior, each on samples of its own."""
+    chosen = torch.randperm(len(labels), generator=draws)[: DRAWN_NETWORKS * CURVED]
+    factors = []
+    for part in chosen.to(labels.device).tensor_split(DRAWN_NETWORKS):
+        noise = torch.randn(posterior.mean.numel(), generator=draws).to(posterior.mean)
+        network = copy.deepcopy(model)
+        network.load_state_dict(posterior.model_state(noise), strict=False)
+        factors.append(layer_factors(network, inputs[part], labels[part]))
+    return factors
+
 
 def minimise_locally(
     posterior: GaussianPosterior,
+    model: nn.Module,
     inputs: Tensor,
     labels: Tensor,
     settings: LocalDescent,
@@ -405,7 +519,8 @@ def minimise_locally(
     that is exact, at a single position, else the weights. Updates follow natural gradients.
 
     Args:
-        posterior: changed in place; see :func:`start_locally`.
+        posterior: changed in place, with its bases; see :func:`start_locally`.
+        model: a network of its kind, to find the bases with.
         inputs: ``(n, ...)``.
         labels: ``(n,)``.
         settings: how.
@@ -426,20 +541,18 @@ def minimise_locally(
     """
     plan = _Plan(samples=len(labels), **vars(settings))
     turned = _Turned(posterior)
-    turned.ends = time.monotonic() + settings.seconds
-    leading, order = posterior.leading(inputs), Order(len(labels), plan.batch_size, seed)
-    watch = _Watch(turned, plan)
+    turned.ends = time.monotonic() + plan.seconds
+    order = Order(len(labels), plan.batch_size, seed)
+    watch = _Watch(turned, plan, posterior, model, (inputs, labels), seed)
 
     def batches(step: int) -> Sequence[Batch]:
-        chosen = order.samples(step).to(labels.device)
-        return [(inputs[chosen], (leading if leading is not None else labels)[chosen],
-                 labels[chosen])]  # fmt: skip
+        return [(order.samples(step).to(labels.device),)]
 
-    def loss(network: _Turned, x: Tensor, rows: Tensor, y: Tensor) -> Tensor:
+    def loss(network: _Turned, chosen: Tensor) -> Tensor:
         if time.monotonic() > network.ends:
             raise _Spent
-        variances = network.variances()
-        scores = network(x, rows if leading is not None else None, variances)
+        variances, leading, y = network.variances(), watch.leading, labels[chosen]
+        scores = network(inputs[chosen], None if leading is None else leading[chosen], variances)
         watch.count(scores, y)
         error = functional.cross_entropy(scores, y) / math.log(2)
         half = float(network.half_log_variance.detach())
@@ -479,13 +592,13 @@ def start_locally(
     settings: LocalDescent,
     *,
     seed: int,
+    at_prior: bool = False,
 ) -> None:
-    """Set a posterior's bases, mean, deviations and λ where the curvature says.
+    """Set a posterior's bases, deviations and λ where the curvature says.
 
     Variances start where the objective's derivative by them vanishes, ``s = 1 / (1/λ + 2 R n h /
-    ln 2)`` with the curvature ``h`` in their direction and ``R = (2 B_RE)^½``. λ, the mean between
-    the prior's and the trained weights and how much the curvature counts are those of which a few
-    samples show the smallest objective, the prior itself among them.
+    ln 2)`` with the curvature ``h`` in their direction and ``R = (2 B_RE)^½``. λ and how much the
+    curvature counts are those of which a few samples show the smallest objective.
 
     Args:
         posterior: changed in place.
@@ -494,32 +607,33 @@ def start_locally(
         labels: ``(n,)``.
         settings: of the training that follows.
         seed: of the samples and networks.
+        at_prior: whether the mean is the prior's, from which training goes nowhere where the
+            variances are small, but which may be good already; else it is the trained weights'.
     """
     plan = _Plan(samples=len(labels), **vars(settings))
     draws = generator(seed, "samples of the curvature")
     chosen = torch.randperm(len(labels), generator=draws)[:CURVED].to(labels.device)
     inputs, labels = inputs[chosen], labels[chosen]
     factors = layer_factors(model, inputs, labels)
-    posterior.bases = {name: basis_of(factors[name], plan.basis) for name in posterior.names}
+    posterior.bases = {name: basis_of([factors[name]], plan.basis) for name in posterior.names}
     curvature = _curvatures(posterior, factors)
-    trained = posterior.returned(posterior.mean.detach() - posterior.prior)
+    if at_prior:
+        posterior.mean.data.copy_(posterior.prior)
 
-    def value_of(start: tuple[str, float], part: float, samples: int) -> float:
-        mean, multiple = start
+    def value_of(multiple: float, part: float, samples: int) -> float:
         # No larger prior is among those that the bound holds for.
         variance = plan.largest_variance * min(part, 1.0) * math.exp(-1 / plan.grid_precision)
-        _fit(posterior, multiple * curvature, trained * (mean != "prior"), variance, plan,
-             shrinks=mean == "shrunk")  # fmt: skip
+        _fit(posterior, multiple * curvature, variance, plan)
         return _tried(posterior, inputs[:samples], labels[:samples], plan, seed)
 
-    first = [(value_of(*start, TRIED), *start) for start in itertools.product(STARTS, VARIANCES)]
+    first = [(value_of(*start, TRIED), *start) for start in itertools.product(MULTIPLES, VARIANCES)]
     near = [
-        (start, part * factor)
-        for _, start, part in sorted(first)[:BEST]
+        (multiple, part * factor)
+        for _, multiple, part in sorted(first)[:BEST]
         for factor in (1 / NEXT, 1.0, NEXT)
     ]
-    *_, start, part = min((value_of(*start, AGAIN), *start) for start in near)
-    value_of(start, part, 1)
+    *_, multiple, part = min((value_of(*start, AGAIN), *start) for start in near)
+    value_of(multiple, part, 1)
 
 
 def _curvatures(posterior: GaussianPosterior, factors: Mapping[str, cv.Layerwise]) -> Tensor:
@@ -534,28 +648,13 @@ def _curvatures(posterior: GaussianPosterior, factors: Mapping[str, cv.Layerwise
     return result
 
 
-def _fit(
-    posterior: GaussianPosterior,
-    curvature: Tensor,
-    trained: Tensor,
-    variance: float,
-    plan: _Plan,
-    *,
-    shrinks: bool,
-) -> None:
-    """Set the deviations where the objective's derivative by them vanishes, for a prior's λ.
-
-    Where it ``shrinks`` so does the mean's distance from the prior's, ``w − w₀ = (1 − s/λ) (w* −
-    w₀)`` in each direction: there the derivative by the mean vanishes, if the loss is a parabola
-    around the trained weights ``w*``.
-    """
+def _fit(posterior: GaussianPosterior, curvature: Tensor, variance: float, plan: _Plan) -> None:
+    """Set the deviations where the objective's derivative by them vanishes, for a prior's λ."""
     half, root = math.log(variance) / 2, 1.0
     posterior.half_log_variance.data.fill_(half)
     for _ in range(ROUNDS):
         inverse = 1 / variance + 2 * root * plan.samples * curvature / math.log(2)
         posterior.log_deviation.data = -inverse.log() / 2
-        kept = 1 - 1 / (variance * inverse) if shrinks else 1.0
-        posterior.mean.data = posterior.prior + posterior.turned(kept * trained)
         root = math.sqrt(2 * plan.complexity(_divergence(posterior, variance), plan.index(half)))
 
 

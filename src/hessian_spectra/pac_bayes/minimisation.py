@@ -14,8 +14,14 @@ from torch.nn import functional
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
-from hessian_spectra.pac_bayes.bases import KINDS, STANDARD, layer_bases
-from hessian_spectra.pac_bayes.posterior import Basis, GaussianPosterior, OneNetwork
+from hessian_spectra.pac_bayes.bases import (
+    KINDS,
+    STANDARD,
+    arrays_of,
+    bases_from,
+    layer_bases,
+)
+from hessian_spectra.pac_bayes.posterior import GaussianPosterior, OneNetwork
 from hessian_spectra.progress import Log, silent
 from hessian_spectra.seeding import generator
 from hessian_spectra.training.minibatches import Batch, Observer, Task, train_by_minibatches
@@ -266,25 +272,15 @@ class _Bases(Observer):
 
     def state(self) -> Arrays:
         """The bases, and the terms so far."""
-        state = {
-            f"bases/{layer}/{name}": value.cpu().numpy()
-            for layer, basis in self._posterior.bases.items()
-            for name, value in basis.arrays().items()
-        }
+        state = arrays_of(self._posterior.bases)
         return state | {f"terms/{name}": values for name, values in self.terms(self._terms).items()}
 
     def restore(self, state: Arrays) -> None:
         """Go on from there."""
         for place, epoch in enumerate(state["terms/epoch"].tolist()):
             self._terms[epoch] = {name: float(state[f"terms/{name}"][place]) for name in TERMS}
-        device = self._posterior.mean.device
-        parts: dict[str, dict[str, Tensor]] = {name: {} for name in self._posterior.names}
-        for key, value in state.items():
-            kind, _, rest = key.partition("/")
-            if kind == "bases":
-                layer, _, name = rest.rpartition("/")
-                parts[layer][name] = torch.from_numpy(value).to(device)
-        self._use({layer: Basis(**result) for layer, result in parts.items()})
+        posterior = self._posterior
+        self._use(bases_from(state, posterior.names, posterior.mean.device))
 
 
 TERMS = ("divergence", "index", "prior_variance", "complexity")

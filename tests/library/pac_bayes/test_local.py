@@ -11,7 +11,13 @@ from torch.testing import assert_close
 from hessian_spectra import closed_form as cf
 from hessian_spectra import pac_bayes
 from hessian_spectra.pac_bayes import bounding, local
-from hessian_spectra.pac_bayes.posterior import GaussianPosterior, OneNetwork, OwnNetworks
+from hessian_spectra.pac_bayes.bases import layer_factors, turned_precision
+from hessian_spectra.pac_bayes.posterior import (
+    Basis,
+    GaussianPosterior,
+    OneNetwork,
+    OwnNetworks,
+)
 from hessian_spectra.training import unfinished
 
 CLASSES = 3
@@ -44,7 +50,8 @@ CASES = {"connected": (connected, (6,)), "convolutional": (convolutional, (1, 8,
 def settings(**changes):
     fields = {
         "epochs": 3, "batch_size": 32, "learning_rate": 0.05, "objective": "quadratic",
-        "basis": "kronecker", "delta": 0.025, "grid_precision": 100.0, "largest_variance": 0.1,
+        "basis": "kronecker", "renewals": 2, "delta": 0.025, "grid_precision": 100.0,
+        "largest_variance": 0.1,
     }  # fmt: skip
     return local.LocalDescent(**(fields | changes))
 
@@ -165,30 +172,105 @@ def test_the_divergence_is_that_of_the_closed_form():
     assert turned.divergence(turned.variances()) == pytest.approx(expected, rel=1e-9)
 
 
-def test_deviations_and_mean_are_fitted_where_derivatives_vanish():
-    """Of a parabola around the trained weights, by the printed objective."""
+def test_deviations_are_fitted_where_derivatives_vanish():
+    """Of a parabola around the mean, by the printed objective."""
     posterior, _, _ = started("connected")
     plan = local._Plan(samples=500, **vars(settings(objective="paper")))
     draws = torch.Generator().manual_seed(2)
     curvature = torch.rand(posterior.mean.numel(), generator=draws).double()
-    way = torch.randn(posterior.mean.numel(), generator=draws).double()
     rounds, local.ROUNDS = local.ROUNDS, 200
     try:
-        local._fit(posterior, curvature, way, 0.02, plan, shrinks=True)
+        local._fit(posterior, curvature, 0.02, plan)
     finally:
         local.ROUNDS = rounds
-    mean = posterior.returned(posterior.mean.detach() - posterior.prior).requires_grad_()
     scale = posterior.log_deviation.detach().clone().requires_grad_()
     squares = (2 * scale).exp()
-    loss = (curvature * ((mean - way).square() + squares)).sum() / 2 / math.log(2)
-    divergence = ((squares + mean.square()) / 0.02 - 2 * scale).sum() / 2
-    number = len(mean)
+    loss = (curvature * squares).sum() / 2 / math.log(2)
+    distance = (posterior.mean.detach() - posterior.prior).square()
+    divergence = ((squares + distance) / 0.02 - 2 * scale).sum() / 2
+    number = len(scale)
     divergence = divergence + number * (math.log(0.02) - 1) / 2
     rest = plan.complexity(0.0, plan.index(math.log(0.02) / 2))
     objective = loss + ((divergence / 499 + rest) / 2).sqrt()
-    of_mean, of_scale = torch.autograd.grad(objective, (mean, scale))
-    assert float(of_mean.abs().max()) < 1e-2 * float((curvature * way).abs().max())
+    (of_scale,) = torch.autograd.grad(objective, scale)
     assert float(of_scale.abs().max()) < 1e-2 * float((curvature * squares).abs().max().detach())
+
+
+def orthonormal(size, draws):
+    return torch.linalg.qr(torch.randn(size, size, generator=draws).double()).Q
+
+
+@pytest.mark.parametrize("turned", ["outputs", "inputs", "both"])
+def test_a_diagonal_precision_in_another_basis_is_that_of_the_whole_matrix(turned):
+    draws = torch.Generator().manual_seed(5)
+    sizes = {"outputs": 3, "inputs": 4}
+    axes = sizes if turned == "both" else [turned]
+    before, after = (
+        Basis(**{name: orthonormal(sizes[name], draws) for name in axes}) for _ in range(2)
+    )
+    variances = torch.rand(3, 4, generator=draws).double() + 0.1
+
+    def dense(basis):
+        """Columns are the basis' directions, in the standard one."""
+        columns = [basis.turned(row.view(3, 4)).flatten() for row in torch.eye(12).double()]
+        return torch.stack(columns, dim=1)
+
+    precision = dense(before) @ torch.diag(1 / variances.flatten()) @ dense(before).T
+    expected = (dense(after).T @ precision @ dense(after)).diagonal()
+    actual = turned_precision(before, after, 1 / variances)
+    assert_close(actual.flatten(), expected)
+
+    def divergence(scaled):
+        """Of the Gaussian with these variances in the other basis from the given one."""
+        covariance = dense(after) @ torch.diag(scaled) @ dense(after).T
+        return float((precision @ covariance).trace() - covariance.logdet())
+
+    best = divergence(1 / expected)
+    for factor in (0.9, 1.1):
+        moved = 1 / expected
+        moved[3] *= factor
+        assert divergence(moved) > best
+
+
+def test_renewed_bases_leave_the_mean_and_are_those_of_drawn_networks():
+    posterior, x, y = started("convolutional")
+    before, mean = posterior.bases, posterior.mean.detach().clone()
+    turned, plan = local._Turned(posterior), local._Plan(samples=len(y), **vars(settings()))
+    model = CASES["convolutional"][0]().double()
+    watch = local._Watch(turned, plan, posterior, model, (x, y), 0)
+    assert [plan.due(part) for part in (0.0, 0.3, 0.36, 0.69, 0.71, 1.0)] == [0, 0, 1, 1, 2, 2]
+    watch(plan.steps // 2)
+    assert turned.renewals == 1
+    turned.hand_back()
+    assert_close(posterior.mean.detach(), mean)
+    first = posterior.names[0]
+    assert float((posterior.bases[first].outputs - before[first].outputs).abs().max()) > 1e-3
+    # A posterior of hardly any spread has the bases of its mean.
+    posterior.log_deviation.data.fill_(-20.0)
+    draws = torch.Generator().manual_seed(0)
+    factors = local._drawn_factors(posterior, model, x, y, draws)
+    model.load_state_dict(posterior.model_state())
+    expected = layer_factors(model, x, y)[first].output_hessian
+    actual = sum(part[first].output_hessian for part in factors) / local.DRAWN_NETWORKS
+    assert_close(actual, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_no_basis_is_found_after_the_last_update():
+    posterior, x, y = started("connected")
+    plan = local._Plan(samples=len(y), **vars(settings(epochs=1)))
+    turned = local._Turned(posterior)
+    watch = local._Watch(turned, plan, posterior, CASES["connected"][0]().double(), (x, y), 0)
+    watch(plan.steps)
+    assert turned.renewals == 0
+
+
+def test_a_start_at_the_prior_has_its_mean():
+    make, shape = CASES["connected"]
+    x, y = samples(300, shape)
+    model = trained(make(), x, y)
+    posterior = GaussianPosterior(model, make(7).state_dict())
+    pac_bayes.start_locally(posterior, model, x, y, settings(), seed=0, at_prior=True)
+    assert torch.equal(posterior.mean.detach(), posterior.prior)
 
 
 def test_training_tightens_the_bound_and_tells_it_on_the_way():
@@ -278,10 +360,12 @@ def test_an_interrupted_descent_goes_on_to_the_same_bits(tmp_path, monkeypatch):
         posterior, x, y = started("convolutional")
 
         def log(step, metrics):
-            if breaks and step >= 14:
+            # After the bases were found anew.
+            if breaks and step >= 24:
                 raise BrokenError
 
-        pac_bayes.minimise_locally(posterior, x, y, settings(seconds=seconds), seed=3, log=log,
+        model, chosen = CASES["convolutional"][0]().double(), settings(seconds=seconds, epochs=4)
+        pac_bayes.minimise_locally(posterior, model, x, y, chosen, seed=3, log=log,
                                    checkpoint=checkpoint)  # fmt: skip
         return posterior
 
