@@ -32,11 +32,14 @@ EXACT = 1e-10
 ROOT = 1e-7
 # What fails has to fail by more than any round-off.
 FAILS = 0.01
+# A number that is printed with four decimals, from others that are.
+ROUNDED = 1e-4
 
 REASONS = {
     EXACT: "relative, float64; round-off is near 1e-14, a wrong formula errs by 1e-3 or more",
     ROOT: "relative; a square root or an arccos at a double root loses half of the 16 digits",
     FAILS: "a bound, with no tolerance",
+    ROUNDED: "absolute; a unit of the last printed decimal",
 }
 # How a theorem's decorator calls the papers, in the order of the ledger.
 PAPERS = {
@@ -44,6 +47,7 @@ PAPERS = {
     "closed": "singh2024closed",
     "poster": "singh2024poster",
     "data": "anon2026data",
+    "dissecting": "wu2022dissecting",
 }
 BRUTE_FORCE = "brute force: the dense Hessian of the network, by automatic differentiation"
 
@@ -88,7 +92,8 @@ class Theorem:
 
     def instances(self, drawn: Instances) -> list[Instance]:
         """The instances that it is measured on."""
-        families = drawn if self.family is Instance else [self.family]
+        networks = [family for family in drawn if family.is_network]
+        families = networks if self.family is Instance else [self.family]
         return [net for family in families for net in drawn[family][:: self.every]]
 
     def errors(self, drawn: Instances, *, printed: bool = False) -> list[float]:

@@ -95,6 +95,8 @@ class Instance:
     # What the squared errors are averaged over, see `HalfSquaredError`.
     per: ClassVar[str] = "sample"
     stream: ClassVar[str] = ""
+    # Some theorems are about bounds, without a network and its Hessian.
+    is_network: ClassVar[bool] = True
 
     x: Tensor
     y: Tensor

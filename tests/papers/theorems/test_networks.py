@@ -8,12 +8,15 @@ from theorem_networks import draw, networks
 
 from hessian_papers.theorems import drawn
 from hessian_papers.theorems.bias import Dropped
+from hessian_papers.theorems.certificates import Rows
 from hessian_papers.theorems.deep import ZERO_LOSS, AnyLayers, Balanced, TwoLayers, end_to_end
 from hessian_papers.theorems.instances import FAMILIES
 from hessian_papers.theorems.linear import Linear
 from hessian_papers.theorems.relu import Relu
 from hessian_spectra import closed_form as cf
 from hessian_spectra.models import HalfSquaredError
+
+NETWORKS = [family for family in FAMILIES if family.is_network]
 
 
 def equal(first, second):
@@ -26,7 +29,7 @@ def equal(first, second):
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`:FutureWarning")  # torch's forward mode
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.stream)
+@pytest.mark.parametrize("family", NETWORKS, ids=lambda family: family.stream)
 def test_brute_force_is_the_hessian_of_the_network(family):
     """A third derivation, by reverse over forward mode."""
     for net in networks()[family][:4]:
@@ -51,7 +54,8 @@ def test_the_same_seed_draws_the_same_networks():
     for family, nets in networks().items():
         assert len(nets) >= 3
         assert all(equal(*pair) for pair in zip(nets, again[family], strict=True))
-        assert not equal(nets[-1], other[family][-1])
+        # Rows of a printed table are the same for all seeds.
+        assert equal(nets[-1], other[family][-1]) == (family is Rows)
 
 
 def test_the_data_set_may_be_smaller_than_the_slices():

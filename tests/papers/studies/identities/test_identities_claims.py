@@ -32,7 +32,8 @@ def without_instances():
 @pytest.fixture
 def planted():
     ones = with_errors(np.ones_like)
-    without = with_errors(np.zeros_like, "bias-assumptions", "decorrelation")
+    needed = [name for name, theorem in THEOREMS.items() if theorem.assumption]
+    without = with_errors(np.zeros_like, *needed)
     return [
         Planted(
             paper="singh2026cracking",

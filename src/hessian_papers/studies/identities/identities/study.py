@@ -100,5 +100,6 @@ def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
             errors = theorem.errors(nets, printed=form == "printed")
             part = {"form": form, "theorem": name, "error": errors, "instances": len(errors)}
             parts.append({key: np.array(values) for key, values in part.items()})
-    number = data_set({"networks": sum(map(len, nets.values()))}, VARIABLES)
+    networks = sum(len(instances) for family, instances in nets.items() if family.is_network)
+    number = data_set({"networks": networks}, VARIABLES)
     return assembled(parts, VARIABLES, ["form", "theorem"]).merge(number)

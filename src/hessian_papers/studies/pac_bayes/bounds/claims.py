@@ -9,12 +9,12 @@ from hessian_papers.ledger.bounds import Bound, NothingToMeasure, at_least, at_m
 from hessian_papers.ledger.statements import Cases, Labels, Statements
 from hessian_papers.ledger.verdicts import everywhere, printed, typically
 from hessian_papers.studies.pac_bayes.bounds.derived import (
-    Row,
     chance,
     failures,
     printed_rows,
     rows_of,
 )
+from hessian_papers.theorems.certificates import Row
 
 # Half of the last digit that is printed.
 ROUNDED = 0.00005

@@ -1,12 +1,9 @@
 """Quantities of bounds that figure and claims share, and the rows of Table 10 beside them."""
 
-import csv
-from pathlib import Path
-from typing import NamedTuple
-
 import xarray as xr
 
 from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.theorems.certificates import Row, table10
 
 # What Table 10 calls the methods.
 PRINTED = {
@@ -18,39 +15,9 @@ PRINTED = {
 }
 
 
-class Row(NamedTuple):
-    """A row of Table 10: ``network`` such as T-600, the method's name here, and what is printed."""
-
-    network: str
-    classes: int
-    labels: str
-    method: str
-    bound: float
-    divergence: float
-    error: float
-    half_log_variance: float
-    test_error: float
-
-    @property
-    def architecture(self) -> str:
-        """The name of its network here: T-600 and R-600 are F-600.
-
-        Example:
-            >>> Row("T-200^2_10", 10, "true", "base", 0.4, 2e4, 0.05, -1.2, 0.02).architecture
-            'F-200^2'
-        """
-        return "F-" + self.network.partition("-")[2].partition("_")[0]
-
-
 def rows_of(data: xr.Dataset) -> list[Row]:
-    """The rows of Table 10 whose network, classes and labels a run has."""
-    lines = Path(__file__).with_name("table.csv").read_text("utf-8").splitlines()
-    table = csv.reader(line for line in lines if not line.startswith("#"))
-    rows = [
-        Row(network, int(classes), labels, PRINTED[method], *map(float, numbers))
-        for network, classes, labels, method, *numbers in table
-        if method in PRINTED
-    ]
+    """The rows of Table 10 whose network, classes and labels a run has, with our methods' names."""
+    rows = [row._replace(method=PRINTED[row.method]) for row in table10() if row.method in PRINTED]
     of_run = int(data["classes"]), "random" if data["random_labels"] else "true"
     return [
         row

@@ -1,11 +1,10 @@
 """Table 10 of the paper follows from its own columns, but for the rows in which j is 0."""
 
-import csv
-from pathlib import Path
+import math
 
 import pytest
 
-import hessian_papers
+from hessian_papers.theorems.certificates import table10
 from hessian_spectra import closed_form as cf
 
 B, C = 100, 0.1
@@ -57,51 +56,46 @@ RECOMPUTED = [
 ]
 
 
-def printed():
-    place = Path(hessian_papers.__file__).parent / "studies/pac_bayes/bounds/table.csv"
-    lines = [line for line in place.read_text().splitlines() if not line.startswith("#")]
-    return list(csv.DictReader(lines))
-
-
-ROWS = printed()
+ROWS = table10()
 
 
 def index_of(row):
     """The prior's index, not rounded; the rows that are quoted have none and take 1."""
-    if not row["half_log_variance"]:
+    if math.isnan(row.half_log_variance):
         return 1.0
-    variance = cf.prior_variance(-2 * float(row["half_log_variance"]), 1.0, 1.0)
+    variance = cf.prior_variance(-2 * row.half_log_variance, 1.0, 1.0)
     return float(cf.prior_index(variance, C, B))
 
 
 def bound_of(row, j):
-    samples = 55_000 if row["method"] == "PREV" else 60_000
-    return float(cf.pac_bayes_bound(float(row["error"]), float(row["kl"]), samples, j))
+    samples = 55_000 if row.method == "PREV" else 60_000
+    return float(cf.pac_bayes_bound(row.error, row.divergence, samples, j))
 
 
 def test_the_table_has_the_rows_of_the_paper():
-    assert [(row["network"], row["method"]) for row in ROWS] == [row[:2] for row in RECOMPUTED]
+    assert [(row.network, row.method) for row in ROWS] == [row[:2] for row in RECOMPUTED]
     for row in ROWS:
-        assert row["classes"] == ("10" if row["network"].endswith("_10") else "2")
-        assert row["labels"] == {"T": "true", "R": "random"}[row["network"][0]]
+        assert row.classes == (10 if row.network.endswith("_10") else 2)
+        assert row.labels == {"T": "true", "R": "random"}[row.network[0]]
 
 
 @pytest.mark.parametrize(
     ("row", "expected"),
     list(zip(ROWS, RECOMPUTED, strict=True)),
-    ids=[f"{row['network']} {row['method']}" for row in ROWS],
+    ids=[f"{row.network} {row.method}" for row in ROWS],
 )
 def test_a_row_follows_from_its_own_columns(row, expected):
     *_, index, recomputed = expected
     real = index_of(row)
     # The column has four decimals: j = −2b (ϱ − ½ ln c) is known to 0.01.
     assert real == pytest.approx(index, abs=0.011)
+    assert row.prior_index == index
     actual = bound_of(row, max(1, round(real)))
     assert actual == pytest.approx(recomputed, abs=5.1e-6)
-    difference = actual - float(row["bound"])
+    difference = actual - row.bound
     if index == 0:
         with pytest.raises(ValueError, match=r"^j: expected an integer"):
             bound_of(row, round(real))
         assert 2e-4 < difference < 4.5e-4
-    elif row["method"] != "PREV":
+    elif row.method != "PREV":
         assert abs(difference) < 6e-5
