@@ -345,13 +345,17 @@ class OwnNetworks:
 
     Args:
         posterior: at whose deviations.
-        draws: where the numbers come from.
+        draws: where the numbers come from; for a posterior on another device than this generator,
+            one there takes its seed: what would be copied is a number a weight and sample.
     """
 
     def __init__(self, posterior: GaussianPosterior, draws: torch.Generator) -> None:
         self._deviation = posterior.log_deviation.detach().exp()
         self._variance = self._deviation.square()
-        self._draws = draws
+        device = posterior.mean.device
+        own = draws.device.type == device.type
+        seed = draws.initial_seed()
+        self._draws = draws if own else torch.Generator(device).manual_seed(seed)
 
     def __call__(self, posterior: GaussianPosterior, layer: Layer, x: Tensor) -> Tensor:
         """The outputs of a layer."""
@@ -391,7 +395,8 @@ class OwnNetworks:
         return noise
 
     def _normal(self, shape: Sequence[int], like: Tensor) -> Tensor:
-        return torch.randn(tuple(shape), generator=self._draws).to(like)
+        device = self._draws.device
+        return torch.randn(tuple(shape), generator=self._draws, device=device).to(like)
 
 
 def error_of_draws(

@@ -379,3 +379,15 @@ def test_no_draws_tell_nothing():
 def test_a_whole_basis_turns_as_its_matrix():
     basis = Basis(whole=torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
     assert basis.turned(torch.tensor([[1.0, 2.0]])).tolist() == [[2.0, 1.0]]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_noise_is_drawn_on_the_device_of_the_posterior():
+    model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+    posterior = GaussianPosterior(model, model.state_dict())
+    posterior.log_deviation.data.fill_(-0.5)
+    x = torch.randn(500, 4, generator=torch.Generator().manual_seed(0))
+    labels = posterior.prediction(x)
+    here = error_of_draws(posterior, x, labels, draws=20000, seed=0)
+    moved = error_of_draws(posterior.cuda(), x.cuda(), labels.cuda(), draws=20000, seed=0)
+    assert 0 < abs(moved - here) < 5 * (here * (1 - here) / 20000) ** 0.5
