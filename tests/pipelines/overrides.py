@@ -105,7 +105,14 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         },
         "attention_sinks": {"key_dimension": 21, "points": 5, "replicates": 1, "draws": 2},
         "balanced_spectrum": {"architectures": [[4, 4, 4], [4, 3, 5, 2]], "top": 3},
-        "bounds": {"methods": ["base", "iterative"], "epochs": 1, "batch_size": 64, "draws": 200},
+        "bounds": {
+            "methods": ["base", "iterative", "local"],
+            "epochs": 1,
+            "batch_size": 64,
+            "local_epochs": 1,
+            "local_batch_size": 64,
+            "draws": 200,
+        },
         "class_shares": {
             "samples": 40,
             "shares": [0.1, 0.5],

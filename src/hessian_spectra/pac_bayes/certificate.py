@@ -228,8 +228,8 @@ def table(*certificates: Certificate) -> str:
         [
             *lines,
             f"Bounds with confidence {confidence:.4g}. Each holds alone, if it was chosen before",
-            "the samples; who takes the smallest, or quotes several, takes the last column. The best",
-            "of k seeds spends δ' k times: give each δ'/k, or name the seed before.",
+            "the samples; who takes the smallest, or quotes several, takes the last column.",
+            "The best of k seeds spends δ' k times: give each δ'/k, or name the seed before.",
             "",
             *aligned([head, *rows]),
         ]

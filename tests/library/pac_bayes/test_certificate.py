@@ -160,7 +160,7 @@ def test_every_term_is_in_the_table(certificate):
         assert f"{alternative.alone:.4f}" in line
         assert f"{alternative.at_once:.4f}" in line
     assert max(map(len, text.splitlines())) <= 110
-    assert "The best\nof k seeds spends δ' k times" in text
+    assert "\nThe best of k seeds spends δ' k times" in text
 
 
 def test_a_certificate_is_not_changed(certificate):
