@@ -179,7 +179,7 @@ class _Plan(LocalDescent, Passes, PriorFamily):
         return _Natural(model, self)
 
     def due(self, part: float) -> int:
-        """How many renewals there are up to a part of the training."""
+        """The number of renewals up to a part of the training."""
         count = min(int(part / RENEWED * self.renewals), self.renewals)
         return 0 if self.basis == STANDARD else count
 

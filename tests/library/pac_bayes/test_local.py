@@ -221,7 +221,7 @@ def test_a_diagonal_precision_in_another_basis_is_that_of_the_whole_matrix(turne
     assert_close(actual.flatten(), expected)
 
     def divergence(scaled):
-        """Of the Gaussian with these variances in the other basis from the given one."""
+        """The divergence of such a Gaussian from the given one, but for a constant."""
         covariance = dense(after) @ torch.diag(scaled) @ dense(after).T
         return float((precision @ covariance).trace() - covariance.logdet())
 
