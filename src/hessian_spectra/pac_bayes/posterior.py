@@ -447,11 +447,16 @@ def _parts(total: int) -> Iterator[int]:
         yield min(EVALUATED, total - start)
 
 
+def _named(value: object) -> str:
+    """The kind of a thing that should be a tensor."""
+    return "none" if value is None else type(value).__name__
+
+
 def _flat(layers: Sequence[Layer], values: Mapping[str, Tensor]) -> Tensor:
     """The weights of the layers, one after the other.
 
     Raises:
-        ValueError: one is missing, of another shape, or not finite.
+        ValueError: one is missing, no tensor, of another shape, or not finite.
     """
     parts = []
     for layer in layers:
@@ -460,8 +465,8 @@ def _flat(layers: Sequence[Layer], values: Mapping[str, Tensor]) -> Tensor:
             shapes[layer.parameter("bias")] = torch.Size([layer.outputs])
         for name, shape in shapes.items():
             value = values.get(name)
-            if value is None or value.shape != shape:
-                got = "none" if value is None else tuple(value.shape)
+            if not torch.is_tensor(value) or value.shape != shape:
+                got = tuple(value.shape) if torch.is_tensor(value) else _named(value)
                 raise ValueError(f"prior: expected {name} of shape {tuple(shape)}, got {got}")
             if not bool(torch.isfinite(value).all()):
                 raise ValueError(f"{name}: expected finite weights, got NaN or infinite ones")

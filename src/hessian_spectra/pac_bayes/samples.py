@@ -87,20 +87,27 @@ def require_fixed_order(data: Data, prior_saw: object) -> None:
     Raises:
         ValueError: a ``DataLoader`` with another sampler than a sequential one.
     """
-    shuffles = isinstance(data, DataLoader) and not isinstance(data.sampler, SequentialSampler)
-    if shuffles and not isinstance(prior_saw, str):
+    if isinstance(data, DataLoader) and not isinstance(prior_saw, str) and _shuffles(data):
         raise ValueError(
             "data: expected samples in a fixed order, since prior_saw tells them by their places, "
             "got a DataLoader that shuffles: make it with shuffle=False"
         )
 
 
+def _shuffles(loader: DataLoader[Any]) -> bool:
+    """Whether samples may come in another order; batches given by hand hide their sampler."""
+    sampler: Any = loader.sampler
+    if loader.batch_sampler is not None:
+        sampler = getattr(loader.batch_sampler, "sampler", None)
+    return not isinstance(sampler, SequentialSampler)
+
+
 def warn_of_samples(inputs: Tensor, labels: Tensor) -> None:
     """Warn of samples that depend on each other, as far as they show it.
 
     Warns:
-        UserWarning: some occur more than once; or the inputs have mean 0 and deviation 1 so
-            exactly that these were taken from them.
+        UserWarning: some occur more than once; or the inputs, all together or feature by feature,
+            have mean 0 and deviation 1 so exactly that these were taken from them.
     """
     rows = np.ascontiguousarray(inputs.flatten(1).cpu().numpy())
     _, counts = np.unique(rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize))),
@@ -113,10 +120,23 @@ def warn_of_samples(inputs: Tensor, labels: Tensor) -> None:
             "were sampled so",
             stacklevel=3,
         )
-    mean, deviation = float(inputs.double().mean()), float(inputs.double().std(correction=0))
-    if len(labels) > 1 and abs(mean) < EXACT and abs(deviation - 1) < EXACT:
+    if _by_own_moments(inputs.flatten(1).double()):
         warnings.warn(
             "data: the inputs have mean 0 and deviation 1 to six digits; if these were taken from "
             "these samples, each depends on the others: take them from other samples",
             stacklevel=3,
         )
+
+
+def _by_own_moments(columns: Tensor) -> bool:
+    """Whether all numbers together, or those of each feature that varies, are standardised."""
+    return any(_standardised(of) for of in (columns.reshape(-1, 1), columns))
+
+
+def _standardised(columns: Tensor) -> bool:
+    """Whether each column ``(n,)`` that varies has mean 0 and deviation 1, over n or n − 1."""
+    deviation, mean = torch.std_mean(columns, dim=0, correction=0)
+    varies, unbiased = deviation > EXACT, (1 - 1 / len(columns)) ** 0.5
+    unit = torch.minimum((deviation - 1).abs(), (deviation - unbiased).abs()) < EXACT
+    exact = (mean.abs() < EXACT) & unit
+    return bool(varies.any()) and bool((exact | ~varies).all())
