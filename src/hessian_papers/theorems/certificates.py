@@ -3,22 +3,21 @@
 Source: wu2022dissecting, section 6 and appendix H, eq. (274) to (280).
 """
 
-import csv
 import math
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 import torch
 from torch import Tensor, distributions
 
+from hessian_papers.table10 import Row, table10
 from hessian_papers.theorems.catalogue import FAILS, ROUNDED, Error, theorem
 from hessian_papers.theorems.errors import excess, relative
 from hessian_papers.theorems.instances import Draw, Instance, measured, orthonormal
 from hessian_spectra import closed_form as cf
 
-# The paper's δ and family of prior variances, and the samples of its rows and of those it quotes.
-DELTA, PRECISION, LARGEST = 0.025, 100.0, 0.1
+# The paper's δ, and the samples of its rows and of those it quotes.
+DELTA = 0.025
 SAMPLES, QUOTED_SAMPLES = 60_000, 55_000
 QUOTED = "PREV"
 # Posteriors of a study of how often a bound fails, with so many samples each and the prior's λ.
@@ -114,60 +113,6 @@ def divergence_from_the_prior(net: Gaussians, printed: bool = False) -> Error:
         return relative(distributions.kl_divergence(net.prior, net.posterior), net.divergence)
     sums = net.mean.square().sum(), net.variances.sum(), net.variances.log().sum()
     return relative(cf.gaussian_kl(*sums, len(net.mean), net.prior_variance), net.divergence)
-
-
-class Row(NamedTuple):
-    """A row of Table 10, such as T-600 with APPR; ``half_log_variance`` is NaN in quoted rows."""
-
-    network: str
-    classes: int
-    labels: str
-    method: str
-    bound: float
-    divergence: float
-    error: float
-    half_log_variance: float
-    test_error: float
-
-    @property
-    def architecture(self) -> str:
-        """The name of its network here: T-600 and R-600 are F-600.
-
-        Example:
-            >>> table10()[0].architecture, table10()[-1].architecture
-            ('F-600', 'F-600^2')
-        """
-        return "F-" + self.network.partition("-")[2].partition("_")[0]
-
-    @property
-    def prior_index(self) -> int:
-        """``j`` of the prior's variance; 1 where it is not printed.
-
-        Example:
-            >>> table10()[1].prior_index
-            36
-        """
-        if math.isnan(self.half_log_variance):
-            return 1
-        variance = math.exp(2 * self.half_log_variance)
-        return round(float(cf.prior_index(variance, LARGEST, PRECISION)))
-
-
-def table10() -> list[Row]:
-    """The rows of Table 10 as printed, 41 with those that it quotes.
-
-    Source: wu2022dissecting, Table 10.
-
-    Example:
-        >>> table10()[1][:5]
-        ('T-600', 2, 'true', 'BASE', 0.154)
-    """
-    lines = Path(__file__).with_name("table10.csv").read_text("utf-8").splitlines()
-    rows = csv.reader([line for line in lines if not line.startswith("#")][1:])
-    return [
-        Row(network, int(classes), labels, method, *(float(text or "nan") for text in numbers))
-        for network, classes, labels, method, *numbers in rows
-    ]
 
 
 @dataclass(eq=False, kw_only=True)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from hessian_papers.theorems.certificates import table10
+from hessian_papers.table10 import table10
 from hessian_spectra import closed_form as cf
 
 B, C = 100, 0.1

@@ -14,7 +14,7 @@ from hessian_papers.studies.pac_bayes.bounds.derived import (
     printed_rows,
     rows_of,
 )
-from hessian_papers.theorems.certificates import Row
+from hessian_papers.table10 import Row
 
 # Half of the last digit that is printed.
 ROUNDED = 0.00005
