@@ -3,7 +3,12 @@
 from hessian_spectra.pac_bayes.bases import BATCH, curvature_in, layer_factors
 from hessian_spectra.pac_bayes.bounding import bound, certify
 from hessian_spectra.pac_bayes.certificate import Alternative, Certificate, alternatives, table
-from hessian_spectra.pac_bayes.local import LocalDescent, minimise_locally, start_locally
+from hessian_spectra.pac_bayes.local import (
+    OBJECTIVES,
+    LocalDescent,
+    minimise_locally,
+    start_locally,
+)
 from hessian_spectra.pac_bayes.minimisation import (
     BoundDescent,
     BoundSettings,
@@ -14,6 +19,7 @@ from hessian_spectra.pac_bayes.posterior import GaussianPosterior, error_of_draw
 
 __all__ = [
     "BATCH",
+    "OBJECTIVES",
     "Alternative",
     "BoundDescent",
     "BoundSettings",

@@ -28,6 +28,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.pac_bayes import (
     BATCH,
+    OBJECTIVES,
     BoundDescent,
     BoundSettings,
     Certificate,
@@ -40,9 +41,6 @@ from hessian_spectra.pac_bayes import (
     layer_factors,
     minimise_bound,
 )
-from hessian_spectra.pac_bayes.layers import layers_of
-from hessian_spectra.pac_bayes.local import OBJECTIVES
-from hessian_spectra.pac_bayes.priors import NOTHING
 from hessian_spectra.validation import require
 
 # Of how many parts of a layer's directions, by their curvature, deviations are kept. They grow
@@ -180,7 +178,7 @@ def measure(
     model, seed = kept.load(), int(labels["seed"])
     find = _locally if METHODS[method].local else _as_printed
     certificate, path = find(kept, before, method, settings, seed, run)
-    layers = [layer.name for layer in layers_of(model)]
+    layers = GaussianPosterior(model, model.state_dict()).names
     values = {
         **labels,
         "method": method,
@@ -240,7 +238,7 @@ def _as_printed(
     arrays["path_surrogate"] = np.array([np.nan, *path["surrogate"]])
     if not np.isfinite([*path["surrogate"], *path["complexity"]]).all():
         return None, arrays
-    return certify(posterior, samples, prior_saw=NOTHING, seed=seed, **_chances(settings)), arrays
+    return certify(posterior, samples, prior_saw="nothing", seed=seed, **_chances(settings)), arrays
 
 
 def _locally(
@@ -257,7 +255,7 @@ def _locally(
             kept.load(),
             kept.samples.trained(),
             prior=before.load(),
-            prior_saw=NOTHING,
+            prior_saw="nothing",
             method="local",
             objective=settings.local_objective,
             basis=METHODS[method].basis,
