@@ -147,11 +147,16 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
         style.letter(axes, f"(b) {network}")
     handles = [style.entry(method, color=LOOKS[method]) for method in data["method"].values]
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
-    return figure, (
+    text = (
         "(a) Posterior variances in the first layer by the rank of the curvature in their "
         "directions: the median and the band from the 10th to the 90th percentile, for the first "
-        "network. Dotted: how many variances are below half of the prior's."
-    ) + (" (b) The divergence while Algorithm 1 runs, mean over networks." if shown else "")
+        "network."
+    )
+    if (first["dip"].isel(seed=0, layer=0) > 0).any():
+        text += " Dotted: how many variances are below half of the prior's."
+    if shown:
+        text += " (b) The divergence while Algorithm 1 runs, mean over networks."
+    return figure, text
 
 
 def caption(data: xr.Dataset) -> str:
