@@ -199,7 +199,7 @@ def _with_true_labels(data: xr.Dataset) -> list[str]:
 
 
 @statements.statement(
-    "section 6, beyond the paper",
+    "appendix H, beyond the paper",
     everywhere,
     at_least(0.0, "a bound above the error of guessing says nothing", source="ours"),
     id="local-bounds-say-something",
