@@ -1,9 +1,10 @@
 """Bounds on MNIST by seconds of one core, by local reparametrisation and by Algorithm 1.
 
 ``python -m benchmarks.certificates --root data [--seconds 180] [--epochs 20] [--seeds 1] [--only
-T-600]``: one thread, CPU time of all that ``bound`` does. T-600 is that of wu2022dissecting,
-appendix H: two classes, 784-600-2, confidence 0.965. Learnt priors are trained on one half of the
-ten classes, with images shifted by up to two pixels, and bounded on the other.
+T-600]``: one thread, CPU time of all that ``bound`` does, its two starts and the draws of the
+certificate beside the seconds of the training. T-600 is that of wu2022dissecting, appendix H: two
+classes, 784-600-2, confidence 0.965. Learnt priors are trained on one half of the ten classes, with
+images shifted by up to two pixels, and bounded on the other.
 """
 
 import argparse
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -48,7 +50,12 @@ class Row:
     learnt: bool
     printed: str = ""
     settings: Mapping[str, Any] = field(default_factory=lambda: LOCAL)
-    draws: int = 50_000
+    draws: int = 200_000
+
+    @property
+    def method(self) -> str:
+        """The way, in words."""
+        return ", ".join(str(value) for value in self.settings.values())
 
 
 def connected(classes: int) -> nn.Module:
@@ -133,15 +140,16 @@ def measure(row: Row, root: Path, budget: Mapping[str, Any], seed: int) -> str:
         model, given = trained(prior, images, labels, draws, shifts=False), {"prior_saw": "nothing"}
     budget = budget if row.settings["method"] == "local" else {}
     began = time.process_time()
-    certificate = pac_bayes.bound(model, (images, labels), prior=prior, draws=row.draws,
-                                  seed=seed, **given, **row.settings, **budget)  # fmt: skip
+    # A budget is one of CPU time, whatever else the machine does.
+    with mock.patch("time.monotonic", time.process_time):
+        certificate = pac_bayes.bound(model, (images, labels), prior=prior, draws=row.draws,
+                                      seed=seed, **given, **row.settings, **budget)  # fmt: skip
     taken = time.process_time() - began
     held_out = pac_bayes.error_of_draws(
         certificate.posterior, *samples(root, row.classes, train=False), draws=20_000, seed=seed + 1
     )
-    method = ", ".join(str(value) for value in row.settings.values())
     return (
-        f"| {row.network:<8} | {saw:<9} | {method:<20} | {seed:>4} | {taken:>5.0f} "
+        f"| {row.network:<8} | {saw:<9} | {row.method:<20} | {seed:>4} | {taken:>5.0f} "
         f"| {certificate.bound:>6.4f} | {certificate.mean_error:>6.4f} "
         f"| {certificate.prior.kl:>7.1f} | {held_out:>8.4f} | {row.printed} |"
     )
@@ -151,17 +159,17 @@ def main(command: list[str] | None = None) -> None:
     """Measure and print the table, each row as soon as it is there."""
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--root", type=Path, required=True, help="holds MNIST as torchvision does")
-    parser.add_argument("--seconds", type=float, default=180.0, help="of each training")
+    parser.add_argument("--seconds", type=float, default=180.0, help="of CPU, of each training")
     parser.add_argument("--epochs", type=int, help="of each training, in place of seconds")
     parser.add_argument("--seeds", type=int, default=1, help="networks of each row")
-    parser.add_argument("--only", default="", help="the rows of one network")
+    parser.add_argument("--only", default="", help="rows: T-600, or T-600: local")
     options = parser.parse_args(command)
     torch.set_num_threads(1)
     budget = {"epochs": options.epochs} if options.epochs else {"seconds": options.seconds}
     print(hardware(), HEADER, sep="\n\n", flush=True)
     for row in ROWS:
         for seed in range(options.seeds):
-            if options.only in ("", row.network):
+            if options.only in ("", row.network, f"{row.network}: {row.method}"):
                 print(measure(row, options.root, budget, seed), flush=True)
 
 

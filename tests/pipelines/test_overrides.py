@@ -137,8 +137,9 @@ def test_where_some_diverged_figure_and_ledger_say_how_many(sampler, study, sett
 
 
 def test_where_every_posterior_diverged_figure_and_ledger_say_so(sampler):
-    setting = "studies.dissecting-fig31.learning_rate=50"
-    caption, cases = sampler.said("dissecting-fig31", [setting])
+    rates = ("learning_rate=50", "local_learning_rate=1e9")
+    settings = [f"studies.dissecting-fig31.{rate}" for rate in rates]
+    caption, cases = sampler.said("dissecting-fig31", settings)
     assert caption == "the training of every posterior diverged."
     assert len(cases) > 1
     assert all("diverged" in case.explanation for case in cases)

@@ -89,12 +89,12 @@ class Gaussians(Instance, stream="gaussians"):
 
 @theorem(
     "dissecting eq. (274)",
-    printed=r"$\mathbf 1[\arg\max f(x) = y]$",
+    printed=r"$\mathbf{1}[\operatorname{argmax} f(x) = y]$",
     source="scores compared one by one",
     dissecting="eq. (274)",
 )
 def mistakes_are_counted(net: Gaussians, printed: bool = False) -> Error:
-    r"""The empirical error is the mean of $\mathbf 1[\arg\max f(x) \ne y]$."""
+    r"""The empirical error is the mean of $\mathbf{1}[\operatorname{argmax} f(x) \ne y]$."""
     right = net.x.argmax(dim=1) == net.y
     return relative((right if printed else ~right).double().mean(), net.mistakes, over=1.0)
 
@@ -241,7 +241,7 @@ class Trials(Instance, stream="trials"):
         return float((self.bounds < 0.5).double().mean())
 
 
-LABELS_ARE_COINS = "400 posteriors on samples whose labels are fair coins: the error is ½"
+LABELS_ARE_COINS = "400 posteriors on samples whose labels are fair coins: the error is one half"
 
 
 @theorem(
