@@ -37,6 +37,7 @@ from hessian_spectra.curvature.landscape import LossCurve, LossPlane, loss_along
 from hessian_spectra.curvature.largest_eigenvalue import Sharpness, layer_sharpness, sharpness
 from hessian_spectra.curvature.layerwise import (
     BestKronecker,
+    EigenbasisOperator,
     FullOutputHessian,
     KroneckerOperator,
     Layerwise,
@@ -64,6 +65,7 @@ __all__ = [
     "ConvergenceWarning",
     "DiagonalEstimate",
     "DistinctEigenvalues",
+    "EigenbasisOperator",
     "EnsembleBlockBounds",
     "EnsembleSharpness",
     "EnsembleWeightStatistics",

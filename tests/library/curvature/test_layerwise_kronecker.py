@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
+from hessian_spectra.curvature.layerwise.held import Squares, WrittenDown
 
 from .layer_networks import NETWORKS, Network, close, convolutions, nearest, plain, problem_of
 
@@ -122,6 +123,74 @@ def test_squares_count_with_their_signs_where_the_loss_bends_down(key):
     expected = (basis * (matrix @ basis)).sum(dim=0).sort().values
     close(layer.eigenvalue_corrected(len(matrix)).eigenvalues, expected)
     assert expected[0] < -1e-4
+    close(cv.dense_matrix(layer.gauss_newton), matrix)
     best = nearest(matrix, *layer.shape)
     actual = layer.best_kronecker(tolerance=1e-13, steps=2000)
     assert_close(torch.kron(actual.output, actual.inputs), best, rtol=1e-9, atol=1e-12)
+
+
+HELD = [("linear", "0"), ("convolutions", "2"), ("squared", "2"), ("linear", "2")]
+
+
+@pytest.mark.parametrize(("key", "name"), HELD)
+def test_the_held_matrix_is_the_gauss_newton_matrix(key, name):
+    network = NETWORKS[key]
+    problem = problem_of(network, network.model())
+    matrix = cv.dense_matrix(cv.ggn(problem.fixed_at([f"{name}.weight"])))
+    close(cv.dense_matrix(cv.layerwise(problem, name).gauss_newton), matrix)
+
+
+@pytest.mark.parametrize(("samples", "kind"), [(2, Squares), (200, WrittenDown)])
+@pytest.mark.parametrize("side", [2, 3], ids=["one position", "four positions"])
+def test_what_is_held_gives_the_same_as_what_passes_by(samples, kind, side):
+    """Few samples are held as squares, many as a matrix; of either all factors are asked."""
+    draws = torch.Generator().manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(2, 3, 2), nn.Flatten(), nn.Linear(3 * (side - 1) ** 2, 3))
+    x = torch.randn(samples, 2, side, side, generator=draws, dtype=torch.float64)
+    problem = cv.Problem(model.double(), nn.CrossEntropyLoss(), [(x, torch.arange(samples) % 3)])
+    passing, holding = cv.layerwise(problem, "0"), cv.layerwise(problem, "0")
+    assert {type(part) for part in holding.gauss_newton.parts} == {kind}
+    close(cv.dense_matrix(holding.gauss_newton), cv.dense_matrix(passing.hessian))
+    for factors in ("weighted", "nearest"):
+        for actual, expected in zip(
+            holding.factors(factors), passing.factors(factors), strict=True
+        ):
+            close(actual, expected)
+    both = (layer.corrected(layer.eigenbasis("weighted")) for layer in (holding, passing))
+    close(*(cv.dense_matrix(basis) for basis in both))
+
+
+@pytest.mark.parametrize("factors", ["expand", "reduce", "weighted", "nearest"])
+@pytest.mark.parametrize("corrected", [False, True])
+def test_a_damped_inverse_is_that_of_the_matrix(factors, corrected):
+    network = NETWORKS["convolutions"]
+    layer = cv.layerwise(problem_of(network, network.model()), "2")
+    basis = layer.eigenbasis(factors)
+    basis = layer.corrected(basis) if corrected else basis
+    matrix, output, inputs = cv.dense_matrix(basis), *layer.factors(factors)
+    pair = torch.kron(*(torch.linalg.eigh(each).eigenvectors for each in (output, inputs)))
+    gauss_newton = cv.dense_matrix(layer.gauss_newton)
+    diagonal = (pair * (gauss_newton @ pair)).sum(dim=0)
+    corrected_matrix = (pair * diagonal) @ pair.T
+    close(matrix, corrected_matrix if corrected else torch.kron(output, inputs))
+    inverse = torch.linalg.inv(matrix + 0.1 * torch.eye(len(matrix), dtype=torch.float64))
+    close(cv.dense_matrix(basis.damped_inverse(0.1)), inverse)
+    close(basis.spectrum(3).eigenvalues, torch.linalg.eigvalsh(matrix)[-3:])
+
+
+def test_a_basis_of_another_layer_is_refused():
+    network = NETWORKS["linear"]
+    layers = cv.layerwise(problem_of(network, network.model()))
+    first, second = layers["0"], layers["2"]
+    with pytest.raises(ValueError, match="basis: expected one of products"):
+        first.corrected(second.eigenbasis())
+
+
+def test_a_damping_that_leaves_a_matrix_singular_is_refused():
+    values, one = torch.tensor([[-0.5, 2.0]]), torch.eye(1)
+    matrix = cv.EigenbasisOperator(values, one, torch.eye(2))
+    with pytest.raises(ValueError, match=r"damping: expected more than 0\.5, got 0\.5"):
+        matrix.damped_inverse(0.5)
+    zero = cv.EigenbasisOperator(torch.zeros(1, 2), one, torch.eye(2))
+    with pytest.raises(ValueError, match=r"damping: expected more than 0, got 0\.0"):
+        zero.damped_inverse(0.0)

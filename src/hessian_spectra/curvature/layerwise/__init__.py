@@ -7,6 +7,7 @@ from hessian_spectra.curvature.layerwise.full_output import (
 )
 from hessian_spectra.curvature.layerwise.kronecker import (
     BestKronecker,
+    EigenbasisOperator,
     KroneckerOperator,
     kronecker_spectrum,
 )
@@ -16,6 +17,7 @@ from hessian_spectra.curvature.layerwise.layers import Captured, layers_of
 __all__ = [
     "BestKronecker",
     "Captured",
+    "EigenbasisOperator",
     "Form",
     "FullOutputHessian",
     "KroneckerOperator",

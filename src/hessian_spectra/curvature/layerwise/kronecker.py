@@ -10,7 +10,7 @@ from torch import Tensor
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.dense import numeric_spectrum
 from hessian_spectra.curvature.interface import OperatorError
-from hessian_spectra.curvature.layerwise.passes import LayersBatch, Pair
+from hessian_spectra.curvature.layerwise.held import Part, Side
 from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.validation import is_count, require
 
@@ -58,52 +58,78 @@ def kronecker_spectrum(output: Tensor, inputs: Tensor, k: int) -> Spectrum:
         >>> kronecker_spectrum(M, A, 3).eigenvalues
         tensor([ 2., 10., 20.])
     """
-    (mu, r), (nu, t) = torch.linalg.eigh(output), torch.linalg.eigh(inputs)
-    return _largest(torch.outer(mu, nu), r, t, k)
+    return eigenbasis(output, inputs).spectrum(k)
 
 
-def _largest(values: Tensor, r: Tensor, t: Tensor, k: int) -> Spectrum:
-    """The ``k`` largest of eigenvalues ``(m, d)`` that belong to ``r_i ⊗ t_j``."""
-    require(is_count(k, 1, values.numel()), "k", f"1 to {values.numel()}", k)
-    largest, places = values.flatten().topk(k)
-    left, right = places // len(t), places % len(t)
-
-    def vectors() -> Tensor:
-        return torch.einsum("ok,ik->oik", r[:, left], t[:, right]).reshape(values.numel(), k)
-
-    return numeric_spectrum(largest, vectors, "eigenpairs of Kronecker factors")
-
-
-def corrected_spectrum(
-    batches: Iterable[LayersBatch], output: Tensor, inputs: Tensor, k: int
-) -> Spectrum:
-    """The largest of the Gauss-Newton matrix's diagonal in the eigenbasis of ``M ⊗ A``.
-
-    In the basis ``r_i ⊗ t_j`` it is ``Σ s (r_iᵀ D t_j)²`` over samples and squares, with
-    ``D = N_nrᵀ X_n``.
+class EigenbasisOperator(Operator):
+    """``(R ⊗ T) diag(values) (R ⊗ T)ᵀ`` for a weight ``(m, d)`` taken row by row.
 
     Args:
-        batches: what each batch says of the layer alone.
-        output: ``M (m, m)``, symmetric.
-        inputs: ``A (d, d)``, symmetric.
-        k: how many, from 1 to ``m d``.
+        values: ``(m, d)``, the eigenvalue of each ``r_i ⊗ t_j``.
+        outputs: ``R (m, m)``, orthogonal, the ``r_i`` as columns.
+        inputs: ``T (d, d)``, likewise.
 
-    Raises:
-        ValueError: ``k`` is not among them.
+    Example:
+        >>> values = torch.tensor([[1.0, 3.0]])
+        >>> A = EigenbasisOperator(values, torch.eye(1), torch.eye(2))
+        >>> A.damped_inverse(1.0) @ torch.ones(2)
+        tensor([0.5000, 0.2500])
     """
-    r, t = torch.linalg.eigh(output).eigenvectors, torch.linalg.eigh(inputs).eigenvectors
-    total: Any = 0.0
-    for batch in batches:
-        x = batch.inputs[0][:, 0] @ t
-        pairs = ((rows @ r, signed @ r) for ((rows, signed),) in batch.squares())
-        if x.shape[1] == 1:
-            # Of a single position D is N xᵀ.
-            weights: Any = sum((rows * signed)[:, 0] for rows, signed in pairs)
-            total = total + weights.T @ x[:, 0].square()
-        else:
-            products = (((rows.mT @ x) * (signed.mT @ x)).sum(dim=0) for rows, signed in pairs)
-            total = total + sum(products)
-    return _largest(torch.as_tensor(total), r, t, k)
+
+    def __init__(self, values: Tensor, outputs: Tensor, inputs: Tensor) -> None:
+        super().__init__(values.numel(), values.dtype, values.device)
+        self.values, self.outputs, self.inputs = values, outputs, inputs
+
+    def _matmat(self, columns: Tensor) -> Tensor:
+        weights = columns.T.reshape(-1, *self.values.shape)
+        turned = self.values * (self.outputs.T @ weights @ self.inputs)
+        return (self.outputs @ turned @ self.inputs.T).reshape(columns.shape[1], -1).T
+
+    def damped_inverse(self, damping: float) -> "EigenbasisOperator":
+        """``(A + δ I)⁻¹``, exactly.
+
+        Raises:
+            ValueError: δ does not make all eigenvalues positive.
+        """
+        smallest = float(self.values.min()) + 0.0
+        least = max(0.0, -smallest)
+        fits = damping > least or (damping == 0 < smallest)
+        require(fits, "damping", f"more than {least:g}", damping)
+        return EigenbasisOperator(1 / (self.values + damping), self.outputs, self.inputs)
+
+    def spectrum(self, k: int) -> Spectrum:
+        """The ``k`` largest eigenvalues, with eigenvectors ``r_i ⊗ t_j``.
+
+        Raises:
+            ValueError: ``k`` is not from 1 to ``m d``.
+        """
+        size = self.values.numel()
+        require(is_count(k, 1, size), "k", f"1 to {size}", k)
+        largest, places = self.values.flatten().topk(k)
+        left, right = places // len(self.inputs), places % len(self.inputs)
+
+        def vectors() -> Tensor:
+            pairs = self.outputs[:, left], self.inputs[:, right]
+            return torch.einsum("ok,ik->oik", *pairs).reshape(size, k)
+
+        return numeric_spectrum(largest, vectors, "eigenpairs of Kronecker factors")
+
+
+def eigenbasis(output: Tensor, inputs: Tensor) -> EigenbasisOperator:
+    """``M ⊗ A`` by the eigenpairs of its factors."""
+    (mu, r), (nu, t) = torch.linalg.eigh(output), torch.linalg.eigh(inputs)
+    return EigenbasisOperator(torch.outer(mu, nu), r, t)
+
+
+def corrected_in(parts: Iterable[Part], basis: EigenbasisOperator) -> EigenbasisOperator:
+    """The diagonal of the Gauss-Newton matrix in a basis, as an operator in it.
+
+    Args:
+        parts: of the matrix.
+        basis: whose eigenvectors are kept.
+    """
+    diagonal: Any = sum(part.diagonal(basis.outputs, basis.inputs) for part in parts)
+    return EigenbasisOperator(torch.as_tensor(diagonal), basis.outputs, basis.inputs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +156,7 @@ class BestKronecker:
 
 
 def best_kronecker(
-    passes: Callable[[], Iterable[LayersBatch]],
+    parts: Callable[[], Iterable[Part]],
     start: tuple[Tensor, Tensor],
     *,
     tolerance: float,
@@ -142,7 +168,7 @@ def best_kronecker(
     and likewise for C: a step is a pass over the data for either.
 
     Args:
-        passes: gives what each batch says of the layer alone, anew at each call.
+        parts: gives those of the matrix, anew at each call.
         start: factors to start from.
         tolerance: of the relative change of ``B ⊗ C`` at which it stops.
         steps: the most.
@@ -155,7 +181,7 @@ def best_kronecker(
     output, inputs = start
     change = 1.0
     for _ in range(steps):
-        weighted = _weighted(passes(), inputs, side="output")
+        weighted = _weighted(parts(), inputs, side="output")
         if not bool(weighted.any()):
             raise OperatorError(
                 "best_kronecker: the Gauss-Newton matrix is zero: the loss is linear in the "
@@ -163,7 +189,7 @@ def best_kronecker(
                 "diverged: choose a smaller learning rate), or these do not depend on the layer"
             )
         new = weighted / inputs.square().sum()
-        other = _weighted(passes(), new, side="inputs") / new.square().sum()
+        other = _weighted(parts(), new, side="inputs") / new.square().sum()
         change = _distance((new, other), (output, inputs))
         output, inputs = new, other
         if change <= tolerance:
@@ -171,59 +197,32 @@ def best_kronecker(
     return BestKronecker(output=output, inputs=inputs, change=change)
 
 
-def weighted_factors(batches: Iterable[LayersBatch]) -> tuple[Tensor, Tensor]:
+def weighted_factors(
+    parts: Callable[[], Iterable[Part]], start: tuple[Tensor, Tensor]
+) -> tuple[Tensor, Tensor]:
     """``Σ s D Dᵀ / tr`` and ``Σ s Dᵀ D`` with ``D = N_nrᵀ X_n``, tr the trace of either sum.
+
+    Args:
+        parts: gives those of the matrix, anew at each call.
+        start: matrices of the factors' sizes.
 
     Raises:
         OperatorError: the trace is zero, as that of a zero matrix.
     """
-    left: Any = 0.0
-    right: Any = 0.0
-    for batch in batches:
-        x = batch.inputs[0][:, 0]
-        for ((rows, signed),) in batch.squares():
-            gradients, others = rows.mT @ x, signed.mT @ x  # (n, m, d)
-            left = left + torch.einsum("noi,npi->op", gradients, others)
-            right = right + torch.einsum("noi,noj->ij", gradients, others)
-    left, right = torch.as_tensor(left), torch.as_tensor(right)
+    output, inputs = (torch.eye(len(each)).to(each) for each in start)
+    left = _weighted(parts(), inputs, side="output")
     trace = left.trace() if left.ndim else left
     if not bool(trace):
         raise OperatorError(
             "factors: expected a Gauss-Newton matrix with a trace for 'weighted', got 0: the loss "
             "is linear in the outputs, or these do not depend on the layer"
         )
-    return left / trace, right
+    return left / trace, _weighted(parts(), output, side="inputs")
 
 
-def _weighted(batches: Iterable[LayersBatch], factor: Tensor, side: str) -> Tensor:
+def _weighted(parts: Iterable[Part], factor: Tensor, side: Side) -> Tensor:
     """``Σ s D C Dᵀ`` or ``Σ s Dᵀ B D`` with ``D = N_nrᵀ X_n``."""
-    total: Any = 0.0
-    for batch in batches:
-        inputs = batch.inputs[0][:, 0]
-        weigh = _at_one_position if inputs.shape[1] == 1 else _at_several
-        total = total + weigh(inputs, (pair for (pair,) in batch.squares()), factor, side)
-    return torch.as_tensor(total).contiguous()
-
-
-def _at_one_position(inputs: Tensor, squares: Iterable[Pair], factor: Tensor, side: str) -> Any:
-    """Used once for each sample D is N xᵀ, and D C Dᵀ = (xᵀ C x) N Nᵀ."""
-    x = inputs[:, 0]
-    if side == "output":
-        forms = ((x @ factor) * x).sum(dim=1, keepdim=True)
-        return sum((signed[:, 0] * forms).T @ rows[:, 0] for rows, signed in squares)
-    weights = sum(((signed[:, 0] @ factor) * rows[:, 0]).sum(dim=1) for rows, signed in squares)
-    return (x.T * weights) @ x
-
-
-def _at_several(inputs: Tensor, squares: Iterable[Pair], factor: Tensor, side: str) -> Any:
-    total: Any = 0.0
-    for rows, signed in squares:
-        gradients, others = rows.mT @ inputs, signed.mT @ inputs  # (n, m, d)
-        if side == "output":
-            total = total + torch.einsum("noi,npi->op", others @ factor, gradients)
-        else:
-            total = total + torch.einsum("noi,noj->ij", factor @ gradients, others)
-    return total
+    return torch.as_tensor(sum(part.weighted(factor, side) for part in parts)).contiguous()
 
 
 def _distance(item: tuple[Tensor, Tensor], other: tuple[Tensor, Tensor]) -> float:

@@ -1,7 +1,7 @@
 """The Hessian of one layer, and its approximation as a Kronecker product."""
 
-from collections.abc import Sequence
-from functools import cached_property, partial
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Literal, get_args, overload
 
 import torch
@@ -9,12 +9,14 @@ from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.eigenpairs import top_eigenpairs
+from hessian_spectra.curvature.layerwise.held import HeldGaussNewton, Part, Squares
 from hessian_spectra.curvature.layerwise.kronecker import (
     BestKronecker,
+    EigenbasisOperator,
     KroneckerOperator,
     best_kronecker,
-    corrected_spectrum,
-    kronecker_spectrum,
+    corrected_in,
+    eigenbasis,
     weighted_factors,
 )
 from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
@@ -195,7 +197,17 @@ class Layerwise:
     def _weighted(self) -> tuple[Tensor, Tensor]:
         self._require_no_groups("factors")
         self._shared.require_products()
-        return weighted_factors(layer_batches(self._shared.problem, [self._layer]))
+        return weighted_factors(self._parts, (self.output_hessian, self.input_autocorrelation))
+
+    def _parts(self) -> Iterable[Part]:
+        """The Gauss-Newton matrix in parts: those that are held, or by a pass over the data."""
+        if "gauss_newton" in vars(self):
+            return self.gauss_newton.parts
+        batches = layer_batches(self._shared.problem, [self._layer])
+        return (
+            Squares(batch.inputs[0][:, 0], (pair for (pair,) in batch.squares()))
+            for batch in batches
+        )
 
     @cached_property
     def _reduced(self) -> tuple[Tensor, Tensor]:
@@ -229,25 +241,87 @@ class Layerwise:
             ValueError: ``k`` is not among them; or as :meth:`factors`.
             OperatorError: as :meth:`factors`.
         """
-        # The two of "expand" have the approximation's product, and its scale divided otherwise.
-        given = (self.output_hessian, self.input_autocorrelation)
-        output, inputs = given if factors == "expand" else self.factors(factors)
         if self._layer.groups > 1:
-            return top_eigenpairs(KroneckerOperator(output, inputs, self._layer.groups), k)
-        return kronecker_spectrum(output, inputs, k)
+            return top_eigenpairs(KroneckerOperator(*self._pair(factors), self._layer.groups), k)
+        return eigenbasis(*self._pair(factors)).spectrum(k)
 
-    def eigenvalue_corrected(self, k: int) -> Spectrum:
+    def _pair(self, factors: FactorKind) -> tuple[Tensor, Tensor]:
+        """Factors; those of "expand" with the scale as :attr:`approximation` divides it."""
+        given = self.output_hessian, self.input_autocorrelation
+        return given if factors == "expand" else self.factors(factors)
+
+    def eigenbasis(self, factors: FactorKind = "expand") -> EigenbasisOperator:
+        """The factors' product by its eigenpairs, with a damped inverse that is exact.
+
+        Args:
+            factors: which, as for :meth:`factors`.
+
+        Raises:
+            ValueError: the layer has groups; or as :meth:`factors`.
+            OperatorError: as :meth:`factors`.
+
+        Example:
+            >>> from torch import nn
+            >>> model = nn.Sequential(nn.Linear(2, 1, bias=False, dtype=torch.float64))
+            >>> x = torch.tensor([[1.0, 0.0], [0.0, 3.0]], dtype=torch.float64)
+            >>> layer = layerwise(Problem(model, nn.MSELoss(), [(x, x[:, :1])]), "0")
+            >>> layer.eigenbasis().damped_inverse(1.0) @ torch.ones(2, dtype=torch.float64)
+            tensor([0.5000, 0.1000], dtype=torch.float64)
+        """
+        self._require_no_groups("eigenbasis")
+        return eigenbasis(*self._pair(factors))
+
+    def corrected(self, basis: EigenbasisOperator) -> EigenbasisOperator:
+        """The diagonal of the Gauss-Newton matrix in a basis of products, as an operator in it.
+
+        Of all matrices with these eigenvectors it is the nearest in the Frobenius norm: EKFAC's in
+        that of ``"expand"``, SOAP's in that of ``"weighted"``. One pass over the data.
+
+        Args:
+            basis: such as :meth:`eigenbasis` gives, of a layer of this shape.
+
+        Raises:
+            ValueError: the layer has groups, or the basis another shape.
+
+        Source: George et al. (2018), section 3; Vyas et al. (2024), section 4.
+        """
+        self._require_no_groups("corrected")
+        fits = tuple(basis.values.shape) == self.shape
+        require(fits, "basis", f"one of products {self.shape}", tuple(basis.values.shape))
+        return corrected_in(self._parts(), basis)
+
+    @cached_property
+    def gauss_newton(self) -> HeldGaussNewton:
+        """The Hessian's Gauss-Newton part, held in memory after one pass over the data.
+
+        It is the whole where the network is piecewise linear in the layer's outputs. A product
+        needs no pass through the network any more, nor do the layer's factors. Kept are one matrix
+        ``(m d, m d)``, or what enters the layer and some c derivatives by what leaves it, with c
+        classes, if these are less.
+
+        Raises:
+            ValueError: the layer has groups.
+            OperatorError: the loss is linear in the network's outputs.
+        """
+        self._require_no_groups("gauss_newton")
+        self._shared.require_products()
+        batches = layer_batches(self._shared.problem, [self._layer])
+        return HeldGaussNewton(batches, self.shape)
+
+    def eigenvalue_corrected(self, k: int, factors: FactorKind = "expand") -> Spectrum:
         """The ``k`` largest eigenvalues of EKFAC's matrix, with eigenvectors.
 
         It has the approximation's eigenvectors, and in their basis the diagonal of the layer's
-        Gauss-Newton matrix, the second moments of gradients under the model's own labels: of all
-        matrices with these eigenvectors the nearest in the Frobenius norm. One pass over the data.
+        Gauss-Newton matrix, the second moments of gradients under the model's own labels; see
+        :meth:`corrected`.
 
         Args:
             k: from 1 to ``m d``.
+            factors: whose eigenvectors, as for :meth:`factors`.
 
         Raises:
-            ValueError: ``k`` is not among them, or the layer has groups.
+            ValueError: ``k`` is not among them, or the layer has groups; or as :meth:`factors`.
+            OperatorError: as :meth:`factors`.
 
         Source: George et al. (2018), section 3.
 
@@ -260,8 +334,8 @@ class Layerwise:
             tensor([1., 9.], dtype=torch.float64)
         """
         self._require_no_groups("eigenvalue_corrected")
-        batches = layer_batches(self._shared.problem, [self._layer])
-        return corrected_spectrum(batches, self.output_hessian, self.input_autocorrelation, k)
+        self._require_no_groups("eigenvalue_corrected")
+        return self.corrected(self.eigenbasis(factors)).spectrum(k)
 
     def best_kronecker(self, *, tolerance: float = 1e-6, steps: int = 100) -> BestKronecker:
         """The Kronecker product nearest to the layer's Gauss-Newton matrix in the Frobenius norm.
@@ -278,9 +352,8 @@ class Layerwise:
         Source: Van Loan and Pitsianis (1993), section 4.
         """
         self._require_no_groups("best_kronecker")
-        passes = partial(layer_batches, self._shared.problem, [self._layer])
         start = self.output_hessian, self.input_autocorrelation
-        return best_kronecker(passes, start, tolerance=tolerance, steps=steps)
+        return best_kronecker(self._parts, start, tolerance=tolerance, steps=steps)
 
     def _require_no_groups(self, method: str) -> None:
         if self._layer.groups > 1:

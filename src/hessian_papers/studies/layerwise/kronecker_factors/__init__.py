@@ -1,0 +1,1 @@
+"""Which Kronecker factors come near a layer's Hessian, and when."""

@@ -1,0 +1,117 @@
+"""Errors of Kronecker products, and of their steps, from the start of a training to its end."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from hessian_papers.studies.layerwise.kronecker_factors.derived import middle_damping
+from hessian_papers.studies.layerwise.layers import own_layers
+from hessian_spectra.pictures import style
+
+Looks = Mapping[str, Mapping[str, Any]]
+PRODUCTS: Looks = {
+    "expand": {
+        "color": style.VERMILION,
+        "marker": "o",
+        "label": "KFAC's, as in the paper (expand)",
+    },
+    "reduce": {"color": style.ORANGE, "marker": "s", "label": "sums over positions (reduce)"},
+    "weighted": {"color": style.BLUE, "marker": "^", "label": "weighted by curvature (Shampoo's)"},
+    "nearest": {"color": style.BLACK, "marker": "v", "label": "nearest in the Frobenius norm"},
+}
+CORRECTED: Looks = {
+    "expand, corrected": {
+        **{"color": style.VERMILION, "marker": "o", "linestyle": "--", "fillstyle": "none"},
+        "label": "KFAC's, eigenvalues corrected (EKFAC)",
+    },
+    "weighted, corrected": {
+        **{"color": style.BLUE, "marker": "^", "linestyle": "--", "fillstyle": "none"},
+        "label": "weighted, eigenvalues corrected (SOAP's)",
+    },
+}
+PLAIN = {"color": style.GREY, "linestyle": ":", "label": "the gradient itself"}
+
+
+def _curve(axes: Axes, values: xr.DataArray, look: Mapping[str, Any]) -> None:
+    """The mean over seeds by the epoch's place, with the range."""
+    place = range(values.sizes["epoch"])
+    mean, low, high = (getattr(values, of)("seed") for of in ("mean", "min", "max"))
+    axes.plot(place, mean, markersize=3, **{**look, "label": None})
+    axes.fill_between(place, low, high, color=look["color"], alpha=0.15, linewidth=0)
+
+
+def _drawn(data: xr.Dataset, name: str, looks: Looks, label: str) -> tuple[Figure, list[Axes]]:
+    """A panel for each layer, a row for each network; one number of all forms by the epoch."""
+    rows = {name: own_layers(data.sel(network=name)) for name in data["network"].values.tolist()}
+    columns = max(own.sizes["layer"] for own in rows.values())
+    figure, grid = style.panels(len(rows), columns, height=1.7, squeeze=False)
+    letters, panels = style.letters(), []
+    for (network, own), row in zip(rows.items(), grid, strict=True):
+        for axes, layer in zip(row, own["layer"].values, strict=False):
+            values = own.sel(layer=layer)
+            for form, look in looks.items():
+                if form == "reduce" and not values["convolution"]:
+                    continue
+                _curve(axes, values[name].sel(form=form), look)
+            if name == "decrease":
+                _curve(axes, values["plain_decrease"], PLAIN)
+            losses = own["loss"].mean("seed").values
+            axes.set_xticks(
+                range(len(losses)),
+                [
+                    f"{epoch}\n{loss:.2g}"
+                    for epoch, loss in zip(own["epoch"].values, losses, strict=True)
+                ],
+                fontsize=5,
+            )
+            style.letter(axes, f"({next(letters)}) {layer}")
+            panels.append(axes)
+        for axes in row[own.sizes["layer"] :]:
+            axes.remove()
+        row[0].set_ylabel(f"{network}\n{label}")
+        row[0].set_xlabel("epoch, and loss")
+    return figure, panels
+
+
+def draw(data: xr.Dataset) -> Figure:
+    """The spectral error of each product."""
+    figure, panels = _drawn(data, "spectral", PRODUCTS, "error over the norm")
+    for axes in panels:
+        axes.set_yscale("log")
+        axes.axhline(1, color=style.GREY, linewidth=0.6)
+        axes.set_ylim(
+            *(limit * factor for limit, factor in zip(axes.get_ylim(), (0.9, 1.1), strict=True))
+        )
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_minor_locator(NullLocator())
+    handles = [style.entry(**look) for look in PRODUCTS.values()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=2)
+    return figure
+
+
+def caption(data: xr.Dataset) -> str:
+    """The key to the figure, and the setting."""
+    return (
+        "Spectral norm of a Kronecker product minus the Hessian of a layer, over that of the "
+        f"Hessian; means over {data.sizes['seed']} networks, shaded their range. Below each tick "
+        f"the mean loss. Line: the error of the zero matrix. {int(data['images'])} images."
+    )
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """The decrease along the step of each form."""
+    looks = {**PRODUCTS, **CORRECTED}
+    damping = middle_damping(data)
+    figure, panels = _drawn(data.sel(damping=damping), "decrease", looks, "decrease over the exact")
+    for axes in panels:
+        axes.set_ylim(0, 1.03)
+    handles = [style.entry(**look) for look in (*looks.values(), PLAIN)]
+    figure.legend(handles=handles, loc="outside upper center", ncols=2)
+    return figure, (
+        "Decrease of the quadratic model along the damped step of each form, at its best length, "
+        f"over that of the exact step. The damping is {damping:g} of the largest eigenvalue."
+    )
