@@ -38,6 +38,7 @@ from hessian_spectra.curvature.largest_eigenvalue import Sharpness, layer_sharpn
 from hessian_spectra.curvature.layerwise import (
     BestKronecker,
     EigenbasisOperator,
+    FactorKind,
     FullOutputHessian,
     KroneckerOperator,
     Layerwise,
@@ -69,6 +70,7 @@ __all__ = [
     "EnsembleBlockBounds",
     "EnsembleSharpness",
     "EnsembleWeightStatistics",
+    "FactorKind",
     "FullOutputHessian",
     "FunctionProduct",
     "FunctionTrace",

@@ -187,10 +187,10 @@ def test_a_basis_of_another_layer_is_refused():
 
 
 def test_a_damping_that_leaves_a_matrix_singular_is_refused():
-    values, one = torch.tensor([[-0.5, 2.0]]), torch.eye(1)
-    matrix = cv.EigenbasisOperator(values, one, torch.eye(2))
+    values, identity = torch.tensor([[-0.5, 2.0]]), torch.eye(1)
+    matrix = cv.EigenbasisOperator(values, identity, torch.eye(2))
     with pytest.raises(ValueError, match=r"damping: expected more than 0\.5, got 0\.5"):
         matrix.damped_inverse(0.5)
-    zero = cv.EigenbasisOperator(torch.zeros(1, 2), one, torch.eye(2))
+    zero = cv.EigenbasisOperator(torch.zeros(1, 2), identity, torch.eye(2))
     with pytest.raises(ValueError, match=r"damping: expected more than 0, got 0\.0"):
         zero.damped_inverse(0.0)

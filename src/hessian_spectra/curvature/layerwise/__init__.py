@@ -11,13 +11,14 @@ from hessian_spectra.curvature.layerwise.kronecker import (
     KroneckerOperator,
     kronecker_spectrum,
 )
-from hessian_spectra.curvature.layerwise.layer import Layerwise, layerwise
+from hessian_spectra.curvature.layerwise.layer import FactorKind, Layerwise, layerwise
 from hessian_spectra.curvature.layerwise.layers import Captured, layers_of
 
 __all__ = [
     "BestKronecker",
     "Captured",
     "EigenbasisOperator",
+    "FactorKind",
     "Form",
     "FullOutputHessian",
     "KroneckerOperator",

@@ -132,7 +132,7 @@ def weighted_connected(data: xr.Dataset, network: str, layer: str) -> xr.DataArr
 )
 def independence_ends(data: xr.Dataset, network: str, layer: str) -> xr.DataArray:
     """In the last layer the independence of inputs and curvature ends with the loss: KFAC's product
-    errs more at a minimum than at the start.
+    errs more at a minimum than at initialisation.
 
     Statistic: spectral error over the Hessian's norm at the last epoch, minus that at the first,
     mean over seeds; interval: Student's t.

@@ -6,7 +6,6 @@ from typing import Any
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullLocator
 
 from hessian_papers.studies.layerwise.kronecker_factors.derived import middle_damping
 from hessian_papers.studies.layerwise.layers import own_layers
@@ -80,14 +79,10 @@ def _drawn(data: xr.Dataset, name: str, looks: Looks, label: str) -> tuple[Figur
 def draw(data: xr.Dataset) -> Figure:
     """The spectral error of each product."""
     figure, panels = _drawn(data, "spectral", PRODUCTS, "error over the norm")
+    highest = max(float(data["spectral"].sel(form=list(PRODUCTS)).max()), 1.0)
     for axes in panels:
-        axes.set_yscale("log")
         axes.axhline(1, color=style.GREY, linewidth=0.6)
-        axes.set_ylim(
-            *(limit * factor for limit, factor in zip(axes.get_ylim(), (0.9, 1.1), strict=True))
-        )
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_minor_locator(NullLocator())
+        axes.set_ylim(0, 1.05 * highest)
     handles = [style.entry(**look) for look in PRODUCTS.values()]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure

@@ -11,7 +11,6 @@ from torch import Tensor
 from hessian_papers.constraints import AtLeast
 from hessian_papers.studies.layerwise.ensembles import EigenpairMeasurement, top_of
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature.layerwise.layer import FactorKind
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
 
@@ -20,8 +19,8 @@ ROUGH, SOLVED = 1e-3, 1e-6
 
 
 # Factors of a layer, and those of them whose eigenvectors are kept alone.
-FACTORS: tuple[FactorKind, ...] = ("expand", "reduce", "weighted", "nearest")
-CORRECTED: Mapping[str, FactorKind] = {
+FACTORS: tuple[cv.FactorKind, ...] = ("expand", "reduce", "weighted", "nearest")
+CORRECTED: Mapping[str, cv.FactorKind] = {
     "expand, corrected": "expand",
     "weighted, corrected": "weighted",
 }
@@ -119,7 +118,7 @@ class _Step(NamedTuple):
         return cls(matrix, gradient, damping, inverse @ gradient)
 
     def error(self, direction: Tensor) -> float:
-        """How far a step is from the exact one, relative to this."""
+        """The distance of a step from the exact one, relative to this."""
         return float((direction - self.solution).norm() / self.solution.norm())
 
     def decrease(self, direction: Tensor) -> float:

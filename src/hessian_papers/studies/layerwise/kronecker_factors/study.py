@@ -109,8 +109,8 @@ def _items(config: Config, networks: xr.Dataset) -> list[Item]:
 def _state(networks: xr.Dataset, labels: Arrays) -> Arrays:
     """The loss and the accuracy of a network at an epoch."""
     network, seed, epoch = (labels[name].item() for name in LABELS)
-    there = networks.sel(network=network, seed=seed, kept=epoch)
-    return {name: there[name].values for name in ("loss", "accuracy")}
+    own = networks.sel(network=network, seed=seed, kept=epoch)
+    return {name: own[name].values for name in ("loss", "accuracy")}
 
 
 EACH = "network seed epoch layer"

@@ -1,0 +1,97 @@
+"""The claims about Kronecker factors, and their figures, on planted arrays."""
+
+import numpy as np
+import pytest
+from claims_contract import Planted, contract, planted_data
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.layerwise.kronecker_factors.claims import (
+    independence_ends,
+    statements,
+    worse_than_zero,
+)
+from hessian_papers.studies.layerwise.kronecker_factors.figure import caption, controls, draw
+from hessian_papers.studies.layerwise.kronecker_factors.quantities import FORMS
+from hessian_papers.studies.layerwise.kronecker_factors.study import VARIABLES
+from tests.papers.studies.layerwise.pictures import require_readable
+
+LAYERS = ("conv1", "fc1", "fc2")
+ERRORS = {"expand": 0.9, "reduce": 0.7, "weighted": 0.4, "nearest": 0.3}
+DECREASES = {
+    "expand": 0.5, "reduce": 0.5, "weighted": 0.7, "expand, corrected": 0.6,
+    "weighted, corrected": 0.8,
+}  # fmt: skip
+
+
+def sides(*, errors=ERRORS, decreases=DECREASES, grows=1.3, loss=0.01, seeds=4, epochs=(0, 2, 9)):
+    """The error of the printed product grows from a third of its size to so many times of it."""
+    draws = np.random.default_rng(0)
+    shape = (1, seeds, len(epochs), len(LAYERS), len(FORMS))
+    noise = 1 + 0.01 * draws.standard_normal(shape)
+    spectral = noise * [errors.get(form, 0.3) for form in FORMS]
+    spectral[:, :, 0, :, 0] /= 3
+    spectral[:, :, -1, :, 0] *= grows
+    decrease = noise * [decreases.get(form, 0.5) for form in FORMS]
+    arrays = {
+        "network": np.array(["LeNet5"]),
+        "seed": np.arange(seeds),
+        "epoch": np.array(epochs),
+        "form": np.array(FORMS),
+        "damping": np.array([0.1, 0.01]),
+        "layer_name": np.array([LAYERS]),
+        "convolution": np.array([[name.startswith("conv") for name in LAYERS]]),
+        "images": np.array(100),
+        "loss": np.full((1, seeds, len(epochs)), loss),
+        "accuracy": np.ones((1, seeds, len(epochs))),
+        "spectral": spectral,
+        "frobenius": spectral,
+        "overlap": np.full((*shape, 2), 0.8),
+        "step_error": np.full((*shape, 2), 0.3),
+        "decrease": decrease[..., None] * [1.0, 1.0],
+        "plain_decrease": np.full((*shape[:4], 2), 0.2),
+        "largest": np.ones(shape[:4]),
+        "residual": np.full(shape[:4], 1e-5),
+    }
+    return {"layerwise": arrays}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return [
+        Planted(
+            paper="wu2022dissecting",
+            artifact="sections 3 and 5 (LeNet5), beyond the paper",
+            holds=sides(),
+            fails=[
+                sides(
+                    errors={"expand": 0.3, "reduce": 1.4, "weighted": 1.5},
+                    decreases={name: 1 - value for name, value in DECREASES.items()},
+                    grows=0.1,
+                ),
+            ],
+            reduced=[sides(epochs=(0,)), sides(loss=2.0), sides(seeds=1), sides(epochs=(3,))],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+
+
+def test_the_printed_product_is_compared_at_both_ends():
+    data = planted_data(sides(seeds=2), VARIABLES)
+    growth = independence_ends(data, "LeNet5", "fc2")
+    np.testing.assert_allclose(growth, 0.9 * 1.3 - 0.3, rtol=0.1)
+
+
+def test_a_network_that_is_not_at_a_minimum_tells_nothing_of_one():
+    data = planted_data(sides(loss=0.7), VARIABLES)
+    with pytest.raises(NothingToMeasure, match=r"^the loss is 0\.7 at the last epoch, above 0\.05"):
+        worse_than_zero(data, "LeNet5", "fc2")
+
+
+@pytest.mark.parametrize("arrays", [sides(), sides(seeds=1, epochs=(4,))])
+def test_figures_and_captions_bear_what_is_there(arrays):
+    data = planted_data(arrays, VARIABLES)
+    for figure, text in ((draw(data), caption(data)), controls(data)):
+        assert len(figure.axes) == len(LAYERS)
+        require_readable(figure, text)
