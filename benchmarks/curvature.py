@@ -23,7 +23,16 @@ import torch
 
 from benchmarks.problems import NETWORKS
 from benchmarks.rows import Record, Row, table
-from benchmarks.tasks import PRODUCT_BARS, density, factors, products, top, trace, tracking
+from benchmarks.tasks import (
+    PRODUCT_BARS,
+    density,
+    factors,
+    layer_products,
+    products,
+    top,
+    trace,
+    tracking,
+)
 
 FOLDER = Path("build/benchmarks")
 
@@ -60,6 +69,7 @@ def planned(options: argparse.Namespace) -> list[Job]:
     if not quick:
         jobs += [Job("trace", name, trace, (), 1) for name in small]
         jobs += [Job("factors", name, factors) for name in ("mlp", "lenet5")]
+        jobs += [Job("layers", name, layer_products) for name in ("mlp", "lenet5")]
         # The small GPT is not trained.
         jobs += [Job("tracking", name, tracking) for name in small if NETWORKS[name].steps]
     if options.k200:

@@ -287,3 +287,29 @@ def kfac_factors(model: nn.Module, data: Data, times: int) -> list[Pair]:
     result.compute_kronecker_factors()
     outputs, inputs = result._gradient_covariances, result._input_covariances
     return [(outputs[name], inputs[name]) for name in inputs]
+
+
+def held_products(model: nn.Module, data: Data, number: int) -> list[Tensor]:
+    """Products of each layer's Gauss-Newton matrix with a vector, one after the other, of ours."""
+    layers = cv.layerwise(cv.Problem(model, LOSS, data)).values()
+    return [_powers(layer.gauss_newton, number) for layer in layers]
+
+
+def ggn_products(model: nn.Module, data: Data, number: int) -> list[Tensor]:
+    """The same of curvlinops' operator of the layer's weight."""
+    weights = [parameter for parameter in model.parameters() if parameter.ndim > 1]
+    return [
+        _powers(curvlinops.GGNLinearOperator(model, LOSS, [weight], data,
+                                             check_deterministic=False), number)
+        for weight in weights
+    ]  # fmt: skip
+
+
+def _powers(matrix: Any, number: int) -> Tensor:
+    """``A^k v`` over its norm for a random vector, by so many products."""
+    draws = torch.Generator().manual_seed(0)
+    vector = torch.randn(matrix.shape[0], generator=draws).to(matrix.dtype)
+    for _ in range(number):
+        vector = matrix @ vector
+        vector = vector / vector.norm()
+    return vector

@@ -311,6 +311,22 @@ def factors(name: str, samples: int, count: int) -> list[Row]:
     return measured(task, methods, accuracy, memory, count, bar=bar, patience=math.inf)
 
 
+def layer_products(name: str, samples: int, count: int, number: int = 50) -> list[Row]:
+    """Many products with the Gauss-Newton matrix of each layer, with what it takes to build it."""
+    model, data = trained(name, samples)
+    uses = {"ours": peers.held_products, REFERENCE: peers.ggn_products}
+    memory = peaks(name, samples, {key: (use, number) for key, use in uses.items()})
+    methods = {key: functools.partial(use, model, data, number) for key, use in uses.items()}
+    exact = peers.held_products(*in_float64(model, data), 3)
+    accuracy = {}
+    for key, use in uses.items():
+        pairs = zip(use(model, data, 3), exact, strict=True)
+        error = max(float((own.double() - true).norm()) for own, true in pairs)
+        accuracy[key] = f"error {error:.1e}"
+    task = f"{number} products a layer, {name}"
+    return measured(task, methods, accuracy, memory, count, patience=math.inf)
+
+
 def product_error(pair_of_ours: peers.Pair, exact: peers.Pair) -> float:
     """``‖B ⊗ C − B' ⊗ C'‖ / ‖B' ⊗ C'‖``, to 1e-8: whichever factor has the scale."""
     (b, c), (p, q) = ([part.double() for part in pair] for pair in (pair_of_ours, exact))
