@@ -48,6 +48,7 @@ RATES = {
     "dissecting-fig31": "networks.ten-class-classifiers.learning_rate",
     "dissecting-table8": "networks.digit-classifiers.learning_rate",
     "dissecting-table10": "networks.two-class-classifiers.learning_rate",
+    "kronecker-factors": "networks.converged-photograph-classifiers.learning_rate",
     "pac-bayes-bases": "studies.pac-bayes-bases.learning_rate",
     "closed2024-fig3": "studies.closed2024-fig3.learning_rate",
     "cracking-fig27": "studies.cracking-fig27.learning_rate",

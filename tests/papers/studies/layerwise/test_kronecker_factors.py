@@ -85,6 +85,20 @@ def _decrease(matrix, gradient, step):
     return float(gradient @ step - step @ matrix @ step / 2)
 
 
+def test_a_layer_without_curvature_has_no_numbers():
+    """Of a unit that is off for all samples nothing is left behind it."""
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 3)).double()
+    with torch.no_grad():
+        model[0].bias.fill_(-100.0)
+    x = torch.randn(6, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    problem = cv.Problem(model, nn.CrossEntropyLoss(), [(x, torch.arange(6) % 3)])
+    layer, gradient = cv.layerwise(problem, "0"), torch.zeros(6, dtype=torch.float64)
+    actual = measured(layer, gradient, convolution=False, settings=SETTINGS)
+    assert actual["largest"] == 0
+    assert all(np.isnan(actual[name]).all() for name in ("spectral", "overlap", "decrease"))
+    assert actual["decrease"].shape == (len(FORMS), 2)
+
+
 def test_no_direction_decreases_more_than_the_exact_step(networks):
     settings = config()
     parts = [study.measure(**item) for item in study.layerwise.items(settings, networks)]

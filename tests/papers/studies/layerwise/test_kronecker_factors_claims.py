@@ -89,6 +89,15 @@ def test_a_network_that_is_not_at_a_minimum_tells_nothing_of_one():
         worse_than_zero(data, "LeNet5", "fc2")
 
 
+def test_networks_without_curvature_are_left_out():
+    data = planted_data(sides(), VARIABLES)
+    some = data["spectral"].where(data["seed"] > 1)
+    case = {"network": "LeNet5", "layer": "fc2"}
+    assert worse_than_zero(data.assign(spectral=some), **case).sizes["seed"] == 2
+    with pytest.raises(NothingToMeasure, match="^in no network here the layer has a curvature"):
+        worse_than_zero(data.assign(spectral=some.where(False)), **case)
+
+
 @pytest.mark.parametrize("arrays", [sides(), sides(seeds=1, epochs=(4,))])
 def test_figures_and_captions_bear_what_is_there(arrays):
     data = planted_data(arrays, VARIABLES)

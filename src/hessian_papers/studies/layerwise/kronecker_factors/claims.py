@@ -10,6 +10,7 @@ from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import typically
 from hessian_papers.studies.layerwise.kronecker_factors.derived import (
     PRINTED,
+    known,
     layer_of,
     layers_of_kind,
     middle_damping,
@@ -54,7 +55,7 @@ def _gain(layer: xr.Dataset, form: str) -> xr.DataArray:
     """``ln`` of the printed product's error over that of another, mean over epochs of training."""
     errors = trained(layer)["spectral"]
     ratio = errors.sel(form=PRINTED) / errors.sel(form=form)
-    return xr.apply_ufunc(np.log, ratio).mean("epoch")
+    return known(xr.apply_ufunc(np.log, ratio).mean("epoch", skipna=False))
 
 
 def _at_the_minimum(layer: xr.Dataset) -> xr.Dataset:
@@ -141,7 +142,7 @@ def independence_ends(data: xr.Dataset, network: str, layer: str) -> xr.DataArra
     if own.sizes["epoch"] < 2:
         raise NothingToMeasure("this configuration keeps the weights of a single epoch")
     last = _at_the_minimum(own)
-    return (last["spectral"] - own["spectral"].isel(epoch=0)).sel(form=PRINTED)
+    return known((last["spectral"] - own["spectral"].isel(epoch=0)).sel(form=PRINTED))
 
 
 @statements.statement(
@@ -157,7 +158,7 @@ def worse_than_zero(data: xr.Dataset, network: str, layer: str) -> xr.DataArray:
     Statistic: spectral error over the Hessian's norm at the last epoch, mean over seeds; interval:
     Student's t.
     """
-    return _at_the_minimum(layer_of(data, network, layer))["spectral"].sel(form=PRINTED)
+    return known(_at_the_minimum(layer_of(data, network, layer))["spectral"].sel(form=PRINTED))
 
 
 @statements.statement(
@@ -174,7 +175,7 @@ def weighted_stays(data: xr.Dataset, network: str, layer: str) -> xr.DataArray:
     Statistic: spectral error over the Hessian's norm at the last epoch, mean over seeds; interval:
     Student's t.
     """
-    return _at_the_minimum(layer_of(data, network, layer))["spectral"].sel(form="weighted")
+    return known(_at_the_minimum(layer_of(data, network, layer))["spectral"].sel(form="weighted"))
 
 
 def _steps(data: xr.Dataset) -> list[Labels]:
@@ -205,4 +206,5 @@ def better_steps(
     """
     own = trained(layer_of(data, network, layer)).sel(damping=middle_damping(data))
     decrease = own["decrease"]
-    return (decrease.sel(form=better) - decrease.sel(form=worse)).mean("epoch")
+    difference = decrease.sel(form=better) - decrease.sel(form=worse)
+    return known(difference.mean("epoch", skipna=False))

@@ -36,3 +36,15 @@ def trained(data: xr.Dataset) -> xr.Dataset:
 def middle_damping(data: xr.Dataset) -> float:
     """The middle one of the dampings."""
     return float(np.sort(data["damping"].values)[(data.sizes["damping"] - 1) // 2])
+
+
+def known(values: xr.DataArray) -> xr.DataArray:
+    """Numbers of networks; those whose layer has no curvature at some epoch are left out.
+
+    Raises:
+        NothingToMeasure: none is left.
+    """
+    rest = values.dropna("seed")
+    if not rest.size:
+        raise NothingToMeasure("in no network here the layer has a curvature at all epochs")
+    return rest

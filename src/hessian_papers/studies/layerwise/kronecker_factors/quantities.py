@@ -64,13 +64,22 @@ def measured(
     matrix, k = layer.gauss_newton, min(settings.top, int(np.prod(layer.shape)))
     top = top_of(matrix, k, tol=settings.tolerance, seed=settings.seed)
     largest = float(top.values[0])
+    if not largest > 0:
+        # Where all units are off, or the loss is 0, nothing is near or far.
+        empty = {name: np.stack([value] * len(FORMS)) for name, value in _nothing(settings).items()}
+        plain = np.full(len(settings.dampings), np.nan)
+        return empty | {
+            "plain_decrease": plain,
+            "largest": np.array(largest),
+            "residual": np.array(np.nan),
+        }
     probes = _probes(matrix, settings)
     images = matrix @ probes
     steps = [_Step.exact(matrix, gradient, damping * largest) for damping in settings.dampings]
     rows: list[Arrays] = []
     for product in _products(layer, convolution=convolution):
         if product is None:
-            rows.append({name: np.full_like(rows[0][name], np.nan) for name in rows[0]})
+            rows.append(_nothing(settings))
             continue
         directions = [product.damped_inverse(step.damping) @ gradient for step in steps]
         pairs = list(zip(steps, directions, strict=True))
@@ -89,6 +98,14 @@ def measured(
         "largest": np.array(largest),
         "residual": np.array(float(top.residuals.max())),
     }
+
+
+def _nothing(settings: FactorMeasurement) -> Arrays:
+    """The numbers of a form that is not measured."""
+    shapes: dict[str, tuple[int, ...]] = {"spectral": (), "frobenius": ()}
+    shapes |= {"overlap": (settings.top,)}
+    shapes |= dict.fromkeys(("step_error", "decrease"), (len(settings.dampings),))
+    return {name: np.full(shape, np.nan) for name, shape in shapes.items()}
 
 
 def _products(layer: cv.Layerwise, *, convolution: bool) -> Iterator[cv.EigenbasisOperator | None]:
