@@ -94,7 +94,7 @@ def test_networks_without_curvature_are_left_out():
     some = data["spectral"].where(data["seed"] > 1)
     case = {"network": "LeNet5", "layer": "fc2"}
     assert worse_than_zero(data.assign(spectral=some), **case).sizes["seed"] == 2
-    with pytest.raises(NothingToMeasure, match="^in no network here the layer has a curvature"):
+    with pytest.raises(NothingToMeasure, match=r"^in no network here the layer has a curvature"):
         worse_than_zero(data.assign(spectral=some.where(False)), **case)
 
 
