@@ -161,11 +161,11 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
 
 def caption(data: xr.Dataset) -> str:
     """The key to the figure, and the setting."""
-    classes = " and ".join(map(str, data["classes"].values.tolist()))
+    classes = ", ".join(map(str, data["classes"].values.tolist()))
     alphas = data["alpha"].values.tolist()
     inputs = rf"$n^{{{1 + alphas[0]:g}}}$" if len(alphas) == 1 else r"$n^{1+α}$"
     return (
-        f"Two-layer ReLU classifiers, {LAWS[_drawn_law(data)['law'].item()]}, $c =$ {classes}, "
+        f"ReLU classifiers, {LAWS[_drawn_law(data)['law'].item()]}, $c =$ {classes}, "
         f"$d =$ {inputs}, {int(data['samples'])} samples: means over {data.sizes['draw']} draws, "
         r"95 % intervals. (a) M's top space beside $R\lbrace W_i\rbrace ∖ \lbrace 1^⊤W\rbrace$, "
         r"$\lbrace Π W^⊤a: Σa = 0\rbrace$ and that of M*. (b) Ratio at the gap. (c) H beside $Ĥ$."
