@@ -380,8 +380,8 @@ def falls(data: xr.Dataset, quantity: str, **case: Any) -> Estimate:
     """The quantities in the theorems approach their limits as the width n grows.
 
     Statistic: exponent p of the mean over draws of the weights, $n^p$, by least squares of
-    logarithms; interval: jackknife over draws. The sampling of inputs increases $λ_c$, at large
-    widths most.
+    logarithms; interval: jackknife over draws. Sampled inputs add to $λ_c$ and to the distance of
+    H and $Ĥ$, at large widths most, so that p is an upper bound there.
     """
     values = measured(data.sel(case), quantity)
     return exponent(values, values["width"])
@@ -403,7 +403,7 @@ def inputs_at_one_width(data: xr.Dataset, classes: int) -> Estimate:
     """At one width the top spaces of H and $Ĥ$ differ the less the more inputs d there are. To the
     first order one minus their overlap is proportional to 1/d.
 
-    Statistic: its exponent in d over all α at the smallest width, as with the width.
+    Statistic: its exponent in d over all α at the smallest width, like that in the width.
     """
     chosen = data.sel(law=RECTIFIED, classes=classes, width=data["width"].min())
     return exponent(chosen["layer"], chosen["inputs"])

@@ -5,7 +5,8 @@ say of them as n grows, and the forms that hold given the weights. Expectations 
 sampled: from the inputs themselves where they are rectified Gaussian, as in the paper, and exactly
 from the law of the pre-activations given the weights where they are Gaussian.
 
-The inputs come in two halves, whose products leave the squared error of the sampling out.
+The inputs come in two halves, whose products leave the squared error of the sampling out. The
+square of its mean stays: of H, of 256 inputs each, some 1e-4.
 """
 
 import itertools
