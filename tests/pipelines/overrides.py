@@ -136,7 +136,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         "identities": {"instances": 6, "width": 4, "points": 6},
         "infinite_width": {
             "widths": [8, 16],
-            "classes": 3,
+            "classes": [3],
             "draws": 3,
             "samples": 64,
             "layer_samples": 32,

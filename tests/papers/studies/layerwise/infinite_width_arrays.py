@@ -8,13 +8,13 @@ import xarray as xr
 
 from hessian_papers.studies.layerwise.infinite_width.study import Config, closed_form
 
-# What falls with the width, as a multiple of 1/n, and what stays: (rectified, Gaussian inputs).
+# What falls, as a multiple of 1/n or, of H, 1/d, and what stays: (rectified, Gaussian inputs).
 FALLING = {
     "independence": (0.02, 0.1),
     "ratio": (6.0, 10.0),
     "space": (0.2, 0.6),
     "formula": (0.05, 0.2),
-    "layer": (0.3, np.nan),
+    "layer": (1.2, np.nan),
     "layer_ratio": (6.0, np.nan),
 }
 STAYING = {
@@ -43,8 +43,8 @@ def config(**changes: object) -> Config:
             "seed": 0,
             "laws": ["rectified", "gaussian"],
             "widths": [16, 64, 256],
-            "classes": 4,
-            "alpha": 0.5,
+            "classes": [4],
+            "alpha": [0.5],
             "draws": 6,
             "samples": 64,
             "layer_samples": 32,
@@ -55,41 +55,49 @@ def config(**changes: object) -> Config:
 
 def sides(
     laws: Sequence[str] = ("rectified", "gaussian"),
+    classes: Sequence[int] = (3, 10),
+    alpha: Sequence[float] = (0.1, 0.5),
     widths: Sequence[int] = (16, 64, 256),
     draws: int = 6,
     noise: float = 0.01,
     constant: Mapping[str, float] | None = None,
+    growth: float = 0.0,
     off: float = 1.0,
 ) -> dict[str, Any]:
     """Both sides of a study.
 
     Args:
         laws: of the inputs.
+        classes: their numbers.
+        alpha: exponents less one of the inputs.
         widths: hidden units.
         draws: of the weights.
         noise: of all quantities over the draws, relative.
         constant: quantities that are this number at every width instead, under both laws.
+        growth: the exponent by which these grow with the width all the same, from the first on.
         off: what the integrals are multiplied with.
     """
     draw = np.random.default_rng(0)
-    shape = len(laws), len(widths), draws
+    shape = len(laws), len(classes), len(alpha), len(widths), draws
     places = [("rectified", "gaussian").index(law) for law in laws]
-    theory = closed_form(config(laws=list(laws), widths=list(widths)), xr.Dataset())
+    labels = {"laws": laws, "widths": widths, "classes": classes, "alpha": alpha}
+    settings = {name: list(values) for name, values in labels.items()}
+    theory = closed_form(config(layer_samples=64, **settings), xr.Dataset())
     actual = {
         "law": np.array(laws),
         "width": np.array(widths),
         "draw": np.arange(draws),
-        "inputs": np.array([round(width**1.5) for width in widths]),
-        "classes": np.array(4),
+        "classes": np.array(classes),
+        "alpha": np.array(alpha),
         "samples": np.array(64),
         "fourth": theory["exact_fourth"].values * off,
         "norm": theory["exact_norm"].values * off,
     }
     for name, numbers in (FALLING | STAYING).items():
-        means = np.array(numbers)[places][:, None] * np.ones(len(widths))
+        means = np.array(numbers)[places][:, None, None, None] * np.ones(shape[1:-1])
         if name in FALLING:
-            means = means / np.array(widths)
+            means = means / (theory["inputs"].values if name == "layer" else np.array(widths))
         if name in (constant or {}):
-            means = np.full_like(means, constant[name])
+            means = constant[name] * (np.array(widths) / widths[0]) ** growth * np.ones_like(means)
         actual[name] = means[..., None] * np.exp(noise * draw.normal(size=shape))
     return {"closed_form": theory, "numerics": actual}

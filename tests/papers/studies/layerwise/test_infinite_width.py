@@ -11,6 +11,7 @@ from infinite_width_arrays import config
 from torch import nn
 from torch.autograd.functional import hessian
 
+from hessian_papers import labelled
 from hessian_papers.studies.layerwise.infinite_width import quantities, study
 from hessian_papers.studies.layerwise.infinite_width.sampling import CHUNK, Expectations, Network
 from hessian_spectra import closed_form as cf
@@ -187,15 +188,29 @@ def test_the_limits_are_those_of_wide_matrices():
 
 
 def test_a_small_study_has_a_number_for_each_network():
-    small = config(widths=[8, 12], classes=3, draws=2)
+    small = config(widths=[8, 12], classes=[3], draws=2)
     actual = study.numerics(small, xr.Dataset())
     assert actual["width"].values.tolist() == [8, 12]
-    assert actual["inputs"].values.tolist() == [23, 42]
-    rectified = actual[[*study.QUANTITIES]].sel(law="rectified")
+    limits = study.closed_form(small, xr.Dataset())
+    assert limits["inputs"].values.tolist() == [[23, 42]]
+    rectified = actual[[*study.QUANTITIES]].sel(law="rectified", classes=3, alpha=0.5)
     assert all(np.isfinite(values).all() for values in rectified.data_vars.values())
     assert actual["layer"].sel(law="gaussian").isnull().all()
     again = study.measure(**study._items(small, xr.Dataset())[3])
     assert float(again["space"]) == rectified["space"].sel(width=12, draw=1)
+
+
+def test_a_width_with_too_many_weights_is_left_out(monkeypatch):
+    """The first α lacks the first width, and the widths stay in their order all the same."""
+    monkeypatch.setattr(study, "LARGEST_LAYER", 600)
+    small = config(laws=["rectified"], widths=[12, 8], classes=[2, 3], alpha=[1.0, 0.5], draws=2)
+    assert len(study._items(small, xr.Dataset())) == 2 * 3 * 2
+    sides = study.closed_form(small, xr.Dataset()), study.numerics(small, xr.Dataset())
+    actual = labelled.joined(sides)
+    assert actual["width"].values.tolist() == [12, 8]
+    present = np.isfinite(actual["space"]).all(["law", "classes", "draw"])
+    assert present.values.tolist() == [[False, True], [True, True]]
+    np.testing.assert_allclose(actual["norm"], actual["exact_norm"], rtol=1e-12)
 
 
 def test_an_item_costs_more_where_there_is_more_to_draw():
@@ -214,11 +229,14 @@ def test_an_item_costs_more_where_there_is_more_to_draw():
         {"laws": ["gaussian", "gaussian"]},
         {"widths": [7]},
         {"widths": [16, 16]},
-        {"widths": [16], "classes": 16},
-        {"classes": 1},
+        {"widths": [16], "classes": [4, 16]},
+        {"classes": [1]},
+        {"classes": [3, 3]},
         {"draws": 1},
-        {"alpha": 0.0},
-        {"alpha": 900.0},
+        {"alpha": []},
+        {"alpha": [0.0]},
+        {"alpha": [0.5, 0.5]},
+        {"alpha": [0.5, 900.0]},
         {"layer_samples": 15},
         {"samples": 31},
     ],

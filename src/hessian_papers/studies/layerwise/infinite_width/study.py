@@ -5,9 +5,11 @@ say of them as n grows, and the forms that hold given the weights. Expectations 
 sampled: from the inputs themselves where they are rectified Gaussian, as in the paper, and exactly
 from the law of the pre-activations given the weights where they are Gaussian.
 
-The inputs come in two halves, whose products leave the squared error of the sampling out.
+The inputs come in two halves, whose products leave the squared error of the sampling out. The
+square of its mean stays: of H, of 256 inputs each, some 1e-4.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -16,7 +18,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from hessian_papers.constraints import AtLeast, Different, DifferentNumbers, Positive
+from hessian_papers.constraints import AtLeast, Different, DifferentNumbers, Once
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies.base import StudyConfig
 from hessian_papers.studies.layerwise.infinite_width.quantities import (
@@ -34,7 +36,8 @@ from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 
 LAWS = ("rectified", "gaussian")
-SMALLEST_WIDTH, LARGEST_LAYER = 8, 10**8
+SMALLEST_WIDTH, LARGEST_LAYER = 8, 2 * 10**8
+AXES = ("law", "classes", "alpha", "width", "draw")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +47,10 @@ class Config(StudyConfig):
     Args:
         laws: some of ``LAWS``: how the entries of an input are distributed.
         widths: hidden units n.
-        classes: c.
-        alpha: α; there are d = n^(1+α) inputs, rounded.
-        draws: draws of the weights, at each width and law.
+        classes: numbers of classes c.
+        alpha: exponents α; there are d = n^(1+α) inputs, rounded. With some α a width is left out:
+            its first layer would have more than ``LARGEST_LAYER`` weights.
+        draws: draws of the weights, of each width with each law, c and α.
         samples: inputs of each network, half of them a and half b.
         layer_samples: those of them, likewise in halves, that the Hessian of the first layer's
             weights is made of; its dual matrix has c times half as many rows.
@@ -54,8 +58,8 @@ class Config(StudyConfig):
 
     laws: Annotated[list[str], Different(tuple(LAWS))]
     widths: list[int]
-    classes: Annotated[int, AtLeast(2)]
-    alpha: Positive
+    classes: Annotated[list[int], DifferentNumbers(2)]
+    alpha: Annotated[list[float], Once()]
     draws: Annotated[int, AtLeast(2)]
     samples: int
     layer_samples: int
@@ -63,12 +67,16 @@ class Config(StudyConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         # Fewer units may all be inactive; the space of all units is no top space.
-        different = DifferentNumbers(max(self.classes + 1, SMALLEST_WIDTH))
+        different = DifferentNumbers(max(max(self.classes) + 1, SMALLEST_WIDTH))
         require(different.fits(self.widths), "widths", different.expected, self.widths)
-        weights = max(width * _inputs(self, width) for width in self.widths)
+        positive = bool(self.alpha) and min(self.alpha) > 0
+        require(positive, "alpha", "positive numbers", self.alpha)
+        # Each α has a width, and each width an α.
+        extremes = (max(self.alpha), min(self.widths)), (min(self.alpha), max(self.widths))
+        weights = max(itertools.starmap(_weights, extremes))
         expected = f"at most {LARGEST_LAYER} weights n d of the first layer"
         require(weights <= LARGEST_LAYER, "alpha", expected, weights)
-        least = 4 * self.classes
+        least = 4 * max(self.classes)
         enough = self.layer_samples >= least
         require(enough, "layer_samples", f"at least {least}", self.layer_samples)
         enough = self.samples >= self.layer_samples
@@ -100,18 +108,19 @@ VARIABLES: Variables = {
     "law": Variable("law", "how the entries of an input are distributed"),
     "width": Variable("width", "hidden units n"),
     "draw": Variable("draw", "of the weights"),
-    "inputs": Variable("width", "inputs d"),
-    "classes": Variable("", "classes c"),
+    "inputs": Variable("alpha width", "inputs d"),
+    "classes": Variable("classes", "classes c"),
+    "alpha": Variable("alpha", "α of the d = n^(1+α) inputs"),
     "samples": Variable("", "inputs of each network"),
-    **{name: Variable("law width draw", meaning) for name, meaning in QUANTITIES.items()},
+    **{name: Variable(" ".join(AXES), meaning) for name, meaning in QUANTITIES.items()},
     "space_limit": Variable("law", "(E π)²/E π², of the rows' space and the top space, π a unit's"),
     "projected_limit": Variable("law", "its square, of ‖W M Wᵀ‖²/‖M‖²"),
     "fourth": Variable("", "fourth central moment of eq. (90), by quadrature"),
     "exact_fourth": Variable("", "its closed form"),
     "printed_fourth": Variable("", "its closed form as printed"),
-    "norm": Variable("width", "squared Frobenius norm of eq. (186), by quadrature"),
-    "exact_norm": Variable("width", "its closed form"),
-    "printed_norm": Variable("width", "its closed form as printed"),
+    "norm": Variable("alpha width", "squared Frobenius norm of eq. (186), by quadrature"),
+    "exact_norm": Variable("alpha width", "its closed form"),
+    "printed_norm": Variable("alpha width", "its closed form as printed"),
 }
 
 
@@ -124,11 +133,13 @@ def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     squares = {"rectified": 0.25 + np.arcsin(1 / np.pi) / (2 * np.pi), "gaussian": 0.25}
     square = np.array([squares[law] for law in config.laws])
     common = (6 * np.pi**2 - 10 * np.pi - 3) * (np.pi - 1)
-    d = np.array([_inputs(config, width) for width in config.widths], dtype=np.float64)
+    d = _all_inputs(config)
     leading = d**2 / (4 * np.pi**2)
     arrays = {
         "law": config.laws,
+        "alpha": config.alpha,
         "width": config.widths,
+        "inputs": d,
         "space_limit": 0.25 / square,
         "projected_limit": (0.25 / square) ** 2,
         "exact_fourth": common * (np.pi - 1) / (16 * np.pi**4),
@@ -139,34 +150,50 @@ def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     return data_set(arrays, VARIABLES)
 
 
-def _inputs(config: Config, width: int) -> int:
+def _inputs(alpha: float, width: int) -> int:
     """The number d of inputs."""
-    return round(float(width) ** min(1 + config.alpha, 16.0))
+    return round(float(width) ** min(1 + alpha, 16.0))
+
+
+def _weights(alpha: float, width: int) -> int:
+    """The number n d of weights of the first layer."""
+    return width * _inputs(alpha, width)
+
+
+def _all_inputs(config: Config) -> np.ndarray:
+    """The numbers of inputs, ``(alpha, width)``."""
+    rows = [[_inputs(alpha, width) for width in config.widths] for alpha in config.alpha]
+    return np.array(rows, dtype=np.float64)
 
 
 def _items(config: Config, networks: xr.Dataset) -> list[Item]:
-    common = ("classes", "samples", "layer_samples", "seed")
-    return [
-        {"law": law, "width": width, "inputs": _inputs(config, width), "draw": draw}
-        | {name: getattr(config, name) for name in common}
-        for law in config.laws
+    common = {name: getattr(config, name) for name in ("samples", "layer_samples", "seed")}
+    sizes = [
+        (alpha, width)
+        for alpha in config.alpha
         for width in config.widths
-        for draw in range(config.draws)
+        if _weights(alpha, width) <= LARGEST_LAYER
+    ]
+    every = itertools.product(config.laws, config.classes, sizes, range(config.draws))
+    return [
+        dict(zip(AXES, (law, classes, *size, draw), strict=True)) | common
+        for law, classes, size, draw in every
     ]
 
 
 def measure(
     *,
     law: str,
-    width: int,
-    inputs: int,
-    draw: int,
     classes: int,
+    alpha: float,
+    width: int,
+    draw: int,
     samples: int,
     layer_samples: int,
     seed: int,
 ) -> Arrays:
     """The labels and :data:`QUANTITIES` of one network."""
+    inputs = _inputs(alpha, width)
     purpose = f"{law} inputs, width {width}, {inputs} inputs, {classes} classes, draw {draw}"
     network = Network.drawn(law, width, inputs, classes, generator(seed, f"weights: {purpose}"))
     kept = layer_samples // 2 if law == "rectified" else 0
@@ -182,17 +209,17 @@ def measure(
     if kept:
         values |= layer_quantities(halves, spaces)
     values["row_sum"] = network.second.sum(dim=1).square().mean()
-    labels = {"law": law, "width": width, "inputs": inputs, "draw": draw}
-    labels |= {"classes": classes, "samples": samples}
+    labels = dict(zip(AXES, (law, classes, alpha, width, draw), strict=True))
+    labels["samples"] = samples
     numbers = {name: float(value) for name, value in values.items()}
     return {name: np.array(value) for name, value in (labels | numbers).items()}
 
 
 def _gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
     """The data set of all networks."""
-    data = assembled(parts, VARIABLES, ("law", "width", "draw"))
-    integrals = _integrals(data["inputs"].values.astype(np.float64))
-    return data.assign(data_set(integrals, VARIABLES))
+    # Widths come in the order of the first α, which may lack some.
+    data = assembled(parts, VARIABLES, AXES).sel(width=config.widths)
+    return data.assign(data_set(_integrals(_all_inputs(config)), VARIABLES))
 
 
 def _integrals(inputs: np.ndarray) -> Arrays:
@@ -215,7 +242,8 @@ def _integrals(inputs: np.ndarray) -> Arrays:
 
 def _cost(item: Item) -> float:
     """Roughly the operations of drawing the inputs and their pre-activations."""
-    columns = item["inputs"] if item["law"] == "rectified" else item["width"]
+    inputs = _inputs(item["alpha"], item["width"])
+    columns = inputs if item["law"] == "rectified" else item["width"]
     products = (columns + item["classes"] * item["width"]) * item["width"]
     return float(item["samples"]) * float(products + 20 * columns) + 1e8
 
