@@ -296,7 +296,7 @@ def held_products(model: nn.Module, data: Data, number: int) -> list[Tensor]:
 
 
 def ggn_products(model: nn.Module, data: Data, number: int) -> list[Tensor]:
-    """The same of curvlinops' operator of the layer's weight."""
+    """Products of curvlinops' operator of each layer's weight, likewise."""
     weights = [parameter for parameter in model.parameters() if parameter.ndim > 1]
     return [
         _powers(curvlinops.GGNLinearOperator(model, LOSS, [weight], data,

@@ -86,7 +86,7 @@ def _decrease(matrix, gradient, step):
 
 
 def test_a_layer_without_curvature_has_no_numbers():
-    """Of a unit that is off for all samples nothing is left behind it."""
+    """The units are off for all samples, so that nothing depends on their weights."""
     model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 3)).double()
     with torch.no_grad():
         model[0].bias.fill_(-100.0)
