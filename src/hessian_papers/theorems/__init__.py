@@ -14,6 +14,7 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     attention,
     deep,
     brute_force,
+    layerwise,
     certificates,
 )
 from hessian_papers.theorems.catalogue import PAPERS, THEOREMS, Theorem, drawn

@@ -7,6 +7,7 @@ from hessian_papers.theorems import THEOREMS
 from hessian_papers.theorems.attention import Attention
 from hessian_papers.theorems.bias import Sextic, sextic
 from hessian_papers.theorems.deep import AnyLayers, Balanced, Recipes, TwoLayers, quotients
+from hessian_papers.theorems.layerwise import Classifiers, Convolutions, Models
 from hessian_papers.theorems.linear import Linear, Moments
 from hessian_papers.theorems.relu import Relu
 from hessian_papers.theorems.several import MultiOutput
@@ -47,6 +48,32 @@ CELLS = {"w": row(1, 1), "v": row(1, -1), "x": row(1, -1), "y": row(0, 0)}
 HALF = {"w": row(1, 1), "v": row(1, 1), "x": row(1, -1), "y": row(1, 0), "c": row(1, 0)}
 # f = w_2 w_1 x at zero loss, all 1: H = [[1, 1], [1, 1]].
 ONES = {"x": rows([1], [-1]), "y": rows([1], [-1])}
+# A layer of zeros and biases that make the softmax (0.9, 0.1).
+NINE_TENTHS = Classifiers(
+    weights=(rows([0], [0]),),
+    biases=(row(9, 1).log(),),
+    place=0,
+    x=rows([1]),
+    y=torch.zeros(1).long(),
+)
+# A constant image, a kernel of a single weight, and scores of opposite signs: four positions alike.
+FOUR_POSITIONS = Convolutions(
+    kernel=torch.ones(1, 1, 1, 1).double(),
+    bias=row(0),
+    head=rows([1, 1, 1, 1], [-1, -1, -1, -1]),
+    stride=1,
+    padding=0,
+    alike=True,
+    x=torch.ones(1, 1, 2, 2).double(),
+    y=torch.zeros(1).long(),
+)
+
+
+def models(output):
+    of_inputs = torch.diag(row(1, 0.1)).expand(2, 2, 2)
+    return Models(x=output.expand(2, 2, 2), y=of_inputs)
+
+
 # W_1 = (2, 0), W_2 = 1, σ_x = 1: the Gauss-Newton matrix has 2² + 1² and, by the other input, 1².
 NARROW = (rows([2, 0]), rows([1]))
 WHITE = rows([1, 1], [1, -1])
@@ -103,6 +130,14 @@ WHITE = rows([1, 1], [1, -1])
             balanced(1, rows([1], [-1]), rows([3], [1]), rows([1]), rows([1])),
             5**0.5 - 1,
         ),
+        # Q has the rows √p(1 − p)(1, -1) and √(1 − p)p(-1, 1): 2p(1 − p)² in the place of p(1 − p).
+        ("softmax-hessian-is-a-square", NINE_TENTHS, 0.8),
+        # 1 of 4 positions' worth is left.
+        ("convolution-of-positions-alike", FOUR_POSITIONS, 3 / 4),
+        # r = (1, 1)/√2 is the same when permuted: the overlap of its line is 1, and in print 1/2.
+        ("overlap-of-permuted-units", models(rows([2, 1], [1, 2])), 1 / 2),
+        # Two equal bases sum up to 2 for an overlap of 1.
+        ("overlap-of-random-spaces", models(torch.diag(row(2, 1))), 1.0),
         # 10 samples, 3 classes, half of them of class 0: 5 of each other class leave none of it.
         ("recipe-subset", recipe(10, 0.5, 3), 0.5 - 0.2),
     ],

@@ -2,8 +2,8 @@
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, within
-from hessian_papers.ledger.statements import Print, Statements
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import exists, typically
 from hessian_papers.studies.layerwise.layers import (
     before_training,
@@ -79,22 +79,3 @@ def more_by_class_than_chance(data: xr.Dataset) -> xr.DataArray:
     networks and all layers but the last; interval: Student's t.
     """
     return _by_class(data) - chance(data)
-
-
-@statements.identity(
-    "equation (271)",
-    within(1e-6, "round-off in float64 where a softmax is nearly certain of its classes"),
-    id="output-hessian-is-a-mean-over-samples",
-    printed=Print(
-        "$M = E_{ij}[Γ_{ij}^⊤ Γ_{ij}]$, over the means of classes and scores",
-        lambda data: data["printed_error"].max(),
-    ),
-)
-def the_moment_is_of_samples(data: xr.Dataset) -> xr.DataArray:
-    """$E[M]$ is the mean over samples of $Σ_j γ_j γ_j^⊤$, with $γ_j$ the rows of Q G. The means by
-    class and score omit the variation within a class, and the sum over scores is not a mean.
-
-    Statistic: largest $‖F - E[M]‖ / ‖E[M]‖$ over all networks, layers and both epochs.
-    """
-    # NaN of the layers that a network lacks is left out.
-    return data["moment_error"].max()

@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from hessian_papers.constraints import AtLeast
 from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.networks.classifiers import KeptClassifier
-from hessian_papers.results import stacked
 from hessian_papers.studies.layerwise.ensembles import (
     LABELS,
     ClassifierStudyConfig,
@@ -28,7 +27,6 @@ from hessian_papers.studies.layerwise.ensembles import (
 from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.studies.layerwise.rows import jacobian_rows
 from hessian_papers.work import FanOut, Item
-from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import optional_import
 
@@ -49,20 +47,7 @@ class Config(ClassifierStudyConfig):
     images: Annotated[int, AtLeast(0)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gradients:
-    """Means of the rows of ``N = Q G`` of one layer with m outputs.
-
-    Args:
-        means: Γ, by class and score, ``(c, c, m)``.
-        moment: ``E[Nᵀ N]``, ``(m, m)``.
-    """
-
-    means: Tensor
-    moment: Tensor
-
-
-def gradients(model: nn.Module, batches: list[Any], names: list[str]) -> dict[str, Gradients]:
+def gradients(model: nn.Module, batches: list[Any], names: list[str]) -> dict[str, Tensor]:
     """Mean gradients by class and score, of some layers.
 
     Row j of Q is ``√p_j (e_j − p)ᵀ``.
@@ -71,22 +56,19 @@ def gradients(model: nn.Module, batches: list[Any], names: list[str]) -> dict[st
         model: a classifier in ``eval()``.
         batches: images and classes.
         names: layers whose outputs are vectors.
+
+    Returns:
+        Γ by layer, by class and score, ``(c, c, m)``.
     """
     sums: dict[str, Any] = dict.fromkeys(names, 0.0)
-    moments: dict[str, Any] = dict.fromkeys(names, 0.0)
     counts: Any = 0.0
     for labels, softmax, rows in jacobian_rows(model, batches, names, _root):
         classes = nn.functional.one_hot(labels, softmax.shape[1]).to(softmax)
         counts = counts + classes.sum(dim=0)
         for name, own in rows.items():
             sums[name] = sums[name] + torch.einsum("ni,njm->ijm", classes, own)
-            flat = own.flatten(0, 1)
-            moments[name] = moments[name] + flat.T @ flat
     sizes = counts.clamp(min=1)[:, None, None]
-    return {
-        name: Gradients(means=sums[name] / sizes, moment=moments[name] / counts.sum())
-        for name in names
-    }
+    return {name: sums[name] / sizes for name in names}
 
 
 def _root(softmax: Tensor) -> Tensor:
@@ -142,8 +124,6 @@ VARIABLES: Variables = {
     "axis": Variable("axis", "of the plane"),
     "by_score": Variable(MEASURED, "share of vectors whose nearest neighbour has the same score"),
     "by_class": Variable(MEASURED, "share of vectors whose nearest neighbour has the same class"),
-    "printed_error": Variable(MEASURED, "‖F − E[M]‖ / ‖E[M]‖ of F = (1/c²) Σ_ij Γ_ij Γ_ijᵀ"),
-    "moment_error": Variable(MEASURED, "‖F − E[M]‖ / ‖E[M]‖ of F = E[Nᵀ N]"),
     "embedding": Variable(
         "epoch class score axis", "by t-SNE: those of the first network's first layer"
     ),
@@ -165,31 +145,18 @@ def measure(kept: KeptClassifier, labels: Arrays, images: int, seed: int, drawn:
     """
     model, batches = kept.load().double(), batches_of(kept, images)
     names = [name for name, module in model.named_children() if isinstance(module, nn.Linear)]
-    result = gradients(model, batches, names)
-    layers = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), batches), names)
-    rows = [_numbers(result[name], layers[name].output_hessian) for name in names]
-    first = result[names[0]].means
+    means = gradients(model, batches, names)
+    by_score, by_class = np.array([purities(means[name]) for name in names]).T
+    first = means[names[0]]
     return {
-        **stacked(rows),
+        "by_score": by_score,
+        "by_class": by_class,
         **({"embedding": embedded(first, seed)} if drawn else {}),
         "layer_name": np.array(names),
         "class": np.arange(len(first)),
         "score": np.arange(len(first)),
         "axis": np.array(["x", "y"]),
         **labels,
-    }
-
-
-def _numbers(arrays: Gradients, hessian: Tensor) -> dict[str, float]:
-    rows = arrays.means.flatten(0, 1)
-    printed = rows.T @ rows / len(rows)
-    size = hessian.norm()
-    by_score, by_class = purities(arrays.means)
-    return {
-        "by_score": by_score,
-        "by_class": by_class,
-        "printed_error": float((printed - hessian).norm() / size),
-        "moment_error": float((arrays.moment - hessian).norm() / size),
     }
 
 
