@@ -49,12 +49,14 @@ def planted():
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(*KIND)
 
 
-def test_the_condition_says_what_is_expected(planted):
-    actual = {}
-    for sides_of in (sides(), sides(rank=False)):
-        for entry in planted[0].entries(KIND, "condition_tells", sides_of):
-            actual.setdefault(entry.id, []).append(entry.bound.relation)
-    assert actual["planted/condition-tells-F-200^2-fc1"] == [">=", "<="]
+def test_the_theorem_is_asked_where_its_condition_holds(planted):
+    ids = [
+        {entry.id for entry in planted[0].entries(KIND, "condition_suffices", sides_of)}
+        for sides_of in (sides(), sides(rank=False))
+    ]
+    assert "planted/condition-suffices-F-200^2-fc1" in ids[0] - ids[1]
+    peaks = {entry.id for entry in planted[0].entries(KIND, "peaks", sides(rank=False))}
+    assert "planted/peaks-F-200^2-fc1" in peaks
 
 
 def test_only_layers_after_a_batch_norm_have_no_peak(planted):

@@ -6,7 +6,7 @@ from typing import Any
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
 from hessian_papers.studies.layerwise.model_overlaps.derived import layers, paired, satisfied
 from hessian_spectra.pictures import style
@@ -14,8 +14,10 @@ from hessian_spectra.pictures import style
 Looks = Mapping[str, Mapping[str, Any]]
 MEASURED: Looks = {
     "overlap": {"color": style.BLUE, "label": "Hessians, with the deviation over pairs"},
+    "theorem": {"color": style.GREEN, "label": "Theorem G.1", "linestyle": ":", "linewidth": 1.4},
     "chance": {"color": style.GREY, "label": "random spaces", "linewidth": 0.9},
 }
+OUTPUTS: Mapping[str, Any] = {"color": style.BLACK, "linewidth": 0.6, "label": "output dimension m"}
 # The pairs of networks that were trained with the same settings, where not all were.
 ALIKE: Looks = {
     "alike": {
@@ -30,8 +32,10 @@ PREDICTED: Looks = {
         **{"color": style.VERMILION, "linestyle": "--", "linewidth": 0.9},
         "label": "expected over permutations of outputs",
     },
-    "theorem": {"color": style.GREEN, "label": "Theorem G.1", "linestyle": ":", "linewidth": 1.4},
+    "theorem": MEASURED["theorem"],
 }
+# An inset shows the early part where spaces reach so many times beyond the classes.
+FAR = 6
 
 
 def _curves(layer: xr.Dataset, looks: Looks) -> dict[str, xr.DataArray]:
@@ -59,20 +63,27 @@ def _draw_layer(axes: Axes, layer: xr.Dataset, looks: Looks) -> None:
     heights = [float(curve.max()) for name, curve in curves.items() if name != "theorem"]
     axes.set_ylim(0, 1.12 * max(*heights, float(high.max())))
     axes.set_xlim(1, max(len(k), 2))
-    axes.axvline(int(layer["outputs"]), color=style.BLACK, linewidth=0.6)
+    axes.axvline(int(layer["outputs"]), **{**OUTPUTS, "label": None})
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
     axes.tick_params(labelsize=6.5)
 
 
 def _draw_predicted(axes: Axes, layer: xr.Dataset, looks: Looks) -> None:
-    """The same beside what is predicted; dimensions are logarithmic, so that early peaks show."""
+    """The same beside what is predicted, with an inset of the early part, where there are peaks."""
     _draw_layer(axes, layer, looks)
     if 1 <= satisfied(layer) < int(layer["outputs"]):
         axes.axvline(satisfied(layer), color=style.BLACK, linewidth=0.6, linestyle=":")
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
+    early = 2 * int(layer["classes"])
+    if layer.sizes["rank"] < FAR * int(layer["classes"]):
+        return
+    inset = axes.inset_axes((0.55, 0.62, 0.43, 0.36))
+    own = layer.sel(rank=slice(early))
+    for name, curve in _curves(own, looks).items():
+        inset.plot(own["rank"], curve, **{**looks[name], "label": None})
+    inset.set_xlim(1, early)
+    inset.tick_params(labelsize=4.5)
+    inset.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=2))
+    inset.yaxis.set_major_locator(MaxNLocator(nbins=2))
 
 
 def _drawn(
@@ -93,7 +104,7 @@ def _drawn(
         for axes in row[len(own) :]:
             axes.remove()
         row[0].set_ylabel(f"{network}\noverlap of the first k")
-    handles = [style.entry(**look) for look in looks.values()]
+    handles = [style.entry(**look) for look in (*looks.values(), OUTPUTS)]
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
     return figure
 
@@ -116,7 +127,7 @@ def caption(data: xr.Dataset) -> str:
     return (
         f"Overlap of the top k eigenspaces of a layer's Hessian, on {int(data['images'])} images, "
         f"in {data.sizes['seed']} independently trained networks: mean over their pairs, shaded "
-        f"the standard deviation{also}. Vertical line: the layer's m outputs."
+        f"the standard deviation{also}."
     )
 
 
@@ -125,6 +136,6 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     return _drawn(data, PREDICTED, _draw_predicted), (
         "The overlap of the Hessians, of their Kronecker approximations, and what is expected of "
         "that with the outputs of one network permuted at random; $(k/m) (t_1·t_1')^2$ of Theorem "
-        "G.1 up to m, in the last layer $(t_1·t_1')^2$. Thin vertical lines: m, and the largest k "
-        "at which $τ_k γ_1 > τ_1 γ_2$ in all networks."
+        "G.1 up to m, in the last layer $(t_1·t_1')^2$. Dotted vertical line: the largest k at "
+        "which $τ_k γ_1 > τ_1 γ_2$ in all networks. Insets: the early part."
     )
