@@ -181,8 +181,8 @@ def functional_parts(
         >>> _ = [nn.init.constant_(layer.weight, 3.0) for layer in model]
         >>> x = torch.ones(1, 1)
         >>> problem = Problem(model, nn.MSELoss(), [(x, x)])  # (w₂ w₁ − 1)²: r = 16
-        >>> found = functional_parts(problem, torch.ones(2), {"0": "first", "1": "second"})
-        >>> found.parts, found.gauss_newton  # 2 r, 2 (w₁ + w₂)²
+        >>> result = functional_parts(problem, torch.ones(2), {"0": "first", "1": "second"})
+        >>> result.parts, result.gauss_newton  # 2 r, 2 (w₁ + w₂)²
         ({'second': 32.0}, 72.0)
     """
     require(vector.ndim == 1, "vector", f"shape ({problem.size},)", tuple(vector.shape))
@@ -340,7 +340,7 @@ class _Operations(FunctionMode):
         return result
 
     def _name(self, function: str, inputs: list[Tensor]) -> str:
-        """What an operation is called, by its function, inputs and module."""
+        """The name of an operation, by its function, inputs and module."""
         given, module = self._inside[-1] if self._inside else ("", "")
         name = _NAMES.get(function, "")
         if name == PRODUCT and any(_is_weight(value) for value in inputs):
@@ -410,7 +410,7 @@ class _Derivative(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *tangents: Tensor) -> tuple[Tensor | None, ...]:
-        """What the call adds to a product, of which ``D²(wᵀo)[x', x']`` is its part.
+        """The call's share of a product, of which ``D²(wᵀo)[x', x']`` is its part.
 
         That is ``J x'`` for the weights, and ``D²(wᵀo)[x', ·]`` for the points of what is not
         linearised.
@@ -419,17 +419,17 @@ class _Derivative(torch.autograd.Function):
         with FastSecondDerivatives(plain=call.plain):
             tensors, derivatives = _pulled_back(call, ctx.saved_tensors)
             varying = [at for at, part in enumerate(derivatives) if part.requires_grad]
-            found = torch.autograd.grad(
+            gradients = torch.autograd.grad(
                 [derivatives[at] for at in varying],
                 tensors,
                 [tangents[at] for at in varying],
                 allow_unused=True,
             )
-        curved = found[: len(tangents)]
+        curved = gradients[: len(tangents)]
         met = [(part, x) for part, x in zip(curved, tangents, strict=True) if part is not None]
         call.part = math.fsum(float((part * x).sum()) for part, x in met)
         passed = (None for _ in curved) if call.linear else curved
-        return None, *passed, *found[len(tangents) :]
+        return None, *passed, *gradients[len(tangents) :]
 
 
 def _pulled_back(call: _Call, tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:

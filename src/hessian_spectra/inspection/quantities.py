@@ -162,9 +162,9 @@ class Quantities:
             raise ValueError("it needs the top eigenvectors")
         self._clock.check()
         vector = self._top.eigenvectors()[:, -1].contiguous()
-        found = cv.functional_parts(self.problem, vector)
-        finding.values |= {"functional": found.functional, "rest": found.rest}
-        finding.values |= {"parts": dict(found.parts), "hessian": found.hessian}
+        result = cv.functional_parts(self.problem, vector)
+        finding.values |= {"functional": result.functional, "rest": result.rest}
+        finding.values |= {"parts": dict(result.parts), "hessian": result.hessian}
 
     def _trace(self, finding: Finding) -> None:
         estimate = self._estimated(self._hessian)

@@ -72,7 +72,7 @@ class Transformer(nn.Module):
 
 
 class Fused(Transformer):
-    """The same with torch's fused attention."""
+    """The block with torch's fused attention."""
 
     def forward(self, inputs):
         hidden = self.norm(self.embed(inputs))
@@ -125,24 +125,24 @@ def vector(model):
 
 
 @pytest.fixture(scope="module")
-def found(model, vector):
+def result(model, vector):
     return cv.functional_parts(problem_of(model), vector, NAMES)
 
 
-def test_the_parts_sum_to_the_dense_functional_hessian(model, vector, found):
+def test_the_parts_sum_to_the_dense_functional_hessian(model, vector, result):
     hessian, gauss_newton = dense(model)
-    assert {*found.parts} == {*OPERATIONS, "head"}
-    assert found.hessian == pytest.approx(float(vector @ hessian @ vector), rel=1e-12)
+    assert {*result.parts} == {*OPERATIONS, "head"}
+    assert result.hessian == pytest.approx(float(vector @ hessian @ vector), rel=1e-12)
     expected = float(vector @ (hessian - gauss_newton) @ vector)
-    assert sum(found.parts.values()) == pytest.approx(expected, rel=1e-10)
-    assert found.functional == pytest.approx(expected, rel=1e-10)
-    assert abs(found.rest) < 1e-10 * abs(found.hessian)
+    assert sum(result.parts.values()) == pytest.approx(expected, rel=1e-10)
+    assert result.functional == pytest.approx(expected, rel=1e-10)
+    assert abs(result.rest) < 1e-10 * abs(result.hessian)
     # None is there by accident.
-    assert min(map(abs, found.parts.values())) > 1e-5 * abs(expected)
+    assert min(map(abs, result.parts.values())) > 1e-5 * abs(expected)
 
 
 @pytest.mark.parametrize("name", [*OPERATIONS, "head"])
-def test_a_part_is_the_difference_of_a_network_that_is_linear_beside_it(model, vector, found, name):
+def test_a_part_is_the_difference_of_a_network_linear_beside_it(model, vector, result, name):
     theta = point(model)
     residual = 2 * (with_theta(model, theta) - data()[1]) / data()[1].numel()
     model.points = []
@@ -157,15 +157,15 @@ def test_a_part_is_the_difference_of_a_network_that_is_linear_beside_it(model, v
         difference = (along(step) - 2 * along(0.0) + along(-step)) / step**2
     finally:
         model.points = model.curved = None
-    assert found.parts[name] == pytest.approx(difference, rel=1e-5, abs=1e-6)
+    assert result.parts[name] == pytest.approx(difference, rel=1e-5, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_a_linearised_operation_takes_its_part_away(model, vector, found, name):
+def test_a_linearised_operation_takes_its_part_away(model, vector, result, name):
     problem = problem_of(model)
     operator = cv.linearised_hessian(problem, [name], NAMES)
     image = operator @ vector
-    assert float(vector @ image) == pytest.approx(found.hessian - found.parts[name], rel=1e-10)
+    assert float(vector @ image) == pytest.approx(result.hessian - result.parts[name], rel=1e-10)
     other = drawn(len(vector), seed=3)
     assert float(other @ image) == pytest.approx(float(vector @ (operator @ other)), rel=1e-10)
 
@@ -178,23 +178,23 @@ def test_with_all_operations_linearised_the_hessian_is_the_gauss_newton_matrix(m
     torch.testing.assert_close(actual, dense(model)[1], rtol=1e-10, atol=1e-12)
 
 
-def test_fused_attention_has_the_parts_of_its_operations(vector, found):
+def test_fused_attention_has_the_parts_of_its_operations(vector, result):
     fused = cv.functional_parts(problem_of(Fused()), vector, NAMES)
-    assert fused.parts == pytest.approx(found.parts, rel=1e-10)
+    assert fused.parts == pytest.approx(result.parts, rel=1e-10)
 
 
-def test_batches_add_up_with_their_weights(model, vector, found):
+def test_batches_add_up_with_their_weights(model, vector, result):
     inputs, targets = data()
     batches = [(inputs[:2], targets[:2]), (inputs[2:], targets[2:])]
     several = cv.functional_parts(problem_of(model, batches), vector, NAMES)
-    assert several.parts == pytest.approx(found.parts, rel=1e-10)
+    assert several.parts == pytest.approx(result.parts, rel=1e-10)
 
 
-def test_in_float32_the_parts_are_the_same_to_its_rounding(vector, found):
+def test_in_float32_the_parts_are_the_same_to_its_rounding(vector, result):
     model = Transformer().float()
     batch = tuple(part.float() for part in data())
     single = cv.functional_parts(problem_of(model, [batch]), vector.float(), NAMES)
-    assert single.parts == pytest.approx(found.parts, rel=1e-4, abs=1e-4)
+    assert single.parts == pytest.approx(result.parts, rel=1e-4, abs=1e-4)
 
 
 class Bilinear(nn.Module):
@@ -211,13 +211,13 @@ class Bilinear(nn.Module):
 def test_a_product_has_the_part_that_is_known():
     x = torch.full((1, 1), 2.0).double()
     problem = cv.Problem(Bilinear(), nn.MSELoss(), [(x, x)])
-    found = cv.functional_parts(problem, torch.tensor([1.0, -1.0]).double())
+    result = cv.functional_parts(problem, torch.tensor([1.0, -1.0]).double())
     # f = 4 a b = 36, dl/df = 2 (36 - 2) = 68, and the second derivative along (1, -1) is -8.
-    assert found.parts == pytest.approx({"product": -8 * 68})
-    assert found.gauss_newton == pytest.approx(0, abs=1e-9)
-    found = cv.functional_parts(problem, torch.tensor([1.0, 1.0]).double())
-    assert found.parts == pytest.approx({"product": 8 * 68})
-    assert found.gauss_newton == pytest.approx(2 * 24**2)
+    assert result.parts == pytest.approx({"product": -8 * 68})
+    assert result.gauss_newton == pytest.approx(0, abs=1e-9)
+    result = cv.functional_parts(problem, torch.tensor([1.0, 1.0]).double())
+    assert result.parts == pytest.approx({"product": 8 * 68})
+    assert result.gauss_newton == pytest.approx(2 * 24**2)
 
 
 class Twice(torch.autograd.Function):
@@ -253,9 +253,9 @@ def squared_in_place(values):
 @pytest.mark.parametrize("function", [Twice.apply, squared_in_place])
 def test_what_is_not_seen_is_the_rest(function):
     problem = problem_of(Layers(function), [(drawn(5, 3), drawn(5, 2))])
-    found = cv.functional_parts(problem, drawn(8, seed=4))
-    assert found.parts == {}
-    assert found.rest == found.functional != 0
+    result = cv.functional_parts(problem, drawn(8, seed=4))
+    assert result.parts == {}
+    assert result.rest == result.functional != 0
 
 
 @pytest.mark.parametrize(
@@ -272,9 +272,9 @@ def test_operations_with_a_second_derivative_are_found(function, names):
     outputs = function(torch.zeros(5, 2).double())
     problem = problem_of(Layers(function), [(drawn(5, 3), drawn(*outputs.shape))])
     assert cv.operations(problem) == names
-    found = cv.functional_parts(problem, drawn(8, seed=4))
-    assert tuple(found.parts) == names
-    assert found.rest == pytest.approx(0, abs=1e-12 * abs(found.hessian))
+    result = cv.functional_parts(problem, drawn(8, seed=4))
+    assert tuple(result.parts) == names
+    assert result.rest == pytest.approx(0, abs=1e-12 * abs(result.hessian))
 
 
 def test_masked_and_grouped_attention_keeps_its_value():
@@ -300,12 +300,12 @@ def test_masked_and_grouped_attention_keeps_its_value():
             ),
             data=[drawn(5, 3)],
         )
-        found = cv.functional_parts(problem, drawn(8, seed=4))
+        result = cv.functional_parts(problem, drawn(8, seed=4))
         whole = "enable_gqa" in settings or not bool(settings.get("attn_mask", mask).any(-1).all())
         expected = set() if whole else {"product", "softmax", "product by softmax"}
-        assert {*found.parts} == expected
+        assert {*result.parts} == expected
         if not whole:
-            assert found.rest == pytest.approx(0, abs=1e-12 * abs(found.hessian))
+            assert result.rest == pytest.approx(0, abs=1e-12 * abs(result.hessian))
 
 
 def test_the_model_is_left_alone(model, vector):
