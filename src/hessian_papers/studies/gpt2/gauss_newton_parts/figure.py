@@ -45,7 +45,8 @@ def draw(data: xr.Dataset) -> Figure:
         _curve(axes, own["functional"], WHOLE)
         axes.set_xticks(range(own.sizes["step"]), own["step"].values.tolist())
         axes.set_xlabel("training step")
-        style.letter(axes, f"({letter}) {LOOKS[variant][2]}")
+        title = LOOKS[variant][2].replace(", ", ",\n")
+        style.letter(axes, f"({letter}) {title}")
     row[0].set_ylabel(r"part of $v^\top F v$ over $\lambda_{\max}(H)$")
     handles = [style.entry(name, **look) for name, look in OPERATIONS.items()]
     handles.append(style.entry("sum", **WHOLE))
