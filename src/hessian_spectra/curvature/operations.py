@@ -17,10 +17,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.function_modes import Arguments, Function, FunctionMode, Named
+from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.operators import Check, ggn, hessian
 from hessian_spectra.curvature.plain_derivatives import is_plain
 from hessian_spectra.curvature.problem import Problem
@@ -131,7 +133,8 @@ def linearised_hessian(
 
     Raises:
         ValueError: the model has no such operation, or a pattern fits no module.
-        OperatorError: an operation cannot be differentiated twice.
+        OperatorError: an operation cannot be differentiated twice, or the model or the loss takes
+            derivatives itself.
 
     Example:
         >>> model = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False))
@@ -171,7 +174,8 @@ def functional_parts(
 
     Raises:
         ValueError: the vector does not fit, or a pattern fits no module.
-        OperatorError: as for :func:`hessian_spectra.curvature.ggn`.
+        OperatorError: as for :func:`hessian_spectra.curvature.ggn` and
+            :func:`linearised_hessian`.
 
     Source: Schraudolph (2002), "Fast curvature matrix-vector products for second-order gradient
     descent", for ``H = G + F``; the chain rule for its parts.
@@ -308,13 +312,14 @@ class _Operations(FunctionMode):
     def call(self, func: Function, args: Arguments, kwargs: Named) -> Any:
         """The result of an operation, or of its linearisation."""
         function = getattr(func, "__name__", "")
+        if func in (torch.autograd.grad, torch.autograd.backward, Tensor.backward):
+            raise OperatorError("the model or the loss takes derivatives itself, of operations")
         if func is functional.scaled_dot_product_attention:
             return self._attend(*args, **kwargs)
         values, structure = tree_flatten((args, kwargs))
         varying = [at for at, value in enumerate(values) if _varies(value)]
         name = self._name(function, [values[at] for at in varying])
-        seen = bool(self._inside and varying) and not _is_left_alone(function, kwargs)
-        seen = seen and torch.is_grad_enabled() and not torch.is_autocast_enabled()
+        seen = bool(self._inside and varying) and not _is_left_alone(function, values, kwargs)
 
         fixed = [None if at in varying else value for at, value in enumerate(values)]
 
@@ -393,9 +398,10 @@ class _Value(torch.autograd.Function):
         return call.function(*points)
 
     @staticmethod
-    def backward(ctx: Any, *weights: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *weights: Tensor | None) -> tuple[Tensor | None, ...]:
         """The derivative ``Jᵀ w`` at the points."""
-        return None, *_Derivative.apply(ctx.call, *ctx.saved_tensors, *weights)
+        given = (weight for weight in weights if weight is not None)
+        return None, *_Derivative.apply(ctx.call, *ctx.saved_tensors, *given)
 
 
 class _Derivative(torch.autograd.Function):
@@ -436,7 +442,8 @@ def _pulled_back(call: _Call, tensors: Sequence[Tensor]) -> tuple[list[Tensor], 
     """Points and weights that vary, and the derivative ``Jᵀ w`` of a call with its graph."""
     varying = [tensor.detach().requires_grad_() for tensor in tensors]
     points, weights = varying[: call.inputs], varying[call.inputs :]
-    with torch.enable_grad():
+    # The fused kernels of attention cannot be differentiated twice.
+    with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):
         derivatives = torch.autograd.grad(
             _values(call.function(*points)),
             points,
@@ -448,7 +455,7 @@ def _pulled_back(call: _Call, tensors: Sequence[Tensor]) -> tuple[list[Tensor], 
 
 
 def _varies(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.requires_grad and not value.is_complex()
+    return isinstance(value, Tensor) and value.requires_grad
 
 
 def _is_weight(value: Tensor) -> bool:
@@ -456,16 +463,32 @@ def _is_weight(value: Tensor) -> bool:
     return isinstance(value if value._base is None else value._base, nn.Parameter)
 
 
-def _is_left_alone(function: str, kwargs: Named) -> bool:
-    """Whether it is a loss, changes its input in place, or may differ when it is called again."""
-    in_place = function.startswith("__i") or (function.endswith("_") and function[-2:] != "__")
+def _is_left_alone(function: str, values: Sequence[Any], kwargs: Named) -> bool:
+    """Whether a function is a loss, or does not do the same when it is called again elsewhere.
+
+    That is so of what changes its input, draws random numbers, or is under autocast. Complex
+    numbers are left alone as well.
+    """
+    in_place = function.startswith(("__i", "__set")) or (
+        function.endswith("_") and not function.endswith("__")
+    )
     loss = function.endswith("loss") or "cross_entropy" in function
-    return in_place or loss or bool(kwargs.get("inplace")) or "dropout" in function
+    other = in_place or "dropout" in function
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    return (
+        loss
+        or other
+        or bool(kwargs.get("inplace"))
+        or not torch.is_grad_enabled()
+        or torch.is_autocast_enabled(tensors[0].device.type)
+        or any(value.is_complex() for value in tensors)
+    )
 
 
 def _values(result: Any) -> list[Tensor]:
-    """The tensors of a result, none where it has another form than the function gives it here."""
-    values = [*result] if type(result) is tuple else [result]
+    """The tensors of a result; none where it has another form, or parts that do not vary."""
+    parts = [*result] if type(result) is tuple else [result]
+    values = [part for part in parts if part is not None]
     return values if all(map(_varies, values)) else []
 
 

@@ -277,6 +277,41 @@ def test_operations_with_a_second_derivative_are_found(function, names):
     assert result.rest == pytest.approx(0, abs=1e-12 * abs(result.hessian))
 
 
+def test_the_attention_of_torch_is_one_operation():
+    layer = nn.TransformerEncoderLayer(4, 2, 3, dropout=0.0, batch_first=True).double()
+    problem = problem_of(layer, [(drawn(2, 3, 4), drawn(2, 3, 4, seed=1))])
+    result = cv.functional_parts(problem, drawn(problem.size, seed=4))
+    names = {"multi_head_attention_forward", "normalisation", "linear map", "relu"}
+    assert {*result.parts} == names
+    assert result.rest == pytest.approx(0, abs=1e-11 * abs(result.hessian))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda values: torch.view_as_real(torch.fft.fft(values) ** 2)[..., 0],
+        lambda values: nn.functional.silu(values.clone(), inplace=True),
+    ],
+    ids=["complex", "in place"],
+)
+def test_what_cannot_be_called_again_is_left_alone(function):
+    problem = problem_of(Layers(function), [(drawn(5, 3), drawn(5, 2))])
+    vector = drawn(8, seed=4)
+    result = cv.functional_parts(problem, vector)
+    matrix = cv.dense_matrix(cv.hessian(problem)) - cv.dense_matrix(cv.ggn(problem))
+    assert result.functional == pytest.approx(float(vector @ matrix @ vector))
+    assert abs(result.rest) > 1e-3 * abs(result.functional)
+
+
+def test_a_model_that_takes_derivatives_itself_is_refused():
+    def slope(values):
+        return torch.autograd.grad(values.pow(3).sum(), values, create_graph=True)[0]
+
+    problem = problem_of(Layers(slope), [(drawn(5, 3), drawn(5, 2))])
+    with pytest.raises(cv.OperatorError, match="takes derivatives itself, of operations"):
+        cv.linearised_hessian(problem, ["pow"])
+
+
 def test_masked_and_grouped_attention_keeps_its_value():
     mask = torch.tensor([[True, False, False], [True, True, False], [True, True, True]])
     for settings in (
