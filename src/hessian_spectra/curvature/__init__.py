@@ -51,6 +51,12 @@ from hessian_spectra.curvature.minibatches import (
     batch_sharpness,
     gradient_noise,
 )
+from hessian_spectra.curvature.operations import (
+    FunctionalParts,
+    functional_parts,
+    linearised_hessian,
+    operations,
+)
 from hessian_spectra.curvature.operator_from import operator_from
 from hessian_spectra.curvature.operators import ggn, hessian
 from hessian_spectra.curvature.preconditioning import preconditioned, preconditioner
@@ -74,6 +80,7 @@ __all__ = [
     "FullOutputHessian",
     "FunctionProduct",
     "FunctionTrace",
+    "FunctionalParts",
     "GradientNoise",
     "KroneckerOperator",
     "Layerwise",
@@ -107,15 +114,18 @@ __all__ = [
     "ensemble_weight_statistics",
     "full_output_hessian",
     "function_product",
+    "functional_parts",
     "ggn",
     "gradient_noise",
     "hessian",
     "inverse",
     "layer_sharpness",
     "layerwise",
+    "linearised_hessian",
     "log_determinant",
     "loss_along",
     "loss_plane",
+    "operations",
     "operator_from",
     "preconditioned",
     "preconditioner",

@@ -69,6 +69,8 @@ def _of_network(report: Report) -> Iterator[tuple[str, str, dict[str, Any]]]:
     pairs = zip(top.get("eigenvalues", ()), top.get("residuals", ()), strict=True)
     for rank, (value, residual) in enumerate(pairs, start=1):
         yield f"eigenvalue {rank}", "", {"value": value, "residual": residual}
+    for name, part in report.values("operations").get("parts", {}).items():
+        yield f"gap by {name}", "", {"value": part}
     smallest = report.values("smallest")
     if smallest:
         entries = {"value": smallest["eigenvalue"], "residual": smallest["residual"]}

@@ -15,8 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Give the parser of the sub-command its options."""
     parser.description = (
         "The curvature of a network's loss: sharpness of the Hessian and of the Gauss-Newton "
-        "matrix, top eigenvalues, trace, spectral density, each layer, the gradient's share in the "
-        "top space, and the closed forms that apply."
+        "matrix, the gap between them by operation, top eigenvalues, trace, spectral density, each "
+        "layer, the gradient's share in the top space, and the closed forms that apply."
     )
     parser.add_argument(
         "factory",

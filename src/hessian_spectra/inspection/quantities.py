@@ -27,6 +27,7 @@ TITLES = {
     "top": "top eigenvalues, Hessian",
     "smallest": "smallest eigenvalue",
     "gradient": "gradient in the top space",
+    "operations": "gap to Gauss-Newton",
     "trace": "trace, Hessian",
     "density": "spectral density, Hessian",
     "layers": "layers, Hessian",
@@ -73,6 +74,7 @@ class Quantities:
             "top": self._top_eigenvalues,
             "smallest": self._smallest,
             "gradient": self._gradient,
+            "operations": self._operations,
             "trace": self._trace,
             "density": self._density,
             "layers": self._layers,
@@ -153,6 +155,16 @@ class Quantities:
         shares = (vectors.T @ (gradient / gradient.norm())).square().flip(0)
         finding.values["shares"] = shares.tolist()
         finding.values["total"] = float(shares.sum())
+
+    def _operations(self, finding: Finding) -> None:
+        """The parts by operation of what the Gauss-Newton matrix misses at the top eigenvector."""
+        if self._top is None:
+            raise ValueError("it needs the top eigenvectors")
+        self._clock.check()
+        vector = self._top.eigenvectors()[:, -1].contiguous()
+        result = cv.functional_parts(self.problem, vector)
+        finding.values |= {"functional": result.functional, "rest": result.rest}
+        finding.values |= {"parts": dict(result.parts), "hessian": result.hessian}
 
     def _trace(self, finding: Finding) -> None:
         estimate = self._estimated(self._hessian)

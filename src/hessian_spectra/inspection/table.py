@@ -1,5 +1,6 @@
 """An inspection as text: a line for each quantity, then the eigenvalues and the layers."""
 
+import math
 from collections.abc import Callable, Iterator
 from textwrap import wrap
 from typing import Any
@@ -16,7 +17,8 @@ def table(report: Report) -> str:
     lines = [*_heading(report.subject), ""]
     rows = [(finding.title, *_summary(finding)) for finding in report.findings.values()]
     lines += aligned(rows)
-    for section in (_eigenvalues(report), _layers(report), _factors(report), _forms(report)):
+    sections = (_eigenvalues, _operations, _layers, _factors, _forms)
+    for section in (lines_of(report) for lines_of in sections):
         if section:
             lines += ["", *section]
     notes = [
@@ -77,6 +79,11 @@ def _gradient(values: dict[str, Any]) -> tuple[str, str]:
     return f"{values['total']:.2%}", f"of its squared length, in {len(values['shares'])} directions"
 
 
+def _gap(values: dict[str, Any]) -> tuple[str, str]:
+    share = values["functional"] / values["hessian"] if values["hessian"] else math.nan
+    return number(values["functional"]), f"{share:.2%} of the curvature along the top eigenvector"
+
+
 def _trace(values: dict[str, Any]) -> tuple[str, str]:
     low, high = map(number, values["interval"])
     return number(values["trace"]), f"{values['level']:.0%} interval {low} to {high}"
@@ -116,6 +123,7 @@ _SUMMARIES: dict[str, Callable[[dict[str, Any]], tuple[str, str]]] = {
     "top": _top,
     "smallest": _smallest,
     "gradient": _gradient,
+    "operations": _gap,
     "trace": _trace,
     "density": _density,
     "layers": _layer_count,
@@ -133,6 +141,19 @@ def _eigenvalues(report: Report) -> list[str]:
     parts = [texts[start : start + _EIGENVALUES_OF_A_LINE] for start in starts]
     lines = ["".join(text.rjust(width) for text in part) for part in parts]
     return [f"top {len(texts)} eigenvalues of the Hessian", *lines]
+
+
+def _operations(report: Report) -> list[str]:
+    """The parts of the gap by the operations whose second derivatives make it."""
+    values = report.values("operations")
+    if not values:
+        return []
+    head = ("operation", "part of the gap", "of the curvature")
+    rows = [
+        (name, number(part), f"{part / values['hessian']:.2%}" if values["hessian"] else "-")
+        for name, part in {**values["parts"], "(others)": values["rest"]}.items()
+    ]
+    return aligned([head, *rows])
 
 
 def _layers(report: Report) -> list[str]:

@@ -7,6 +7,16 @@ import numpy as np
 from hessian_papers.studies.gpt2.seeds import ATTENTION, TWIN
 
 GROUPS = ("attention", "MLP", "norm", "embedding")
+# Shares of the operations in the gap: softmax is the largest.
+OPERATIONS = {
+    "softmax": 0.4,
+    "QK product": 0.05,
+    "AV product": 0.15,
+    "linear maps": 0.05,
+    "GELU": 0.1,
+    "LayerNorm": 0.2,
+    "head": 0.05,
+}
 # The GGN's relative error, and the share of each group's rows that it misses.
 ERRORS = {ATTENTION: 0.2, TWIN: 0.05}
 MISSED = {"attention": 0.6, "MLP": 0.3, "norm": 0.2, "embedding": 0.1}
@@ -18,6 +28,7 @@ def parts(
     errors: Mapping[str, float] | None = None,
     missed: Mapping[str, float] | None = None,
     gap: Sequence[float] = (0.7, 0.1, 0.1, 0.1),
+    operations: Mapping[str, float] | None = None,
     released: float = 1e-4,
     noise: float = 0.01,
 ) -> dict[str, np.ndarray]:
@@ -29,6 +40,7 @@ def parts(
         errors: of the GGN by architecture.
         missed: shares of the rows by group.
         gap: parts of the groups in the gap at the top eigenvector.
+        operations: shares of operations in the gap.
         released: relative, by which the released product changes the eigenvalue of the first one.
         noise: of the errors and shares over seeds, relative.
     """
@@ -48,7 +60,12 @@ def parts(
         "squared hessian": squared,
         "squared ggn": squared * (1 - error * vary()),
     }
+    whole = error * np.ones(shape)
+    part = np.array([*{**OPERATIONS, **(operations or {})}.values()])
     return {
+        "operation": np.array([*OPERATIONS]),
+        "operation_part": part * whole[..., None],
+        "functional": whole,
         "matrix": np.array([*eigenvalues]),
         "eigenvalue": np.stack([*eigenvalues.values()], axis=-1),
         "residual": np.full((*shape, len(eigenvalues)), 1e-5),

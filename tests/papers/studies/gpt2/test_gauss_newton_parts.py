@@ -13,6 +13,7 @@ from hessian_papers.models import gpt2
 from hessian_papers.networks.gpt2 import VARIABLES
 from hessian_papers.networks.tools.result import kept_in
 from hessian_papers.studies.gpt2.gauss_newton_parts import study
+from hessian_papers.studies.gpt2.gauss_newton_parts.derived import OPERATIONS
 from hessian_spectra.seeding import generator
 
 VARIANTS = ("attention", "no attention")
@@ -85,6 +86,21 @@ class _With(nn.Module):
         return functional_call(self.model[0], self.weights, inputs)
 
 
+class _Linearised(nn.Module):
+    """An elementwise function as its Taylor polynomial of degree one."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, inputs):
+        point = inputs.detach().requires_grad_()
+        with torch.enable_grad():
+            value = self.function(point)
+            (slope,) = torch.autograd.grad(value.sum(), point)
+        return value.detach() + slope.detach() * (inputs - inputs.detach())
+
+
 class _Says(nn.Module):
     """A model with these logits."""
 
@@ -153,6 +169,31 @@ def test_all_numbers_are_those_of_dense_matrices(actual, networks, variant):
             expected = squares[:, groups == group].sum(axis=1)
             np.testing.assert_allclose(of_group[name], expected, rtol=1e-8)
     assert measured["missed"].sum() == pytest.approx(float(parts.sum()), abs=1e-5)
+    assert measured["functional"] == pytest.approx(float(parts.sum()), abs=1e-5)
+    assert abs(measured["operation_part"].sum() - measured["functional"]) < 1e-10
+
+
+def test_the_twin_has_no_operation_of_attention(actual):
+    of_attention = ["softmax", "QK product", "AV product"]
+    attention, twin = (actual["operation_part"].sel(variant=name) for name in VARIANTS)
+    assert (attention != 0).all()
+    assert (twin.sel(operation=of_attention) == 0).all()
+    assert (twin.drop_sel(operation=of_attention) != 0).all()
+    assert actual["operation"].values.tolist() == [*OPERATIONS]
+
+
+def test_the_part_of_a_gelu_is_that_of_its_second_derivative(actual, networks):
+    """An activation that is linearised at the values that it meets takes its part away."""
+    model = small("no attention", 5 + 7).double().eval()
+    tokens = torch.from_numpy(networks["measured_tokens"].values[0])
+    hessian, _, _ = dense(model, tokens, gpt2.language_loss)
+    values, vectors = torch.linalg.eigh(hessian)
+    for block in model.transformer.h:
+        block.mlp.act = _Linearised(block.mlp.act)
+    other, _, _ = dense(model, tokens, gpt2.language_loss)
+    part = vectors[:, -1] @ (hessian - other) @ vectors[:, -1] / values[-1]
+    measured = actual["operation_part"].sel(variant="no attention", operation="GELU")
+    assert float(measured.squeeze()) == pytest.approx(float(part), rel=1e-4)
 
 
 @pytest.mark.parametrize("variant", [0, 1])

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from claims_contract import Planted, changed, contract, planted_data
-from gauss_newton_parts_arrays import MISSED, parts
+from gauss_newton_parts_arrays import MISSED, OPERATIONS, parts
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.gpt2.gauss_newton_parts import claims as functions
+from hessian_papers.studies.gpt2.gauss_newton_parts import figure
 from hessian_papers.studies.gpt2.gauss_newton_parts.claims import HELD_TO, missing, statements
 from hessian_papers.studies.gpt2.gauss_newton_parts.study import VARIABLES
 from hessian_papers.studies.gpt2.seeds import ATTENTION, TWIN
@@ -14,6 +15,12 @@ from hessian_papers.studies.gpt2.seeds import ATTENTION, TWIN
 
 def sides(**changes):
     return {"correlation": parts(**changes)}
+
+
+def without_operations():
+    """A run that is older than the parts by operation."""
+    names = ("operation", "operation_part", "functional")
+    return {"correlation": {k: v for k, v in parts().items() if k not in names}}
 
 
 def read(**changes):
@@ -32,12 +39,16 @@ def planted():
                 sides(released=0.1),
                 sides(missed={"attention": 0.2}),
                 sides(gap=(0.3, 0.5, 0.1, 0.1)),
+                sides(operations=dict.fromkeys(OPERATIONS, -0.1)),
+                sides(operations={"LayerNorm": 0.5}),
             ],
             reduced=[
                 sides(variants=(ATTENTION,)),
                 sides(variants=(TWIN,)),
                 sides(seeds=1),
                 sides(gap=(0.0, -0.1, 0.0, 0.0)),
+                changed(sides(), "correlation", functional=np.negative),
+                without_operations(),
             ],
         )
     ]
@@ -86,11 +97,50 @@ def test_shares_are_those_of_the_norms():
         functions.attention_rows_miss_most(twin)
 
 
-def test_the_part_of_the_gap_is_that_of_attention():
-    actual = functions.gap_is_attentions(read(gap=(0.3, -0.1, 0.2, 0.1)))
+def test_the_part_of_the_gap_is_that_of_the_weights_of_attention():
+    actual = functions.gap_is_in_attention(read(gap=(0.3, -0.1, 0.2, 0.1)))
     np.testing.assert_allclose(actual, 0.6, atol=1e-12)
     with pytest.raises(NothingToMeasure, match=r"misses nothing at the top$"):
-        functions.gap_is_attentions(read(gap=(0.0, 0.0, 0.0, 0.0)))
+        functions.gap_is_in_attention(read(gap=(0.0, 0.0, 0.0, 0.0)))
+
+
+def test_softmax_is_compared_with_the_largest_other_part():
+    np.testing.assert_allclose(functions.softmax_makes_most(read()), 0.4 - 0.2, atol=1e-12)
+    data = read(operations={"softmax": -0.1, "GELU": 0.6})
+    np.testing.assert_allclose(functions.softmax_makes_most(data), -0.7, atol=1e-12)
+    np.testing.assert_allclose(functions.part_of(data, "softmax"), -0.1, atol=1e-12)
+    assert functions.operations_add_up(read()) < 1e-15
+
+
+def test_shares_are_of_sums_over_the_steps_after_the_start():
+    def other(values):
+        values[:, :, 1] = [0.0, *values[:, :, 1].sum(-1).max() * np.eye(6)[0]]
+        return values
+
+    data = planted_data(changed(sides(), "correlation", operation_part=other), VARIABLES)
+    # Of equal gaps at the two steps, the share is the mean of those of the steps.
+    np.testing.assert_allclose(functions.part_of(data, "softmax"), 0.2, atol=1e-12)
+    first = data.assign_coords(step=[0, 400])
+    np.testing.assert_allclose(functions.part_of(first, "softmax"), 0.0, atol=1e-12)
+
+
+def test_a_run_without_operations_says_so():
+    data = planted_data(without_operations(), VARIABLES)
+    for use in (functions.operations_add_up, figure.draw, figure.caption):
+        with pytest.raises(NothingToMeasure, match="without the parts of the operations"):
+            use(data)
+
+
+def test_the_figure_has_the_means_of_all_operations_that_are_there():
+    data = read()
+    attention, twin = figure.draw(data).axes
+    lines = {tuple(line.get_ydata()) for line in attention.lines}
+    mean = data.mean("seed").sel(variant=ATTENTION)
+    for name in OPERATIONS:
+        assert tuple(mean["operation_part"].sel(operation=name).values) in lines
+    assert tuple(mean["functional"].values) in lines
+    assert [label.get_text() for label in twin.get_xticklabels()] == ["100", "400"]
+    assert "Means of 3 seeds" in figure.caption(data)
 
 
 def test_a_run_that_diverged_has_nothing_to_say():

@@ -1,1 +1,1 @@
-"""The part of the Hessian that the GGN of language models misses: by weights, loss and product."""
+"""The part of the Hessian that the GGN of language models misses: by operation and weights."""

@@ -1,4 +1,4 @@
-"""The part of the Hessian that the GGN of language models misses: by weights, loss and product.
+"""The part of the Hessian that the GGN of language models misses: by operation, weights and loss.
 
 The Hessian is ``H = G + F``, where the functional part ``F`` sums the second derivatives of the
 outputs, each by the loss's derivative with respect to it. At kept weights of a pre-training stand
@@ -7,6 +7,8 @@ here:
 - the largest eigenvalues of ``H`` and ``G``, of ``H`` also by the product of curvlinops as it is
   released, which is wrong for the weights of layer norms, and both for the squared loss instead of
   the cross-entropy;
+- the parts ``vᵀ F_o v`` of ``vᵀ F v``, where ``F = Σ_o F_o`` sums over the operations ``o`` of the
+  network: each has the second derivative of its own; in float64;
 - the parts ``v_gᵀ (F v)_g`` of ``vᵀ F v`` in which each group ``g`` of weights has its share, ``v``
   the top eigenvector of ``H``;
 - the squared Frobenius norms of the rows of ``H``, ``F`` and the released product's error that
@@ -31,6 +33,7 @@ from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
+from hessian_papers.studies.gpt2.gauss_newton_parts.derived import OPERATIONS
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
 from hessian_papers.studies.layerwise.ensembles import top_of
 from hessian_papers.work import FanOut, Item
@@ -41,6 +44,18 @@ from hessian_spectra.validation import require
 
 # The groups of weights, by what is in the name of a parameter.
 GROUPS = {"attention": ".attn.", "MLP": ".mlp.", "norm": "ln_", "embedding": ".w"}
+# The operations by the library's names for them.
+NAMES = {
+    "softmax": "softmax",
+    "product": "QK product",
+    "product by softmax": "AV product",
+    "linear map": "linear maps",
+    "NewGELUActivation": "GELU",
+    "normalisation": "LayerNorm",
+    "head": "head",
+}
+# The linear map to the logits has a name of its own.
+MODULES = {"lm_head": "head"}
 # The most products of a search that starts from the eigenvector of the right matrix.
 RELEASED_PRODUCTS = 30
 
@@ -134,6 +149,19 @@ def _squares(
         yield np.stack([_sums(problem, row.square()) for row in rows])
 
 
+def _by_operation(problem: cv.Problem, vector: Tensor, eigenvalue: float) -> Arrays:
+    """The parts of ``vᵀFv`` by operation and the whole, over the eigenvalue."""
+    # The same network was checked in the type of its weights.
+    result = cv.functional_parts(problem, vector.to(problem.dtype), MODULES, check=False)
+    parts = {NAMES[name]: part for name, part in result.parts.items()}
+    values = [parts.get(name, 0.0) / eigenvalue for name in OPERATIONS]
+    return {
+        "operation": np.array(OPERATIONS),
+        "operation_part": np.array(values),
+        "functional": np.array(result.functional / eigenvalue),
+    }
+
+
 def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasurement) -> Arrays:
     """The part of one network's Hessian that the GGN misses.
 
@@ -162,8 +190,12 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasuremen
     rows = np.stack([*_squares(problem, (hessian, ggn, released), settings)], axis=1)
     del hessian, ggn, released  # the graphs that they hold
     squared = problem_of(architectures.squared_loss)
-    vector = top("squared hessian", cv.hessian(squared))
-    top("squared ggn", cv.ggn(squared), vector)
+    # The network was checked with the other loss, and either loss with dense matrices in tests.
+    start = top("squared hessian", cv.hessian(squared, check=False), vector)
+    top("squared ggn", cv.ggn(squared, check=False), start)
+    model.double()
+    exact = problem_of(architectures.language_loss)
+    by_operation = _by_operation(exact, vector, top.pairs["hessian"][0])
     eigenvalues, residuals = zip(*top.pairs.values(), strict=True)
     arrays = {
         **facts,
@@ -172,6 +204,7 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasuremen
         "eigenvalue": eigenvalues,
         "residual": residuals,
         "missed": missed / eigenvalues[0],
+        **by_operation,
         **dict(zip(("hessian_rows", "functional_rows", "released_rows"), rows, strict=True)),
     }
     return {name: np.array(values) for name, values in arrays.items()}
@@ -200,6 +233,11 @@ VARIABLES: Variables = {
     "group": Variable("group", "the kind of weights"),
     "eigenvalue": Variable("variant seed step matrix", "largest eigenvalue"),
     "residual": Variable("variant seed step matrix", "relative residual of the eigenvalue"),
+    "operation": Variable("operation", "the operation of the network"),
+    "operation_part": Variable(
+        "variant seed step operation", "its part of vᵀFv over the Hessian's eigenvalue"
+    ),
+    "functional": Variable("variant seed step", "vᵀFv over the Hessian's eigenvalue"),
     "missed": Variable("variant seed step group", "part of vᵀFv over the Hessian's eigenvalue"),
     "hessian_rows": Variable(ROWS, "|(Hz)_g|² of random signs z"),
     "functional_rows": Variable(ROWS, "|(Fz)_g|² of random signs z"),
