@@ -6,6 +6,7 @@ from typing import Any
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from hessian_papers.studies.layerwise.kronecker_factors.derived import middle_damping
 from hessian_papers.studies.layerwise.layers import own_layers
@@ -35,55 +36,64 @@ CORRECTED: Looks = {
 PLAIN = {"color": style.GREY, "linestyle": ":", "label": "the gradient itself"}
 
 
-def _curve(axes: Axes, values: xr.DataArray, look: Mapping[str, Any]) -> None:
-    """The mean over seeds by the epoch's place, with the range."""
-    place = range(values.sizes["epoch"])
+# Losses that are drawn end here.
+LEAST = 1e-12
+
+
+def _curve(axes: Axes, losses: xr.DataArray, values: xr.DataArray, look: Mapping[str, Any]) -> None:
+    """The mean over seeds by the mean loss, with the range."""
     mean, low, high = (getattr(values, of)("seed") for of in ("mean", "min", "max"))
-    axes.plot(place, mean, markersize=3, **{**look, "label": None})
-    axes.fill_between(place, low, high, color=look["color"], alpha=0.15, linewidth=0)
+    axes.plot(losses, mean, markersize=3, **{**look, "label": None})
+    axes.fill_between(losses, low, high, color=look["color"], alpha=0.15, linewidth=0)
+
+
+def _shown(data: xr.Dataset, looks: Looks) -> Looks:
+    """The forms that some layer has: sums over positions are of convolutions alone."""
+    some = bool(data["convolution"].any())
+    return {form: look for form, look in looks.items() if some or form != "reduce"}
 
 
 def _drawn(data: xr.Dataset, name: str, looks: Looks, label: str) -> tuple[Figure, list[Axes]]:
-    """A panel for each layer, a row for each network; one number of all forms by the epoch."""
+    """A panel for each layer, a row for each network; one number of all forms by the loss."""
     rows = {name: own_layers(data.sel(network=name)) for name in data["network"].values.tolist()}
     columns = max(own.sizes["layer"] for own in rows.values())
-    figure, grid = style.panels(len(rows), columns, height=1.7, squeeze=False)
+    figure, grid = style.panels(
+        len(rows), columns, height=1.7 if len(rows) > 1 else 2.3, squeeze=False
+    )
     letters, panels = style.letters(), []
     for (network, own), row in zip(rows.items(), grid, strict=True):
+        losses = own["loss"].mean("seed").clip(min=LEAST)
         for axes, layer in zip(row, own["layer"].values, strict=False):
             values = own.sel(layer=layer)
             for form, look in looks.items():
-                if form == "reduce" and not values["convolution"]:
-                    continue
-                _curve(axes, values[name].sel(form=form), look)
+                if form != "reduce" or values["convolution"]:
+                    _curve(axes, losses, values[name].sel(form=form), look)
             if name == "decrease":
-                _curve(axes, values["plain_decrease"], PLAIN)
-            losses = own["loss"].mean("seed").values
-            axes.set_xticks(
-                range(len(losses)),
-                [
-                    f"{epoch}\n{loss:.2g}"
-                    for epoch, loss in zip(own["epoch"].values, losses, strict=True)
-                ],
-                fontsize=5,
-            )
+                _curve(axes, losses, values["plain_decrease"], PLAIN)
+            axes.set_xscale("log")
+            axes.invert_xaxis()
+            axes.xaxis.set_major_locator(LogLocator(numticks=3))
+            axes.xaxis.set_minor_locator(NullLocator())
             style.letter(axes, f"({next(letters)}) {layer}")
+            axes.set_xlabel("loss")
             panels.append(axes)
         for axes in row[own.sizes["layer"] :]:
             axes.remove()
         row[0].set_ylabel(f"{network}\n{label}")
-        row[0].set_xlabel("epoch, and loss")
     return figure, panels
 
 
 def draw(data: xr.Dataset) -> Figure:
     """The spectral error of each product."""
-    figure, panels = _drawn(data, "spectral", PRODUCTS, "error over the norm")
-    highest = max(float(data["spectral"].sel(form=list(PRODUCTS)).max()), 1.0)
+    looks = _shown(data, PRODUCTS)
+    figure, panels = _drawn(data, "spectral", looks, "error over the norm")
+    means = data["spectral"].sel(form=list(looks)).mean("seed")
+    highest = max(float(means.max()), 1.0)
     for axes in panels:
         axes.axhline(1, color=style.GREY, linewidth=0.6)
-        axes.set_ylim(0, 1.05 * highest)
-    handles = [style.entry(**look) for look in PRODUCTS.values()]
+        axes.set_ylim(0, 1.1 * highest)
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5]))
+    handles = [style.entry(**look) for look in looks.values()]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure
 
@@ -92,16 +102,16 @@ def caption(data: xr.Dataset) -> str:
     """The key to the figure, and the setting."""
     return (
         "Spectral norm of a Kronecker product minus the Hessian of a layer, over that of the "
-        f"Hessian; means over {data.sizes['seed']} networks, shaded their range. Below each tick "
-        f"the mean loss. Line: the error of the zero matrix. {int(data['images'])} images."
+        f"Hessian, from initialisation to the end; means over {data.sizes['seed']} networks, "
+        f"shaded their range. Line: the error of the zero matrix. {int(data['images'])} images."
     )
 
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The decrease along the step of each form."""
-    looks = {**PRODUCTS, **CORRECTED}
+    looks = _shown(data, {**PRODUCTS, **CORRECTED})
     damping = middle_damping(data)
-    figure, panels = _drawn(data.sel(damping=damping), "decrease", looks, "decrease over the exact")
+    figure, panels = _drawn(data.sel(damping=damping), "decrease", looks, "decrease")
     for axes in panels:
         axes.set_ylim(0, 1.03)
     handles = [style.entry(**look) for look in (*looks.values(), PLAIN)]
