@@ -18,7 +18,9 @@ from hessian_spectra.seeding import generator
 
 KNOWN = "F-200^2, F-200^2-100, LeNet5, LeNet5-(fc1-80), VGG11-W32 or ResNet18-W48"
 # How weights are drawn.
-XAVIER_UNIFORM, TRUNCATED_NORMAL = INITIALISATIONS = ("xavier uniform", "truncated normal")
+XAVIER_UNIFORM, TRUNCATED_NORMAL, PYTORCH = INITIALISATIONS = (
+    "xavier uniform", "truncated normal", "pytorch",
+)  # fmt: skip
 # Standard deviation of the truncated normal, and the biases of the first layer.
 DEVIATION, FIRST_BIASES = 0.04, 0.1
 # Whether a pooling follows, for each convolution of VGG11.
@@ -39,9 +41,10 @@ def classifier(
     """A network of one of these names, with its weights as at the start of training.
 
     ``xavier uniform``: with biases zero (appendix E.3; the paper also calls that PyTorch's default,
-    which it is not). ``truncated normal``: of standard deviation 0.04, cut at two of them; the
-    first layer's biases are 0.1, the others zero (Dziugaite and Roy 2017, whose networks appendix H
-    takes over). Batch norms follow each hidden layer's ReLU, without parameters.
+    which it is not). ``pytorch``: that default, weights and biases uniform in ±1/√fan_in.
+    ``truncated normal``: of standard deviation 0.04, cut at two of them; the first layer's biases
+    are 0.1, the others zero (Dziugaite and Roy 2017, whose networks appendix H takes over). Batch
+    norms follow each hidden layer's ReLU, without parameters.
 
     Args:
         name: such as ``F-600^4``, ``LeNet5-(fc1-80)``, ``LeNet5-BN``, ``VGG11-W32``,
@@ -49,7 +52,7 @@ def classifier(
         shape: of an image, ``(channels, height, width)``.
         classes: how many there are.
         seed: of the weights.
-        initialisation: how they are drawn, ``xavier uniform`` or ``truncated normal``.
+        initialisation: how they are drawn, one of :data:`INITIALISATIONS`.
 
     Returns:
         A float32 module whose layers are called ``fc1``, ``conv1``, ... as in the paper.
@@ -103,14 +106,20 @@ def _initialise(model: nn.Module, seed: int, initialisation: str) -> None:
     draws = generator(seed, "weights")
     layers = [m for m in model.modules() if isinstance(m, nn.Linear | nn.Conv2d)]
     for place, layer in enumerate(layers):
-        biases = 0.0
+        # How far biases are drawn around 0, and where they stand without a draw.
+        reach, biases = 0.0, 0.0
         if initialisation == XAVIER_UNIFORM:
             nn.init.xavier_uniform_(layer.weight, generator=draws)
+        elif initialisation == PYTORCH:
+            nn.init.kaiming_uniform_(layer.weight, a=math.sqrt(5), generator=draws)
+            reach = 1 / math.sqrt(layer.weight[0].numel())
         else:
             cut = 2 * DEVIATION
             nn.init.trunc_normal_(layer.weight, 0.0, DEVIATION, -cut, cut, generator=draws)
             biases = 0.0 if place else FIRST_BIASES
-        if layer.bias is not None:
+        if layer.bias is not None and reach:
+            nn.init.uniform_(layer.bias, -reach, reach, generator=draws)
+        elif layer.bias is not None:
             nn.init.constant_(layer.bias, biases)
 
 

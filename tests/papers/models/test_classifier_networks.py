@@ -1,5 +1,6 @@
 """The networks of wu2022dissecting: tables 3 to 5, and what appendix E.2 says of the others."""
 
+import copy
 import math
 
 import pytest
@@ -119,6 +120,31 @@ def test_normal_weights_are_cut_at_two_deviations():
         assert stats.kstest(weight[:20000].numpy(), draws.cdf).pvalue > 1e-3
     assert (model.fc1.bias == 0.1).all()
     assert not model.fc2.bias.any()
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "layer", "fan_in"),
+    [("F-300^2", MNIST, "fc2", 300), ("VGG11-W64", CIFAR, "conv2", 9 * 64)],
+)
+def test_the_default_of_torch_has_the_distribution_of_torchs_layers(name, shape, layer, fan_in):
+    """Weights and biases of our layers and of torch's own are draws from one distribution."""
+    torch.manual_seed(0)
+    models, references = [], []
+    for seed in range(40):
+        model = classifier(name, shape, 10, seed, initialisation="pytorch")
+        models.append(model.get_submodule(layer))
+        references.append(copy.deepcopy(models[-1]))
+        references[-1].reset_parameters()
+    for each in ("weight", "bias"):
+        samples = [
+            torch.cat([getattr(module, each).detach().flatten()[:300] for module in modules])
+            for modules in (models, references)
+        ]
+        assert stats.ks_2samp(*samples).pvalue > 1e-3
+        assert 0.99 / math.sqrt(fan_in) < float(samples[0].abs().max()) <= 1 / math.sqrt(fan_in)
+    assert not torch.equal(models[0].bias, models[1].bias)
+    again = classifier(name, shape, 10, 0, initialisation="pytorch")
+    assert torch.equal(again.get_submodule(layer).bias, models[0].bias)
 
 
 @pytest.mark.parametrize("name", ["F-6^2", "LeNet5-(fc1-8)", "LeNet5-BN", "ResNet18-W2"])

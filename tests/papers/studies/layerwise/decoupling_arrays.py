@@ -30,7 +30,7 @@ RIGHT = {
     "corrected_overlap": (0.94, 0.64),
     "rank_one": (0.95, 0.9),
     "along_first": (0.9, 0.5),
-    "spectral": (0.3, 0.45),
+    "spectral": (0.15, 0.2),
     "missed": (0.11, 0.3),
     "nearest_missed": (0.1, 0.25),
     "input_ratio": (12.0, 1.15),
@@ -40,7 +40,7 @@ TABLES = {
     ("F-200^2", "fc"): (0.9999, 12.3),
     ("F-200^2-BN", "fc"): (0.06, 1.16),
     ("LeNet5", "fc"): (0.998, 7.2),
-    ("LeNet5", "conv"): (0.9985, 15.0),
+    ("LeNet5", "conv"): (0.999, 15.0),
     ("LeNet5-BN", "fc"): (0.2, 1.5),
     ("LeNet5-BN", "conv"): (0.5, 1.6),
 }
@@ -85,6 +85,7 @@ def sides(
     tables: Mapping[tuple[str, str], tuple[float, float]] | None = None,
     epochs: int = len(EPOCHS),
     before: float = 0.5,
+    late: float = 0.01,
 ) -> dict[str, dict[str, np.ndarray]]:
     """The arrays of a study.
 
@@ -96,6 +97,7 @@ def sides(
         tables: of :data:`TABLES`.
         epochs: the last so many are kept.
         before: the squared Frobenius error before training over that after.
+        late: the share of the loss's fall that came late.
     """
     draws = np.random.default_rng(0)
     numbers, rows = RIGHT | dict(changed or {}), TABLES | dict(tables or {})
@@ -131,6 +133,9 @@ def sides(
         "network": np.array(networks),
         "seed": np.arange(seeds),
         "epoch": np.array(EPOCHS[-epochs:]),
+        "loss": np.full((len(networks), seeds, epochs), 0.125),
+        "accuracy": np.full((len(networks), seeds, epochs), 0.9375),
+        "late_progress": np.full((len(networks), seeds), late),
         "layer_name": np.array(names),
         "outputs": np.array(sizes)[..., 0],
         "inputs": np.array(sizes)[..., 1],

@@ -7,7 +7,7 @@ NETWORKS = ("F-5", "F-5^2", "F-5-BN")
 
 def sides(
     *, networks=NETWORKS, seeds=4, epochs=(0, 9), rows=0.8, complement=0.75, jacobian=0.95,
-    printed_error=0.9, jacobian_error=0.3, off=0.0,
+    printed_error=0.9, jacobian_error=0.2, late=0.01, noise=0.01,
 ):  # fmt: skip
     """Two architectures with one and two hidden layers, one with batch norm behind them all.
 
@@ -29,10 +29,10 @@ def sides(
     for name, value in values.items():
         exact = 0.0 if name.endswith("error") else 1.0
         shape = (len(networks), seeds, len(epochs), 3)
-        array = value + 0.01 * draws.standard_normal(shape)
+        array = value + noise * draws.standard_normal(shape)
         for place, row in enumerate(names):
             last = int((row != "").sum()) - 1
-            array[place, ..., last] = exact - off
+            array[place, ..., last] = exact
             array[place, ..., last + 1 :] = np.nan
         arrays[name] = array
     labels = {
@@ -40,5 +40,8 @@ def sides(
         "layer_name": names,
         "seed": np.arange(seeds),
         "epoch": np.array(epochs),
+        "loss": np.full((len(networks), seeds, len(epochs)), 0.125),
+        "accuracy": np.full((len(networks), seeds, len(epochs)), 0.9375),
+        "late_progress": np.full((len(networks), seeds), late),
     }
     return {"correlation": {**labels, **arrays}}

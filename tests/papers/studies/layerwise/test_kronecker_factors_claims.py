@@ -60,7 +60,7 @@ def planted():
     return [
         Planted(
             paper="wu2022dissecting",
-            artifact="sections 3 and 5 (LeNet5), beyond the paper",
+            artifact="section 3 (LeNet5), beyond the paper",
             holds=sides(),
             fails=[
                 sides(

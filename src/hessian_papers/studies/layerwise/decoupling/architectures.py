@@ -1,41 +1,94 @@
-"""The architectures of a study that each claim is about."""
+"""The architectures and layers of a study that each claim is about."""
 
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.statements import Labels
-from hessian_papers.studies.layerwise.layers import NORMALISED, normalised, plain
+from hessian_papers.studies.layerwise.decoupling.tables import printed_rows
+from hessian_papers.studies.layerwise.layers import NORMALISED, normalised, own_layers, plain
+
+# Fully connected layers, of which eq. (3) is, and convolutions; the input layer, and the others.
+KINDS, PLACES = ("fc", "conv"), ("first", "later")
+# The networks of the paper's tables; on others it says nothing.
+IN_PRINT = frozenset(row["network"] for row in printed_rows())
+
+
+def layers_at(data: xr.Dataset, network: str, kind: str, place: str) -> xr.Dataset:
+    """The layers of a network that are of a kind and at a place, labelled by name.
+
+    Args:
+        data: of all networks.
+        network: one of them.
+        kind: ``fc`` or ``conv``.
+        place: ``first`` for the input layer, ``later`` for those after it.
+    """
+    own = own_layers(data.sel(network=network))
+    chosen = [
+        ("conv" in name) == (kind == "conv") and (place == "first") == (number == 0)
+        for number, name in enumerate(own["layer"].values.tolist())
+    ]
+    return own.isel(layer=np.array(chosen, dtype=bool))
+
+
+def layers(
+    data: xr.Dataset,
+    *,
+    kind: str,
+    networks: Callable[[xr.Dataset], Sequence[str]],
+    places: Sequence[str] = PLACES,
+    beyond_classes: int | None = None,
+) -> Iterator[Labels]:
+    """The network, kind and place of layers that there are.
+
+    Args:
+        data: of a study.
+        kind: of the layers.
+        networks: chooses architectures.
+        places: of the layers.
+        beyond_classes: how many more outputs than classes one of the layers has at least; ``None``
+            for any number of outputs.
+    """
+    for network, place in product(networks(data), places):
+        outputs = layers_at(data, network, kind, place)["outputs"].values
+        classes = int(own_layers(data.sel(network=network))["outputs"][-1])
+        if beyond_classes is not None:
+            outputs = outputs[outputs >= classes + beyond_classes]
+        if len(outputs):
+            yield {"network": network, "kind": kind, "place": place}
+
+
+def every(data: xr.Dataset) -> list[str]:
+    """All architectures."""
+    names: list[str] = data["network"].values.tolist()
+    return names
 
 
 def followed(data: xr.Dataset) -> list[str]:
     """All architectures, of a run that has networks before their training and after."""
     known = data.sizes["epoch"] > 1 and 0 in data["epoch"]
-    return data["network"].values.tolist() if known else []
+    return every(data) if known else []
 
 
-def pairs(data: xr.Dataset) -> list[Labels]:
-    """The architectures with batch normalisation that are there without it, too."""
+def paired(data: xr.Dataset) -> list[str]:
+    """The architectures that are there with batch normalisation, too."""
     names = [name.removesuffix(NORMALISED) for name in normalised(data)]
-    return [{"network": name} for name in names if name in plain(data)]
+    return [name for name in names if name in plain(data)]
 
 
-def matrices(data: xr.Dataset, *, random: bool) -> list[Labels]:
-    """The two matrices of each architecture, if the labels are random, or if they are true."""
+def matrices(data: xr.Dataset, *, random: bool, **which: Any) -> list[Labels]:
+    """The two matrices of layers, if the labels are random, or if they are true."""
     # Runs that were recorded before that was kept have the labels of their artifact.
     if "random_labels" in data and bool(data["random_labels"].any()) != random:
         return []
-    each = product(plain(data), ("output", "hessian"))
-    return [{"network": network, "matrix": matrix} for network, matrix in each]
+    own = layers(data, networks=plain, beyond_classes=1, **which)
+    return [{**case, "matrix": name} for case, name in product(own, ("output", "hessian"))]
 
 
-with_true_labels, with_random_labels = (
-    partial(matrices, random=labels) for labels in (False, True)
-)
-
-
-def others(data: xr.Dataset) -> list[Labels]:
+def others(data: xr.Dataset, **which: Any) -> list[Labels]:
     """The matrices that may be nearer to the Hessian: the best product, and EKFAC's."""
-    each = product(data["network"].values.tolist(), ("nearest", "corrected"))
-    return [{"network": name, "other": other} for name, other in each]
+    own = layers(data, networks=every, **which)
+    return [{**case, "other": name} for case, name in product(own, ("nearest", "corrected"))]

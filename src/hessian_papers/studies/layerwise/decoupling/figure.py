@@ -15,6 +15,7 @@ from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.decoupling.derived import frobenius, outliers
 from hessian_papers.studies.layerwise.drawing import draw_layers, mark_outliers
 from hessian_papers.studies.layerwise.layers import NORMALISED, layer_names, own_layers
+from hessian_papers.studies.layerwise.standing import standings
 from hessian_spectra.pictures import style
 
 # Of one matrix each, in the panels of eigenvalues.
@@ -279,9 +280,10 @@ def caption(data: xr.Dataset) -> str:
         return (
             "The fraction of the i-th eigenvector of H, or of the product of the expectations, "
             "along the j-th of each factor; those of the product lie along a single one. First "
-            f"network, after {int(data['epoch'][-1])} epochs."
+            f"network, after {int(data['epoch'][-1])} epochs. {standings(data)}"
         )
     return (
         "Eigenvalues for the first network; $γ_1$ is the largest of $E[xx^⊤]$. Overlap of the "
-        f"first i eigenvectors of H and of the product, mean over seeds.{_reading(data)}"
+        f"first i eigenvectors of H and of the product, mean over seeds.{_reading(data)} "
+        f"{standings(data)}"
     )

@@ -37,6 +37,7 @@ from hessian_papers.studies.layerwise.ensembles import (
     network_of,
 )
 from hessian_papers.studies.layerwise.layers import ENSEMBLE
+from hessian_papers.studies.layerwise.standing import STANDING, with_standing
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
@@ -81,7 +82,7 @@ def measure(
     Args:
         kept: the network, and what it was trained on.
         last: whether all is measured, or what is at every epoch alone.
-        labels: what tells it from the others.
+        labels: what tells it from the others, and where it stands.
         settings: the rest.
 
     Returns:
@@ -117,7 +118,9 @@ def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     """Each architecture with each seed at each epoch whose weights are kept."""
     epochs = np.sort(networks["kept"].values)
     settings = DecouplingMeasurement(**shared(DecouplingMeasurement, config))
-    items = each_network(networks, epochs, config.networks, settings=settings)
+    items = with_standing(
+        each_network(networks, epochs, config.networks, settings=settings), networks
+    )
     last = int(epochs[-1])
     result: list[Item] = [{**item, "last": int(item["labels"]["epoch"]) == last} for item in items]
     _require_layers(config, result)
@@ -140,6 +143,7 @@ def _top(meaning: str) -> Variable:
 
 VARIABLES: Variables = {
     **ENSEMBLE,
+    **STANDING,
     "shown": Variable("shown", "layers whose eigenvectors are drawn"),
     "outputs": Variable("network layer", "outputs m of each layer"),
     "inputs": Variable("network layer", "inputs d of each layer"),

@@ -152,7 +152,7 @@ def _outer(data: xr.Dataset) -> list[Labels]:
 
 
 @statements.statement(
-    "section 5.3, Figures 4 and 6",
+    "section 5.3 and F.2.1",
     exists,
     at_least(1.0, PEAK),
     id="overlap-peaks-at-the-outputs",

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, equal_to
+from hessian_papers.ledger.bounds import Bound, NothingToMeasure, at_least, equal_to
 from hessian_papers.ledger.statements import Cases, Labels, Statements
 from hessian_papers.ledger.verdicts import printed, shown, typically
+from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.layerwise.layers import (
     before_training,
     hidden_layers,
@@ -15,21 +16,30 @@ from hessian_papers.studies.layerwise.layers import (
     own_layers,
     with_hidden_layers,
 )
+from hessian_papers.studies.layerwise.standing import require_minimum
 
-OPEN = "the paper leaves open how near; half is our choice, after a first look at small networks"
 HALVED = (
     "How often a ReLU is active depends on its weights, and the ReLUs of one path are not "
     "independent. So $S / 2^{L-p}$ is not $E[G]$, and deviates more the more layers follow."
 )
 
-# Overlaps of Table 8 with true labels, of fc1, fc2 and fc3, by data and network.
+SHORT = (
+    "Appendix E.3 calls Xavier's initialisation PyTorch's default, which it is not. At loss 0.11 "
+    "networks of PyTorch's default have 0.827 and 0.911 in fc1 and fc2, in trials of ours."
+)
+JACOBIAN = (
+    "For LeNet5 the mean Jacobian's overlap is that of Table 8 after 30 epochs. We take this for "
+    "an accident: in trials of ours it is 0.98 before training. At a minimum it is 0.83 to 0.85 in "
+    "fc1 and 0.90 to 0.93 in fc2."
+)
+
+# Overlaps of Table 8 with true labels, of fc1, fc2 and fc3, by data and network. In LeNet5's last
+# layer, fc3, it is 1 whatever the weights, with 0.999 in print: no measurement tells of it.
 TABLE_8 = {
-    "MNIST": {"F-1500^3": (0.602, 0.967, 0.982), "LeNet5": (0.890, 0.931, 0.999)},
-    "CIFAR-10": {"F-1500^3": (0.880, 0.943, 0.993), "LeNet5": (0.951, 0.972, 0.999)},
+    "MNIST": {"F-1500^3": (0.602, 0.967, 0.982), "LeNet5": (0.890, 0.931)},
+    "CIFAR-10": {"F-1500^3": (0.880, 0.943, 0.993), "LeNet5": (0.951, 0.972)},
 }
 NETWORKS = frozenset(name for row in TABLE_8.values() for name in row)
-# Of the last layer, where all of it is exact.
-EXACT = {"printed_error": 0.0, "jacobian_error": 0.0, "rows": 1.0, "jacobian": 1.0}
 
 statements = Statements().having(otherwise=HALVED)
 
@@ -62,22 +72,23 @@ def largest(values: xr.DataArray) -> xr.DataArray:
 
 
 @statements.statement(
-    "appendix G.1, Table 8",
+    "appendix G.1",
     typically,
-    at_least(0.602, "the smallest overlap with true labels in Table 8", source="Table 8"),
+    reading_of("approximately"),
     id="rows-of-the-product-span-the-top-space",
     over={"network": with_hidden_layers},
     elsewhere=lambda case: case["network"] not in NETWORKS,
 )
 def rows_of_the_product(data: xr.Dataset) -> xr.DataArray:
-    """After training the top $c - 1$ eigenvectors of $E[M]$ nearly span the rows of S without their
-    sum. S is the product of the weights after the layer.
+    """At a minimum the top $c - 1$ eigenvectors of $E[M]$ approximately span the rows of S without
+    their sum. S is the product of the weights after the layer.
 
-    Statistic: overlap of the two spaces by the better of two readings, in the layer (excluding the
-    last) where it is smallest, mean over networks; interval: Student's t.
+    Statistic: 1 minus their overlap by the better of two readings, in the layer (excluding the
+    last) where it is largest, mean over networks; interval: Student's t.
     """
+    require_minimum(data)
     trained = data.isel(epoch=-1)
-    return smallest(hidden(trained, better_reading(trained)))
+    return 1 - smallest(hidden(trained, better_reading(trained)))
 
 
 def _rows(data: str) -> Cases:
@@ -90,9 +101,22 @@ def _rows(data: str) -> Cases:
     return rows
 
 
-def row_of_the_table(data: xr.Dataset, /, network: str, layer: str, **row: object) -> xr.DataArray:
-    """After training the overlap of the rows of S without their sum and of the top $c - 1$
-    eigenvectors of $E[M]$ is that of Table 8.
+def row_of_the_table(data: xr.Dataset, /, network: str, **row: object) -> xr.DataArray:
+    """At a minimum the rows of S without their sum overlap the top $c - 1$ eigenvectors of $E[M]$
+    as in Table 8. The last layer, where the overlap is 1, is left out.
+
+    Statistic: the overlap, by the better of two readings, mean over networks; interval: Student's
+    t.
+    """
+    require_minimum(data.sel(network=network))
+    return overlap_as_trained(data, network=network, **row)
+
+
+def overlap_as_trained(
+    data: xr.Dataset, /, network: str, layer: object, **row: object
+) -> xr.DataArray:
+    """Wherever training ends, the rows of S without their sum overlap the top $c - 1$ eigenvectors
+    of $E[M]$. Table 8 has the overlap at minima.
 
     Statistic: the overlap, by the better of two readings, mean over networks; interval: Student's
     t.
@@ -101,17 +125,25 @@ def row_of_the_table(data: xr.Dataset, /, network: str, layer: str, **row: objec
     return own_layers(trained)[better_reading(trained)].sel(layer=layer)
 
 
+def as_printed(row: Labels) -> Bound:
+    """The number of a cell, to the three digits that are printed."""
+    return equal_to(row["overlap"], "as printed, rounded", tolerance=0.0005, source="Table 8")
+
+
 for _artifact, _data in (("Table 8", "MNIST"), ("Table 8 (LeNet5)", "CIFAR-10")):
-    statements.about("wu2022dissecting", _artifact).statement(
-        "appendix G.1, Table 8",
-        printed,
-        lambda row: equal_to(
-            row["overlap"], "a twentieth of the full overlap", tolerance=0.05, source="Table 8"
-        ),
-        id="table-8",
-        each=_rows(_data),
-        name="table-8-{data}-{network}-{layer}",
-    )(row_of_the_table)
+    _of_data = statements.about("wu2022dissecting", _artifact).having(otherwise=SHORT)
+    for _function, _quantifier, _id in (
+        (row_of_the_table, printed, "table-8"),
+        (overlap_as_trained, shown, "table-8-as-trained"),
+    ):
+        _of_data.statement(
+            "appendix G.1, Table 8",
+            _quantifier,
+            as_printed,
+            id=_id,
+            each=_rows(_data),
+            name=f"{_id}-{{data}}-{{network}}-{{layer}}",
+        )(_function)
 
 
 @statements.statement(
@@ -121,6 +153,7 @@ for _artifact, _data in (("Table 8", "MNIST"), ("Table 8 (LeNet5)", "CIFAR-10"))
     id="mean-jacobian-is-nearer",
     over={"network": with_hidden_layers},
     book="beyond",
+    otherwise=JACOBIAN,
 )
 def the_mean_jacobian_is_nearer(data: xr.Dataset) -> xr.DataArray:
     """After training the span of $E[G]^⊤a$, $Σa = 0$, is nearer to those eigenvectors. $E[G]$, the
@@ -136,7 +169,7 @@ def the_mean_jacobian_is_nearer(data: xr.Dataset) -> xr.DataArray:
 @statements.statement(
     "equation (272)",
     shown,
-    at_most(0.5, OPEN, source="ours"),
+    reading_of("approximately"),
     id="form-of-the-output-hessian-at-initialisation",
     over={"network": with_hidden_layers},
     book="observations",
@@ -154,7 +187,7 @@ def form_in_print(data: xr.Dataset) -> xr.DataArray:
 @statements.statement(
     "equation (272), beyond the paper",
     typically,
-    at_most(0.5, OPEN, source="ours"),
+    reading_of("nearly"),
     id="mean-jacobian-gives-the-output-hessian-at-initialisation",
     over={"network": with_hidden_layers},
     book="beyond",
@@ -166,19 +199,3 @@ def form_at_initialisation(data: xr.Dataset) -> xr.DataArray:
     the last) where it is largest, mean over networks; interval: Student's t.
     """
     return largest(hidden(before_training(data), "jacobian_error"))
-
-
-@statements.identity(
-    "appendix G.1, Table 8",
-    equal_to(0.0, "round-off in float32", tolerance=1e-4, source="ours"),
-    id="exact-in-the-last-layer",
-    otherwise="",
-)
-def exact_in_the_last_layer(data: xr.Dataset) -> float:
-    """In the last layer S is the identity: $E[M]$ is $E[A]$, and the overlap is 1. Table 8 has
-    0.999 there for LeNet5.
-
-    Statistic: largest deviation over all networks and epochs.
-    """
-    last = data.isel(layer=(data["layer_name"] != "").sum("layer") - 1)
-    return float(np.max([abs(last[name] - exact).values for name, exact in EXACT.items()]))

@@ -29,6 +29,7 @@ from hessian_papers.studies.layerwise.ensembles import (
 )
 from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.studies.layerwise.rows import jacobian_rows, without_the_sum
+from hessian_papers.studies.layerwise.standing import STANDING, with_standing
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
@@ -108,6 +109,7 @@ def _units(softmax: Tensor) -> Tensor:
 MEASURED = "network seed epoch layer"
 VARIABLES: Variables = {
     **ENSEMBLE,
+    **STANDING,
     "rows": Variable(MEASURED, "overlap of the rows of S without their sum, {Sᵀ a: Σ a = 0}"),
     "complement": Variable(MEASURED, "overlap of what of their span is orthogonal to their sum"),
     "jacobian": Variable(MEASURED, "overlap of {E[G]ᵀ a: Σ a = 0}"),
@@ -121,7 +123,7 @@ def measure(kept: KeptClassifier, labels: Arrays, images: int) -> Arrays:
 
     Args:
         kept: the network, and what it was trained on.
-        labels: what tells it from the others.
+        labels: what tells it from the others, and where it stands.
         images: the loss is that on the first so many; 0 for all.
 
     Returns:
@@ -193,7 +195,8 @@ def _basis(rows: Tensor, dimensions: int) -> Tensor | None:
 
 
 def _items(config: Config, networks: xr.Dataset) -> list[Item]:
-    return each_network(networks, networks["kept"].values, images=config.images)
+    items = each_network(networks, networks["kept"].values, images=config.images)
+    return with_standing(items, networks)
 
 
 layerwise = FanOut(items=_items, compute=measure, gather=gathering(VARIABLES, *LABELS))

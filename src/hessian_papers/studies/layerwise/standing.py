@@ -1,0 +1,112 @@
+"""Where measured networks stand: their loss and accuracy, and whether they are near a minimum."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from hessian_papers.labelled import Variable, Variables
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.work import Item
+from hessian_spectra.files import Arrays
+
+STANDING: Variables = {
+    "loss": Variable("network seed epoch", "loss over the images of the training", "nats"),
+    "accuracy": Variable("network seed epoch", "share of them that is classified right"),
+    "late_progress": Variable(
+        "network seed",
+        "share of the loss's fall from ln c, of c classes, in the second half of the training",
+    ),
+}
+# Our reading of "minimum": no more than this share of its fall comes late.
+NEAR = 0.05
+READING = (
+    "By our reading at a minimum at most a twentieth of the loss's fall comes in the second half "
+    "of the training. The fall is counted from the loss of guesses, ln c."
+)
+
+
+def late_progress(losses: Sequence[float], classes: int) -> float:
+    """The share of a loss's fall that came in the second half of the epochs.
+
+    The fall is counted from ``ln c``, the loss of guesses among c classes.
+
+    Args:
+        losses: after each epoch.
+        classes: c.
+
+    Returns:
+        The share; 1 where the loss never came below that of guesses.
+
+    Example:
+        >>> late_progress([math.log(2) - 0.5, math.log(2) - 0.6], classes=2).__round__(3)
+        0.167
+    """
+    course = [math.log(classes), *losses]
+    fall = course[0] - course[-1]
+    return (course[len(losses) // 2] - course[-1]) / fall if fall > 0 else 1.0
+
+
+def with_standing(items: Sequence[Item], networks: xr.Dataset) -> list[Item]:
+    """Items of networks whose labels say as well where each stands.
+
+    Args:
+        items: as :func:`~hessian_papers.studies.layerwise.ensembles.each_network` gives them.
+        networks: of classifiers.
+    """
+    classes, end = int(networks["labels"].max()) + 1, int(networks["kept"].max())
+
+    def stand(labels: Arrays) -> Arrays:
+        own = networks.sel(network=labels["network"].item(), seed=labels["seed"].item())
+        kept = own.sel(kept=labels["epoch"].item())
+        course = own["epoch_loss"].values[:end].tolist()
+        return {
+            "loss": kept["loss"].values,
+            "accuracy": kept["accuracy"].values,
+            "late_progress": np.array(late_progress(course, classes)),
+        }
+
+    return [{**item, "labels": item["labels"] | stand(item["labels"])} for item in items]
+
+
+def require_minimum(data: xr.Dataset) -> None:
+    """Refuse a network that is not near a minimum, which statements about minima do not judge.
+
+    Args:
+        data: of one architecture, all seeds.
+
+    Raises:
+        NothingToMeasure: it is not, or the run does not say where it stands.
+    """
+    if "late_progress" not in data:
+        raise NothingToMeasure(
+            "This run was recorded without the losses of its networks. Whether they are near a "
+            "minimum, of which the statement is, is not known."
+        )
+    late = float(data["late_progress"].max())
+    if not late <= NEAR:
+        raise NothingToMeasure(
+            f"{data['network'].item()} stands at {_numbers(data.isel(epoch=-1))}, and {late:.0%} "
+            f"of the fall came late. {READING} The statement is about a minimum."
+        )
+
+
+def _numbers(data: xr.Dataset) -> str:
+    """Mean loss and accuracy over seeds."""
+    loss, accuracy = (float(data[name].mean("seed")) for name in ("loss", "accuracy"))
+    return f"loss {loss:.3g} and accuracy {accuracy:.3g}"
+
+
+def standings(data: xr.Dataset) -> str:
+    """The sentence of a caption on where the networks stand that were measured last.
+
+    Example:
+        >>> standings(xr.Dataset())
+        "This run was recorded without its networks' loss and accuracy."
+    """
+    if "loss" not in data:
+        return "This run was recorded without its networks' loss and accuracy."
+    last = data.isel(epoch=-1)
+    each = [f"{name} {_numbers(last.sel(network=name))}" for name in data["network"].values]
+    return f"On the training images, mean over seeds: {'; '.join(each)}."
