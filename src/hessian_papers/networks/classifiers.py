@@ -4,9 +4,8 @@ The networks behind wu2022dissecting, section 5 and appendices F and G: of each 
 that differ in their initial weights and in the order of the samples.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,6 +40,8 @@ from hessian_spectra.validation import require
 
 # What networks of one ensemble may be trained with different values of.
 VARIED = ("learning_rate", "momentum", "weight_decay")
+# How many networks a variation is of, where that is said.
+SEEDS = "seeds"
 # Samples that are evaluated together.
 EVALUATED = 1000
 
@@ -80,6 +81,11 @@ class ClassifierTraining(ClassifierDescent):
         return Classification(samples=samples, **shared(ClassifierDescent, self))
 
 
+def _without_seeds(changed: Mapping[str, float]) -> dict[str, float]:
+    """The settings of a variation, without the number of its networks."""
+    return {name: value for name, value in changed.items() if name != SEEDS}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Config(ClassifierTraining, NetworksConfig):
     """Settings of classifiers.
@@ -89,7 +95,7 @@ class Config(ClassifierTraining, NetworksConfig):
         networks: architectures by name, see :func:`~hessian_papers.models.classifier`.
         seeds: networks of each; the first has ``seed``, the others the numbers after it.
         variations: other learning rates, momenta and weight decays; as many networks more are
-            trained with each.
+            trained with each, or so many as its own ``seeds``.
     """
 
     data: str
@@ -105,9 +111,17 @@ class Config(ClassifierTraining, NetworksConfig):
         for name in names:
             builder(name)
         for changed in self.variations:
-            fits = bool(changed) and {*changed} <= {*VARIED}
-            require(fits, "variations", f"values of {', '.join(VARIED)}", [*self.variations])
-            ClassifierDescent(**shared(ClassifierDescent, self) | changed)
+            settings, count = _without_seeds(changed), changed.get(SEEDS, 1)
+            fits = bool(settings) and {*settings} <= {*VARIED} and count >= 1 and count % 1 == 0
+            expected = f"values of {', '.join(VARIED)}, and how many {SEEDS}"
+            require(fits, "variations", expected, [*self.variations])
+            ClassifierDescent(**shared(ClassifierDescent, self) | settings)
+
+    @property
+    def varied(self) -> list[int]:
+        """The number of the variation of each network of an architecture, 0 for none."""
+        counts = [changed.get(SEEDS, self.seeds) for changed in ({}, *self.variations)]
+        return [place for place, count in enumerate(counts) for _ in range(int(count))]
 
     @property
     def trainings(self) -> list[dict[str, Any]]:
@@ -115,12 +129,10 @@ class Config(ClassifierTraining, NetworksConfig):
 
         The numbers of seeds go on through all of them.
         """
-        settings = shared(ClassifierTraining, self)
-        groups = [{}, *self.variations]
+        settings, groups = shared(ClassifierTraining, self), [{}, *self.variations]
         return [
-            {**settings, **changed, "seed": self.seed + place * self.seeds + number}
-            for place, changed in enumerate(groups)
-            for number in range(self.seeds)
+            {**settings, **_without_seeds(groups[place]), "seed": self.seed + number}
+            for number, place in enumerate(self.varied)
         ]
 
     def require_data(self, form: Form) -> None:
@@ -299,9 +311,10 @@ def gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
         {
             "network": np.array(network),
             "seed": np.array(training["seed"]),
-            "variation": np.array(place // config.seeds),
+            "variation": np.array(place),
         }
-        for network, (place, training) in product(config.networks, enumerate(config.trainings))
+        for network in config.networks
+        for place, training in zip(config.varied, config.trainings, strict=True)
     ]
     rows = [facts | own | part for own, part in zip(labels, parts, strict=True)]
     return assembled(rows, VARIABLES, ("network", "seed"))

@@ -167,6 +167,17 @@ def test_variations_are_trained_as_networks_of_their_own(tmp_path):
             np.testing.assert_allclose(actual["epoch_loss"][0, at], losses, rtol=1e-5)
 
 
+def test_a_variation_may_be_of_so_many_networks(tmp_path):
+    """Those of Figure 6: six by one training, five by each of two others."""
+    variations = [{"learning_rate": 0.001, "seeds": 5.0}, {"momentum": 0.9, "seeds": 5.0}]
+    sixteen = config(seeds=6, variations=variations)
+    assert [training["seed"] for training in sixteen.trainings] == list(range(3, 19))
+    assert sixteen.varied == [0] * 6 + [1] * 5 + [2] * 5
+    assert "seeds" not in sixteen.trainings[-1]
+    few = config(networks=["F-4"], variations=[{"learning_rate": 0.01, "seeds": 1.0}])
+    assert train(few, tmp_path)["variation"].values.tolist() == [0, 0, 1]
+
+
 @pytest.mark.parametrize("kept", [[], [0], [1]])
 def test_any_epochs_may_be_kept(tmp_path, kept):
     (item, *_) = classifiers.train.items(config(epochs=2, kept=kept), images())
@@ -309,7 +320,10 @@ def test_images_are_from_one_source():
         ({"networks": ["G-4"]}, "network: expected a name such as F-200.2, .*, got 'G-4'"),
         ({"seeds": 0}, "seeds: expected at least 1, got 0"),
         ({"variations": [{}]}, r"variations: expected values of learning_rate, .*, got \[{}\]"),
-        ({"variations": [{"epochs": 2.0}]}, "variations: expected values of .*weight_decay, got "),
+        ({"variations": [{"epochs": 2.0}]}, "variations: expected values of .*many seeds, got "),
+        ({"variations": [{"seeds": 5.0}]}, "variations: expected values of .*many seeds, got "),
+        ({"variations": [{"momentum": 0.5, "seeds": 1.5}]}, "variations: expected values of "),
+        ({"variations": [{"momentum": 0.5, "seeds": 0.0}]}, "variations: expected values of "),
         ({"variations": [{"momentum": 1.0}]}, r"momentum: expected a number in \[0, 1\), got 1.0"),
         ({"kept": [13]}, r"kept: expected different epochs from 0 to 12, got \[13\]"),
         ({"momentum": 1.0}, r"momentum: expected a number in \[0, 1\), got 1.0"),
