@@ -1,8 +1,9 @@
-"""Overlaps by the dimension of the spaces, a row for each architecture, a panel for each layer."""
+"""Overlaps by the dimension of the spaces, a panel for each layer of each architecture."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,12 +13,16 @@ from hessian_papers.studies.layerwise.model_overlaps.derived import layers, pair
 from hessian_spectra.pictures import style
 
 Looks = Mapping[str, Mapping[str, Any]]
+THEOREM: Looks = {
+    "theorem": {
+        **{"color": style.GREEN, "linestyle": ":", "linewidth": 1.4},
+        "label": "Theorem G.1",
+    }
+}
 MEASURED: Looks = {
     "overlap": {"color": style.BLUE, "label": "Hessians, with the deviation over pairs"},
-    "theorem": {"color": style.GREEN, "label": "Theorem G.1", "linestyle": ":", "linewidth": 1.4},
     "chance": {"color": style.GREY, "label": "random spaces", "linewidth": 0.9},
 }
-OUTPUTS: Mapping[str, Any] = {"color": style.BLACK, "linewidth": 0.6, "label": "output dimension m"}
 # The pairs of networks that were trained with the same settings, where not all were.
 ALIKE: Looks = {
     "alike": {
@@ -32,10 +37,21 @@ PREDICTED: Looks = {
         **{"color": style.VERMILION, "linestyle": "--", "linewidth": 0.9},
         "label": "expected over permutations of outputs",
     },
-    "theorem": MEASURED["theorem"],
 }
-# An inset shows the early part where spaces reach so many times beyond the classes.
-FAR = 6
+# The vertical lines: the outputs, and up to where the theorem's condition holds.
+VERTICAL: Looks = {
+    "outputs": {"color": style.BLACK, "linewidth": 0.6, "label": "output dimension m"},
+    "condition": {
+        **{"color": style.BLACK, "linewidth": 0.6, "linestyle": ":"},
+        "label": "end of its condition",
+    },
+}
+# At most so many panels in a row.
+COLUMNS = 3
+# An inset has the dimensions up to so many times the classes, in panels of twice as many or more.
+EARLY = 2
+# Left, bottom, width and height of an inset, as shares of the panel.
+CORNERS = ((0.63, 0.14, 0.33, 0.35), (0.2, 0.62, 0.33, 0.35))
 
 
 def _curves(layer: xr.Dataset, looks: Looks) -> dict[str, xr.DataArray]:
@@ -51,8 +67,8 @@ def _curves(layer: xr.Dataset, looks: Looks) -> dict[str, xr.DataArray]:
     return {name: known[name] if name in known else means[name] for name in looks}
 
 
-def _draw_layer(axes: Axes, layer: xr.Dataset, looks: Looks) -> None:
-    """The overlaps of one layer, with a line at its outputs."""
+def _draw_overlaps(axes: Axes, layer: xr.Dataset, looks: Looks) -> None:
+    """The overlaps of one layer, with lines at its outputs and where the condition ends."""
     k, spread = layer["rank"].values, layer["overlap"].std("pair")
     curves = _curves(layer, looks)
     for name, curve in curves.items():
@@ -63,49 +79,60 @@ def _draw_layer(axes: Axes, layer: xr.Dataset, looks: Looks) -> None:
     heights = [float(curve.max()) for name, curve in curves.items() if name != "theorem"]
     axes.set_ylim(0, 1.12 * max(*heights, float(high.max())))
     axes.set_xlim(1, max(len(k), 2))
-    axes.axvline(int(layer["outputs"]), **{**OUTPUTS, "label": None})
+    outputs, condition = int(layer["outputs"]), satisfied(layer)
+    for name, place in {"outputs": outputs, "condition": condition}.items():
+        if place <= len(k) and (name == "outputs" or 1 <= place < outputs):
+            axes.axvline(place, **VERTICAL[name])
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
+
+
+def _free_corner(axes: Axes) -> tuple[float, float, float, float]:
+    """The corner of a panel with the fewest points of curves; that of chance may be covered."""
+    to_panel = axes.transData + axes.transAxes.inverted()
+    curves = [line.get_xydata() for line in axes.lines if line.get_color() != style.GREY]
+    x, y = to_panel.transform(np.concatenate(curves)).T
+
+    def covered(corner: tuple[float, float, float, float]) -> int:
+        left, bottom, width, height = corner
+        across = (left <= x) & (x <= left + width)
+        return int((across & (bottom <= y) & (y <= bottom + height)).sum())
+
+    return min(CORNERS, key=covered)
+
+
+def _draw_layer(axes: Axes, layer: xr.Dataset, looks: Looks) -> None:
+    """The overlaps of one layer; in an inset the early ones, if there are many more."""
+    _draw_overlaps(axes, layer, looks)
     axes.tick_params(labelsize=6.5)
+    early = EARLY * int(layer["classes"])
+    if layer.sizes["rank"] >= 2 * early:
+        inset = axes.inset_axes(_free_corner(axes), zorder=5)
+        _draw_overlaps(inset, layer.isel(rank=slice(early)), looks)
+        inset.tick_params(labelsize=5, length=2, pad=1)
+        inset.yaxis.set_major_locator(MaxNLocator(nbins=3))
 
 
-def _draw_predicted(axes: Axes, layer: xr.Dataset, looks: Looks) -> None:
-    """The same beside what is predicted, with an inset of the early part, where there are peaks."""
-    _draw_layer(axes, layer, looks)
-    if 1 <= satisfied(layer) < int(layer["outputs"]):
-        axes.axvline(satisfied(layer), color=style.BLACK, linewidth=0.6, linestyle=":")
-    early = 2 * int(layer["classes"])
-    if layer.sizes["rank"] < FAR * int(layer["classes"]):
-        return
-    inset = axes.inset_axes((0.55, 0.62, 0.43, 0.36))
-    own = layer.sel(rank=slice(early))
-    for name, curve in _curves(own, looks).items():
-        inset.plot(own["rank"], curve, **{**looks[name], "label": None})
-    inset.set_xlim(1, early)
-    inset.tick_params(labelsize=4.5)
-    inset.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=2))
-    inset.yaxis.set_major_locator(MaxNLocator(nbins=2))
-
-
-def _drawn(
-    data: xr.Dataset, looks: Looks, paint: Callable[[Axes, xr.Dataset, Looks], None]
-) -> Figure:
-    """A panel for each layer, a row for each architecture."""
+def _drawn(data: xr.Dataset, looks: Looks) -> Figure:
+    """A panel for each layer; each architecture begins a row."""
     networks: Iterable[str] = data["network"].values.tolist()
-    rows = {network: layers(data.sel(network=network)) for network in networks}
-    columns = max(map(len, rows.values()))
+    looks, rows = {**looks, **THEOREM}, []
+    for network in networks:
+        own = layers(data.sel(network=network))
+        rows += [(network, own[at : at + COLUMNS]) for at in range(0, len(own), COLUMNS)]
+    columns = max(len(own) for _, own in rows)
     figure, grid = style.panels(len(rows), columns, height=1.75, squeeze=False)
     names = style.letters()
-    for (network, own), row in zip(rows.items(), grid, strict=True):
+    for (network, own), row in zip(rows, grid, strict=True):
         for axes, layer in zip(row, own, strict=False):
-            paint(axes, layer, looks)
+            _draw_layer(axes, layer, looks)
             title = f"{layer['layer'].item()}, m = {int(layer['outputs'])}"
             style.letter(axes, f"({next(names)}) {title}")
             axes.set_xlabel("dimension k")
         for axes in row[len(own) :]:
             axes.remove()
         row[0].set_ylabel(f"{network}\noverlap of the first k")
-    handles = [style.entry(**look) for look in (*looks.values(), OUTPUTS)]
-    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    handles = [style.entry(**look) for look in {**looks, **VERTICAL}.values()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=3)
     return figure
 
 
@@ -113,7 +140,7 @@ def draw(data: xr.Dataset) -> Figure:
     """The overlap of each layer's top spaces beside that of random ones."""
     differing = paired(data)["differing"]
     some = differing.any() and not differing.all()
-    return _drawn(data, {**MEASURED, **(ALIKE if some else {})}, _draw_layer)
+    return _drawn(data, {**MEASURED, **(ALIKE if some else {})})
 
 
 def caption(data: xr.Dataset) -> str:
@@ -127,15 +154,14 @@ def caption(data: xr.Dataset) -> str:
     return (
         f"Overlap of the top k eigenspaces of a layer's Hessian, on {int(data['images'])} images, "
         f"in {data.sizes['seed']} independently trained networks: mean over their pairs, shaded "
-        f"the standard deviation{also}."
+        f"the standard deviation{also}. Theorem G.1 is $(k/m) (t_1·t_1')^2$, in the last layer "
+        "$(t_1·t_1')^2$; its condition is $τ_k γ_1 > τ_1 γ_2$ in all networks. Insets: small k."
     )
 
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The overlaps beside what the factors predict of them."""
-    return _drawn(data, PREDICTED, _draw_predicted), (
+    return _drawn(data, PREDICTED), (
         "The overlap of the Hessians, of their Kronecker approximations, and what is expected of "
-        "that with the outputs of one network permuted at random; $(k/m) (t_1·t_1')^2$ of Theorem "
-        "G.1 up to m, in the last layer $(t_1·t_1')^2$. Dotted vertical line: the largest k at "
-        "which $τ_k γ_1 > τ_1 γ_2$ in all networks. Insets: the early part."
+        "that with the outputs of one network permuted at random; lines and insets as above."
     )
