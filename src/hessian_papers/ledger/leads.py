@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hessian_papers.ledger.record import StatementRecord
+from hessian_papers.ledger.statements import ELSEWHERE
 from hessian_spectra.validation import require
 
 # By study: the ``sentence``, and the ids of the statements that it ``rests_on``.
@@ -30,7 +31,7 @@ def lead(leads: Leads, statements: Sequence[StatementRecord], study: str, *, rec
     """The lead sentence of a figure, or nothing where one of its statements does not hold.
 
     It is said of a run if each statement that it rests on has cases that were measured on that run
-    of the study, and all of these hold.
+    of the study, and all of these hold; those that the paper does not have count with the others.
 
     Args:
         leads: the sentences by study.
@@ -41,15 +42,13 @@ def lead(leads: Leads, statements: Sequence[StatementRecord], study: str, *, rec
     if study not in leads:
         return ""
     names = leads[study]["rests_on"]
-    outcomes = {
-        statement.id: {
+    outcomes: dict[str, set[str]] = {name: set() for name in names}
+    for statement in statements:
+        outcomes.get(statement.id.removesuffix(ELSEWHERE), set()).update(
             run.outcome
             for case in statement.cases
             for run in case.runs
             if (run.study, run.recorded) == (study, recorded)
-        }
-        for statement in statements
-        if statement.id in names
-    }
-    holds = all(outcomes.get(name, set()) - {"not measured"} == {"holds"} for name in names)
+        )
+    holds = all(each - {"not measured"} == {"holds"} for each in outcomes.values())
     return str(leads[study]["sentence"]) if holds else ""

@@ -45,6 +45,8 @@ Dimensions = Sequence[str] | Mapping[str, Callable[[Any], Iterable[Any]] | None]
 # A field of a text. Braces after _, ^ or a command are a formula's.
 FIELD = re.compile(r"(?<![_^])(?<!\\text)(?<!\\sqrt)(?<!\\operatorname)\{([a-z_]+)\}")
 _STATISTIC = "Statistic:"
+# What the id of a statement ends in that is about cases which the paper does not have.
+ELSEWHERE = "-elsewhere"
 
 
 class LedgerError(ValueError):
@@ -279,7 +281,7 @@ class Statement:
         name = filled(self.id) or self.function_name.replace("_", "-")
         book = _chosen(self.book, labels) or _book(quantifier, bound)
         if self.elsewhere is not None and self.elsewhere(labels):
-            name, book, printed = f"{name}-elsewhere", "beyond", None
+            name, book, printed = f"{name}{ELSEWHERE}", "beyond", None
             sentence = f"In settings that the paper does not have: {sentence}"
         heading = Heading(
             id=name,

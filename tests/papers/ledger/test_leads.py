@@ -1,5 +1,7 @@
 """The sentence that stands over a figure is said only where its statements hold."""
 
+from dataclasses import replace
+
 import pytest
 
 from hessian_papers.ledger.leads import lead, require_lead
@@ -36,6 +38,13 @@ def test_each_run_speaks_for_itself():
     statements = ledger(cases, cases)
     assert lead(LEADS, statements, RECORDED, recorded=True) == "It holds."
     assert lead(LEADS, statements, RECORDED, recorded=False) == ""
+
+
+def test_cases_that_the_paper_does_not_have_count_with_the_others():
+    for outcome, expected in {"holds": "It holds.", "fails": ""}.items():
+        statements = ledger([HOLDS], [OTHER], [case(2, RECORDED, outcome)])
+        statements[2] = replace(statements[2], id="sample-1-elsewhere")
+        assert lead(LEADS, statements, RECORDED, recorded=False) == expected
 
 
 def test_a_figure_without_a_sentence_has_none():

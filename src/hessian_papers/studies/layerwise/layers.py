@@ -11,6 +11,9 @@ from hessian_papers.ledger.bounds import NothingToMeasure
 
 # How a network with batch normalisation is called, beside the one without.
 NORMALISED = "-BN"
+# The architectures of wu2022dissecting, in its Tables 6, 7 and 9 and Figure 5.
+FULLY_CONNECTED = ("F-200^2", "F-200^4", "F-600^2", "F-600^4", "F-600^8", "F-1500^3")
+CONVOLUTIONAL = ("LeNet5", "VGG11", "ResNet18")
 # What tells the networks of an ensemble and their layers apart.
 ENSEMBLE: Variables = {
     "network": Variable("network", "architecture"),
@@ -48,6 +51,16 @@ def with_hidden_layers(data: xr.Dataset) -> list[str]:
     """The networks that have a layer before the last which is spoken of."""
     networks = data["network"].values.tolist()
     return [network for network in networks if len(layer_names(data, network)) > 1]
+
+
+def in_the_paper(network: str) -> bool:
+    """Whether wu2022dissecting has an architecture.
+
+    Example:
+        >>> [in_the_paper(name) for name in ("F-200^2-BN", "LeNet5-(fc1-80)", "F-100^2")]
+        [True, True, False]
+    """
+    return network.removesuffix(NORMALISED) in FULLY_CONNECTED or network.startswith(CONVOLUTIONAL)
 
 
 def normalised(data: xr.Dataset) -> list[str]:

@@ -35,7 +35,7 @@ def expected(network, layer):
     height, outputs = HEIGHTS[layer], SHAPES[layer][0]
     if layer == "fc3":
         return np.full(6, height)
-    if layer == "fc1":
+    if layer == "fc1" or network == "LeNet5":
         return peaked(height, outputs)
     return rising(0.02, outputs) if network.endswith("-BN") else early(height, outputs)
 
@@ -46,6 +46,11 @@ def contrary(network, layer):
     return {"fc1": rising(0.1, outputs), "fc2": peaked(0.008, outputs)}.get(
         layer, rising(0.1, outputs)
     )
+
+
+def monotone(network, layer):
+    """A curve without a peak."""
+    return rising(HEIGHTS[layer], SHAPES[layer][0])
 
 
 def sides(

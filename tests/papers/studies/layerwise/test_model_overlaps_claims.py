@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy
 from claims_contract import Kind, Planted, contract, planted_data
-from planted_overlaps import HEIGHTS, contrary, expected, sides
+from planted_overlaps import HEIGHTS, contrary, expected, monotone, sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.model_overlaps.claims import (
@@ -17,8 +17,15 @@ from hessian_papers.studies.layerwise.model_overlaps.claims import (
     statements,
 )
 from hessian_papers.studies.layerwise.model_overlaps.derived import layers, paired, satisfied
-from hessian_papers.studies.layerwise.model_overlaps.figure import caption, controls, draw
+from hessian_papers.studies.layerwise.model_overlaps.figure import (
+    CORNERS,
+    _free_corner,
+    caption,
+    controls,
+    draw,
+)
 from hessian_papers.studies.layerwise.model_overlaps.study import VARIABLES
+from hessian_spectra.pictures import style
 from tests.papers.studies.layerwise.pictures import require_readable
 
 KIND = Kind(statements, VARIABLES)
@@ -33,16 +40,21 @@ REDUCED = [
 ]
 
 
+# LeNet5 stands for networks all of whose layers before the last peak.
+LENET5 = {"networks": ("LeNet5",)}
+
+
 @pytest.fixture(scope="module")
 def planted():
     return [
         Planted(
             paper="wu2022dissecting",
-            artifact="Figure 4",
-            holds=sides(),
-            fails=[sides(contrary, last=0.95), sides(differing=0.5)],
+            artifact=artifact,
+            holds=sides(**of),
+            fails=[sides(contrary, **of), sides(monotone, **of), sides(differing=0.5, **of)],
             reduced=REDUCED,
         )
+        for artifact, of in {"Figure 4": {}, "Figure 6": LENET5}.items()
     ]
 
 
@@ -57,6 +69,31 @@ def test_the_theorem_is_asked_where_its_condition_holds(planted):
     assert "planted/condition-suffices-F-200^2-fc1" in ids[0] - ids[1]
     peaks = {entry.id for entry in planted[0].entries(KIND, "peaks", sides(rank=False))}
     assert "planted/peaks-F-200^2-fc1" in peaks
+
+
+def test_a_case_says_up_to_where_the_condition_holds(planted):
+    first, second = planted[1].entries(KIND, "peaks_of_figure_6", sides(**LENET5))
+    assert first.labels == {"layer": "fc1", "condition": "condition holds"}
+    assert second.labels == {"layer": "fc2", "condition": "condition up to k = 3 of 20"}
+    assert first.explanation == second.explanation != ""
+    assert not list(planted[0].entries(KIND, "peaks_of_figure_6", sides()))
+
+
+def test_peaks_of_figure_6_and_of_any_layer_are_measured_alike(planted):
+    both = [
+        [entry.measure() for entry in planted[1].entries(KIND, name, sides(**LENET5))]
+        for name in ("peaks", "peaks_of_figure_6")
+    ]
+    assert both[0] == both[1]
+    # Of fc1 the curve falls as 20/k, so that at k = 25 it is 0.8 of that at 20.
+    assert both[0][0].value == pytest.approx(25 / 20, rel=0.01)
+
+
+def test_what_the_paper_does_not_have_is_beyond_it(planted):
+    of = {"networks": ("F-200^2", "F-50^2")}
+    headings = [entry.heading for entry in planted[0].entries(KIND, "above_chance", sides(**of))]
+    assert [heading.book for heading in headings] == ["readings", "beyond"]
+    assert headings[1].id == "overlap-is-above-chance-elsewhere"
 
 
 def test_only_layers_after_a_batch_norm_have_no_peak(planted):
@@ -154,6 +191,37 @@ def test_the_figures_show_the_means_and_the_theorem():
     for values in (mean, 0.8 * np.arange(1, 21) / 20):
         assert is_drawn(values, drawn_lines(second, 0))
     assert is_drawn(np.full(4, 0.5), drawn_lines(second, 2))
+
+
+def test_an_inset_has_the_early_part():
+    main = draw(data_of(noise=0.0))
+    # Of 30, 30 and 6 dimensions, with 4 classes.
+    assert [len(axes.child_axes) for axes in main.axes] == [1, 1, 0] * 2
+    (inset,) = main.axes[0].child_axes
+    assert is_drawn(expected("F-200^2", "fc1")[:8], [line.get_ydata() for line in inset.lines])
+    assert inset.get_xlim() == (1, 8)
+
+
+def test_an_inset_stands_where_fewer_points_are():
+    _, axes = style.panels()
+    axes.plot(np.linspace(0, 1, 50), np.linspace(0.3, 0.2, 50))
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    upper_left = _free_corner(axes)
+    axes.plot(np.linspace(0, 0.5, 80), np.full(80, 0.8))
+    assert (upper_left, _free_corner(axes)) == (CORNERS[1], CORNERS[0])
+
+
+def test_five_layers_take_two_rows():
+    names = [f"fc{number}" for number in (1, 2, 3)]
+    assert len(draw(data_of(layers=names)).axes) == 6
+    data = data_of(networks=("LeNet5",))
+    wider = data.isel(layer=[0, 0, 1, 1, 2]).assign_coords(layer=range(5))
+    wider["layer_name"] = wider["layer_name"].copy(data=[["conv1", "conv2", "fc1", "fc2", "fc3"]])
+    figure = draw(wider)
+    places = [axes.get_subplotspec() for axes in figure.axes]
+    assert [(each.rowspan.start, each.colspan.start) for each in places] == [
+        (0, 0), (0, 1), (0, 2), (1, 0), (1, 1),
+    ]  # fmt: skip
 
 
 def test_pairs_that_were_trained_alike_are_drawn_apart():
