@@ -168,7 +168,7 @@ def test_variations_are_trained_as_networks_of_their_own(tmp_path):
 
 
 def test_a_variation_may_be_of_so_many_networks(tmp_path):
-    """Those of Figure 6: six by one training, five by each of two others."""
+    # Those of Figure 6: six by one training, five by each of two others.
     variations = [{"learning_rate": 0.001, "seeds": 5.0}, {"momentum": 0.9, "seeds": 5.0}]
     sixteen = config(seeds=6, variations=variations)
     assert [training["seed"] for training in sixteen.trainings] == list(range(3, 19))

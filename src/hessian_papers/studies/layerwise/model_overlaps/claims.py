@@ -40,7 +40,7 @@ SETTING = (
 )
 
 # The theorem's condition explains peaks where it holds, and is not required for one.
-SUFFICIENT = (
+REMARK = (
     "Theorem G.1 predicts a peak where its condition holds up to m. Where it does not, the theorem "
     "says nothing."
 )
@@ -163,14 +163,14 @@ def _outer(data: xr.Dataset) -> list[Labels]:
 
 
 @statements.statement(
-    "section 5.3, Figure 4",
+    "section 5.3",
     exists,
     at_least(1.0, PEAK),
     id="overlap-peaks-at-the-outputs",
     each=_outer,
     name="peaks-{network}-{layer}",
     shown=("layer", "network", "condition"),
-    otherwise=SUFFICIENT,
+    otherwise=REMARK,
 )
 def peaks(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimate:
     """The overlap of a hidden layer of independently trained networks peaks at its output dimension
@@ -183,14 +183,14 @@ def peaks(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimat
 
 
 @statements.statement(
-    "appendix F.2.1, Figure 6",
+    "appendix F.2.1",
     typically,
     at_least(1.0, PEAK, source="ours: of 'roughly agrees'"),
     id="peaks-of-figure-6-are-around-the-outputs",
     each=lambda data: [case for case in _with_condition(data) if case["network"] == FIGURE_6],
     name="peaks-of-figure-6-{layer}",
     shown=("layer", "condition"),
-    otherwise=SUFFICIENT,
+    otherwise=REMARK,
     book="readings",
 )
 def peaks_of_figure_6(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimate:

@@ -14,10 +14,7 @@ from hessian_spectra.pictures import style
 
 Looks = Mapping[str, Mapping[str, Any]]
 THEOREM: Looks = {
-    "theorem": {
-        **{"color": style.GREEN, "linestyle": ":", "linewidth": 1.4},
-        "label": "Theorem G.1",
-    }
+    "theorem": {"color": style.GREEN, "label": "Theorem G.1", "linestyle": ":", "linewidth": 1.4}
 }
 MEASURED: Looks = {
     "overlap": {"color": style.BLUE, "label": "Hessians, with the deviation over pairs"},
@@ -39,12 +36,10 @@ PREDICTED: Looks = {
     },
 }
 # The vertical lines: the outputs, and up to where the theorem's condition holds.
+ACROSS: Mapping[str, Any] = {"color": style.BLACK, "linewidth": 0.6}
 VERTICAL: Looks = {
-    "outputs": {"color": style.BLACK, "linewidth": 0.6, "label": "output dimension m"},
-    "condition": {
-        **{"color": style.BLACK, "linewidth": 0.6, "linestyle": ":"},
-        "label": "end of its condition",
-    },
+    "outputs": {**ACROSS, "label": "output dimension m"},
+    "condition": {**ACROSS, "label": "end of its condition", "linestyle": ":"},
 }
 # At most so many panels in a row.
 COLUMNS = 3
