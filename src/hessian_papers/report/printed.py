@@ -12,8 +12,8 @@ from markupsafe import Markup
 from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.report.verdicts import Shown, number
 
-# Fewer rows are no table.
-FEWEST = 3
+# Fewer rows are no table, and fewer of a table of a paper.
+FEWEST, FEWEST_OF_A_TABLE = 3, 2
 _NUMBERS = ("print", "tolerance", "ours", "low", "high", "deviation")
 
 
@@ -75,9 +75,15 @@ def percent(share: float | None) -> str:
 
 
 def comparison(shown: Shown) -> Comparison | None:
-    """The table of a statement that says what is printed; ``None`` if it has too few rows."""
+    """The table of a statement that says what is printed; ``None`` if it has too few rows.
+
+    Of a table of a paper it may be one that shows numbers beside print without a verdict.
+    """
     rows = [case for case in shown.cases if case.expected is not None]
-    if shown.statement.quantifier != "printed" or len(rows) < FEWEST:
+    of_a_table = any("Table" in place for place in shown.statement.places.values())
+    known = ("printed", "shown") if of_a_table else ("printed",)
+    fewest = FEWEST_OF_A_TABLE if of_a_table else FEWEST
+    if shown.statement.quantifier not in known or len(rows) < fewest:
         return None
     names = dict.fromkeys(name for case in rows for name in case.labels)
     values = {name: {case.labels.get(name) for case in rows} for name in names}

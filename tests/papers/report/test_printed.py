@@ -3,6 +3,7 @@
 import csv
 import io
 import urllib.parse
+from dataclasses import replace
 
 import pytest
 import sample_reports
@@ -53,7 +54,18 @@ def test_the_file_holds_the_rows_of_the_table() -> None:
 
 def test_other_statements_and_few_rows_are_no_table() -> None:
     assert comparison(table("always")) is None
+    assert comparison(table("shown")) is None
     assert comparison(table(networks=NETWORKS[:2])) is None
+
+
+@pytest.mark.parametrize("quantifier", ["printed", "shown"])
+def test_two_rows_of_a_table_of_a_paper_stand_beside_print(quantifier: str) -> None:
+    """With a verdict, or without one, as of networks that are not where the printed ones are."""
+    whole = table(quantifier, NETWORKS[:2])
+    places = {"singh2024poster": "appendix, Table 6"}
+    actual = comparison(replace(whole, statement=replace(whole.statement, places=places)))
+    assert actual is not None
+    assert len(actual.rows) == 2
 
 
 @pytest.mark.parametrize("changes", [{"expected": 0.0}, {"measured": None}])
