@@ -45,6 +45,7 @@ from hessian_spectra.curvature.layerwise import (
     full_output_hessian,
     layerwise,
 )
+from hessian_spectra.curvature.memory import PeakMemory
 from hessian_spectra.curvature.minibatches import (
     BatchSharpness,
     GradientNoise,
@@ -88,6 +89,7 @@ __all__ = [
     "LossPlane",
     "Operator",
     "OperatorError",
+    "PeakMemory",
     "PlainDerivativesWarning",
     "Problem",
     "SecondMoments",
