@@ -68,7 +68,8 @@ pictures: $(VENV)/ready
 	for study in $(PICTURES); do cp reports/figures/*/$$study/recorded.png reports/pictures/$$study.png; done
 
 # Recorded runs of the language models; what was interrupted goes on where it stood, on another machine,
-# too, that has the folder results/shards: make evidence-gpt2 SETTINGS="data.root=data launcher.gpus=1"
+# too, that has the folder results/shards:
+# make evidence-gpt2 SETTINGS="data.root=data launcher.gpus=1 launcher.workers=1"
 GPT2 := cracking-fig5 cracking-fig6 cracking-fig23 cracking-fig24 cracking-fig25 gauss-newton-parts
 SCALE := paper
 evidence-gpt2: $(VENV)/ready

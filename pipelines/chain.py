@@ -24,7 +24,7 @@ from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.networks.tools.result import read as read_networks
 from hessian_papers.results import SIDES, sides_of
 from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
-from hessian_papers.work import FanOut, Live, unseen
+from hessian_papers.work import FanOut, Live, cores, unseen
 from pipelines import inputs, recorded, schema
 from pipelines.stage import Context, Estimated, no_estimate
 
@@ -276,10 +276,16 @@ def _live(context: Context, name: str) -> Live:
 
 
 def _training(context: Context, name: str) -> tuple[Any, FanOut, xr.Dataset]:
-    """The configuration of networks, how they are trained, and on what data."""
+    """The configuration of networks, how they are trained, and on what data.
+
+    Raises:
+        Estimated: only an estimate was asked for, and the networks have one of their own.
+    """
     if name in (OmegaConf.select(context.config, "networks") or {}):
         config = schema.entry(context.config, "networks", name)
         module = schema.module_of("networks", config.kind, f"networks.{name}")
+        if context.estimate and hasattr(module, "forecast"):
+            raise Estimated(module.forecast(config, name=name, **_trial(context, config)))
         data = data_set(context, config.data) if hasattr(config, "data") else xr.Dataset()
         return config, module.train, data
     if name not in context.config.studies:
@@ -291,6 +297,18 @@ def _training(context: Context, name: str) -> tuple[Any, FanOut, xr.Dataset]:
     if not hasattr(study.module, "train"):
         raise ValueError(f"only: expected networks or a study that trains, got {name!r}")
     return study.config, study.module.train, data_set(context, study.config.data)
+
+
+def _trial(context: Context, config: Any) -> dict[str, int]:
+    """The settings of a forecast of language models, without their text."""
+    if context.locked:
+        vocabulary = int(data_set(context, config.data)["vocabulary"])
+    else:
+        vocabulary = schema.entry(context.config, "data", config.data).known_vocabulary
+    # A job of a cluster has a machine, or what it may use of one, for itself.
+    launcher = context.launcher
+    alone = launcher.cluster != "local"
+    return {"vocabulary": vocabulary, "workers": 1 if alone else launcher.workers or cores()}
 
 
 def networks_of(context: Context, study: Study) -> xr.Dataset:

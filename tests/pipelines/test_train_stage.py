@@ -9,7 +9,7 @@ from hessian_papers import labelled
 from pipelines import inputs, side, train
 
 NAME = "two-layer-linear"
-KEPT = (NAME, "cracking-fig4", "cracking-fig7")
+KEPT = (NAME, "cracking-fig4", "cracking-fig7", "gpt2", "text")
 NETWORKS = f"networks.{NAME}"
 SMALL = (
     f"{NETWORKS}.parametrisations=[sp]",
@@ -70,6 +70,37 @@ def test_an_estimate_says_how_many_items_and_how_long_and_computes_none(run, tmp
     text = capsys.readouterr().out
     assert "4 items" in text
     assert list(tmp_path.rglob("*.npz")) == []
+
+
+def test_language_models_are_estimated_from_one_sequence_without_their_text(run, tmp_path, capsys):
+    settings = ("layers=1", "width=4", "heads=2", "context=8")
+    small = [f"networks.gpt2.{setting}" for setting in settings]
+    text = "data.sets.text.sources=[missing.txt]"
+    assert run(train, "only=gpt2", *small, text, "data.root=none", "--estimate") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("one sequence of 8 random tokens on ")
+    assert [line.partition(":")[0] for line in lines if " weights, " in line] == [
+        "attention",
+        "no attention",
+        "no norm weights",
+    ]
+    assert re.match("6 trainings, 1 at once: ", lines[-3])
+    assert lines[-1] == "it fits"
+    assert [path for path in tmp_path.rglob("*") if path.suffix in (".npz", ".nc")] == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("heads=5", "error: invalid config at 'networks.gpt2.heads': expected a divisor of 48"),
+        ("memory=0", "error: invalid config at 'networks.gpt2.memory': expected at least 1, or"),
+        ("steps=many", "error: invalid config at 'networks.gpt2.steps': Value 'many' of "),
+    ],
+)
+def test_settings_of_an_estimate_that_make_no_sense_are_one_line(run, capsys, setting, message):
+    assert run(train, "only=gpt2", f"networks.gpt2.{setting}", "--estimate") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(message)
 
 
 def test_only_what_fans_out_can_be_estimated(run, capsys):

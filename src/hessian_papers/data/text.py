@@ -17,6 +17,7 @@ from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_spectra.validation import require
 
 TOPICS, OPENWEBTEXT, TRAINED = "python-topics", "openwebtext", "bpe"
+GPT2_TOKENS = 50257
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,14 @@ class Config(DataConfig):
         require(fits, "tokenizer", f"a folder, as {OPENWEBTEXT} is too large to train on", TRAINED)
         inside = 0 < self.validation < 1
         require(inside, "validation", "a number between 0 and 1", self.validation)
+
+    @property
+    def known_vocabulary(self) -> int:
+        """The number of different tokens, as far as it is known without the text.
+
+        An encoding that is trained may find fewer; a folder's is taken for GPT-2's own.
+        """
+        return self.vocabulary if self.tokenizer == TRAINED else GPT2_TOKENS
 
     @property
     def form(self) -> Form:

@@ -6,13 +6,17 @@ Gauss-Newton matrix are measured at some steps. Variants of one seed are twins: 
 batches, and are measured on the same sequences.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 from typing import Annotated
 
 import numpy as np
+import torch
 import xarray as xr
+from threadpoolctl import threadpool_limits
+from tqdm import tqdm
 
 from hessian_papers.constraints import Count, Different
 from hessian_papers.data.base import TEXT, Form
@@ -20,8 +24,17 @@ from hessian_papers.data.tools.tokens import batch, opened
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models.gpt2 import VARIANTS, Shape, gpt2, language_loss, parameter_count
 from hessian_papers.networks.base import NetworksConfig, shared
+from hessian_papers.networks.tools.dry_run import (
+    Pieces,
+    Plan,
+    conclusion,
+    described,
+    extrapolated,
+    pieces_of,
+)
 from hessian_papers.networks.tools.kept_weights import weights_folder
 from hessian_papers.networks.tools.language_model import Measurements, measured_steps
+from hessian_papers.networks.tools.memory import Megabytes, free_memory, product_memory
 from hessian_papers.training.divergence import has_diverged
 from hessian_papers.training.language_model import pretrain
 from hessian_papers.training.pretraining import Pretraining
@@ -35,6 +48,8 @@ MEASURED = -1
 # What a measurement takes, about, in the time of one sequence's gradient, for each sequence: the
 # first, without an eigenvector to start from and with the check of the products, and a later one.
 FIRST, LATER = 80, 25
+# Seconds after which a dry run tries no further variant.
+LONGEST_TRIAL = 120.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +67,8 @@ class LanguageModelTraining(Pretraining):
             100; the last step is measured as well.
         tolerance: relative residual of the eigenvalues, ``‖A z − λ z‖ / |λ|``.
         kept: the steps whose weights are kept.
-        memory: megabytes that a product may take, about; batches are cut to fit.
+        memory: megabytes that a product may take, about; null: most of what is free on its device.
+            Batches are cut to fit, which changes results by rounding alone.
     """
 
     layers: int
@@ -64,7 +80,7 @@ class LanguageModelTraining(Pretraining):
     measured: list[list[int]]
     tolerance: float
     kept: list[int]
-    memory: Count
+    memory: Megabytes
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,6 +151,7 @@ VARIABLES: Variables = {
     "tokens_seen": Variable("", "tokens that are seen in a training"),
     "measured_tokens": Variable("seed sequence position", "tokens that are measured on"),
     "diverged": Variable(_EACH, "whether the training diverged"),
+    "memory": Variable(_EACH, "memory that a product may take", "MB"),
     "train_loss": Variable(f"{_EACH} train_step", "loss of the step's batch", "nats"),
     "loss": Variable(f"{_EACH} step", "loss on the sequences that are measured", "nats"),
     "residual": Variable(
@@ -179,8 +196,8 @@ def compute(
         shared: the :class:`LanguageModelTraining`.
 
     Returns:
-        ``parameters``; ``train_loss`` (t,); ``measured_tokens`` (n, T + 1); ``diverged`` (); the
-        arrays of
+        ``parameters``; ``train_loss`` (t,); ``measured_tokens`` (n, T + 1); ``diverged``
+        and ``memory`` (); the arrays of
         :class:`~hessian_papers.networks.tools.language_model.Measurements`.
     """
     settings = LanguageModelTraining(**shared)  # type: ignore[arg-type]
@@ -188,6 +205,7 @@ def compute(
     shape = settings.shape(variant, vocabulary)
     device = join()
     model = gpt2(shape, seed).to(device)
+    limit = product_memory(settings.memory, device)
     sequences = batch(text, step=MEASURED, size=settings.sequences, length=context, seed=seed)
     with weights_folder(run) as folder:
         measurements = Measurements(
@@ -197,7 +215,7 @@ def compute(
             kept=settings.kept,
             folder=folder,
             tolerance=settings.tolerance,
-            memory=settings.memory,
+            memory=limit,
         )
         losses = pretrain(
             model,
@@ -215,6 +233,7 @@ def compute(
     counted = {"parameters": np.array(parameter_count(shape)), "train_loss": losses}
     diverged = has_diverged(model, float(measurements.arrays["loss"][-1]), vocabulary)
     facts = {"measured_tokens": sequences.numpy(), "diverged": np.array(diverged)}
+    facts["memory"] = np.array(limit >> 20)
     return counted | facts | measurements.arrays
 
 
@@ -247,6 +266,48 @@ def cost(item: Item) -> float:
     trained = settings.steps * settings.batch_size * settings.accumulation
     measured = FIRST + LATER * (len(settings.measured_at) - 1)
     return float(trained + measured * settings.sequences)
+
+
+def forecast(config: Config, *, name: str, vocabulary: int, workers: int) -> str:
+    """The time and memory that all trainings take on this device, in words.
+
+    Each variant is tried with one sequence of random tokens on one thread; after two minutes the
+    others are taken to cost what the dearest does.
+
+    Args:
+        config: the trainings.
+        name: of the networks.
+        vocabulary: how many different tokens there are.
+        workers: how many trainings share the device at once.
+    """
+    device = join()
+    free, limit = free_memory(device), product_memory(config.memory, device)
+    plan = Plan(
+        updates=config.steps,
+        micro_batch=config.batch_size,
+        accumulation=config.accumulation,
+        measurements=len(config.measured_at),
+        sequences=config.sequences,
+    )
+    draws = torch.Generator().manual_seed(config.seed)
+    sequence = torch.randint(vocabulary, (1, config.context + 1), generator=draws).to(device)
+    text, started = [], time.perf_counter()
+    tried: dict[str, Pieces] = {}
+    forecasts = {}
+    for variant in tqdm(config.variants, desc="dry run", disable=None, leave=False):
+        if not tried or time.perf_counter() - started < LONGEST_TRIAL:
+            model = gpt2(config.shape(variant, vocabulary), config.seed).to(device)
+            with threadpool_limits(1):
+                tried[variant] = pieces_of(model, sequence, reduced=config.precision == "bf16")
+            del model
+        like = variant if variant in tried else max(tried, key=lambda v: tried[v].gradient.seconds)
+        title = variant if like == variant else f"{variant} (not tried, taken as {like})"
+        forecasts[variant] = extrapolated(plan, tried[like], free=free, limit=limit)
+        text += described(title, plan, tried[like], forecasts[variant])
+    count = {"seeds": config.seeds, "workers": workers}
+    text += conclusion(f"networks.{name}", plan, forecasts, free=free, **count)
+    where = f"{device.type}, one thread, {config.precision} updates, nothing compiled"
+    return "\n".join([f"one sequence of {config.context} random tokens on {where}", *text])
 
 
 def probe(item: Item) -> Item:

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import torch
 
@@ -20,6 +21,7 @@ from hessian_papers.models.gpt2 import attention_mass, gpt2, language_loss, load
 from hessian_papers.networks import gpt2 as networks
 from hessian_papers.networks.tools import language_model
 from hessian_papers.networks.tools.language_model import Measurements, measured_steps
+from hessian_papers.networks.tools.memory import product_memory
 from hessian_papers.networks.tools.result import folder_of, read
 from hessian_papers.work import TrainingRun
 from hessian_spectra import curvature as cv
@@ -43,7 +45,12 @@ def test_the_arrays_are_those_of_all_trainings(trained):
     )
     expected = {"variant": (2,), "parameters": (2,), "seed": (2,), "step": (3,), "kept": (2,)}
     expected |= {"train_step": (12,), "train_loss": (2, 2, 12), "tokens_seen": ()}
-    expected |= {"mass": (2, 2, 3, 1, 2), "measured_tokens": (2, 2, 7), "diverged": (2, 2)}
+    expected |= {
+        "mass": (2, 2, 3, 1, 2),
+        "measured_tokens": (2, 2, 7),
+        "diverged": (2, 2),
+        "memory": (2, 2),
+    }
     assert shapes == expected | measured
     assert trained["seed"].values.tolist() == [3, 4]
     assert int(trained["tokens_seen"]) == 12 * 4 * 6
@@ -122,10 +129,10 @@ def test_what_is_measured_is_what_dense_matrices_say(trained, place, step, matri
         np.testing.assert_allclose(actual["mass"], mass, rtol=1e-5)
 
 
-def measurements(steps):
+def measurements(steps, memory=100 << 20):
     model = gpt2(config().shape("attention", VOCABULARY), 0)
     sequences = tokens.batch(small_gpt2.TEXT["train"].values, step=-1, size=2, length=6, seed=0)
-    call = {"kept": [], "folder": None, "tolerance": 1e-4, "memory": 100}
+    call = {"kept": [], "folder": None, "tolerance": 1e-4, "memory": memory}
     return model, Measurements(model, sequences, steps, **call)
 
 
@@ -155,6 +162,26 @@ def test_a_measurement_starts_from_the_one_before(monkeypatch):
     assert resumed == warm
     for name in ("hessian", "ggn", "loss"):
         assert watch.arrays[name][1] == other.arrays[name][1] != watch.arrays[name][0]
+
+
+def test_how_the_sequences_are_cut_changes_results_by_rounding_alone():
+    """With memory for all, for one at a time, and for what the device has free."""
+    free = product_memory(None, torch.device("cpu"))
+    looks = [measurements([0], memory=memory)[1] for memory in (100 << 20, 25_000, free)]
+    for look in looks:
+        look(0)
+    assert [look._problem.batch_count for look in looks] == [1, 2, 1]
+    for name in ("loss", "residual", "mass", "hessian", "ggn"):
+        whole, cut, other = (look.arrays[name] for look in looks)
+        np.testing.assert_allclose(cut, whole, rtol=1e-4, err_msg=name)
+        np.testing.assert_array_equal(other, whole)
+
+
+def test_a_setting_without_a_number_takes_what_is_free(trained):
+    (item, *_) = networks.items(config(steps=1, measured=[], kept=[], memory=None), small_gpt2.TEXT)
+    actual = networks.compute(**item, run=TrainingRun())
+    assert 100 < actual["memory"] <= psutil.virtual_memory().total >> 20
+    assert (trained["memory"] == 100).all()
 
 
 def test_a_network_that_has_diverged_has_no_sharpness():
@@ -255,7 +282,7 @@ def test_the_steps_of_a_schedule():
         ({"tolerance": 0.0}, "tolerance: expected a number between 0 and 1, got 0.0"),
         ({"kept": [13]}, r"kept: expected different steps from 0 to 12, got \[13\]"),
         ({"kept": [1, 1]}, r"kept: expected different steps from 0 to 12, got \[1, 1\]"),
-        ({"memory": 0}, "memory: expected at least 1, got 0"),
+        ({"memory": 0}, "memory: expected at least 1, or null, got 0"),
         ({"steps": 0}, "steps: expected at least 1, got 0"),
     ],
 )

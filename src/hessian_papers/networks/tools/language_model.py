@@ -50,7 +50,7 @@ class Measurements(Observer):
         kept: the steps whose weights are kept.
         folder: where the weights are kept, as ``<step>.safetensors``; ``None``: nowhere.
         tolerance: relative residual of an eigenvalue.
-        memory: megabytes that a product may take, about.
+        memory: bytes that a product may take, about.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Measurements(Observer):
         # A problem holds its network: one copy, which follows the one that is trained.
         self._twin = copy.deepcopy(model).eval()
         self._problem = cv.Problem(
-            self._twin, loss_fn=language_loss, data=[own], weights=len, memory=memory << 20
+            self._twin, loss_fn=language_loss, data=[own], weights=len, memory=memory
         )
         self._starts: dict[str, Tensor] = {}
         shape, count = shape_of(model), len(self._steps)

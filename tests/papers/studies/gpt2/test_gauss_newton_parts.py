@@ -261,7 +261,7 @@ def test_networks_stand_in_their_order(tmp_path):
     [
         ("tolerance", 0.5, "tolerance: expected a relative residual from 1e-6 to 0.1, got 0.5"),
         ("probes", 1, "probes: expected at least 2, got 1"),
-        ("memory", 0, "memory: expected at least 1, got 0"),
+        ("memory", 0, "memory: expected at least 1, or null, got 0"),
     ],
 )
 def test_bad_settings_are_refused(field, value, message):

@@ -25,12 +25,13 @@ import torch
 import xarray as xr
 from torch import Tensor, nn
 
-from hessian_papers.constraints import AtLeast, Between, Count
+from hessian_papers.constraints import AtLeast, Between
 from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.models import gpt2 as architectures
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
+from hessian_papers.networks.tools.memory import Megabytes, product_memory
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
 from hessian_papers.studies.gpt2.gauss_newton_parts.derived import OPERATIONS
@@ -68,13 +69,13 @@ class PartsMeasurement:
         seed: of the random vectors.
         tolerance: relative residual of the eigenvalues.
         probes: random vectors of the Frobenius norms.
-        memory: megabytes that a product may take, about.
+        memory: megabytes that a product may take, about; null: most of what is free on its device.
     """
 
     seed: int
     tolerance: Annotated[float, Between(1e-6, 0.1, "a relative residual from 1e-6 to 0.1")]
     probes: Annotated[int, AtLeast(2)]
-    memory: Count
+    memory: Megabytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,10 +175,12 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasuremen
         What :data:`VARIABLES` declares, with the facts in place of their dimensions.
     """
     model = kept.load()
+    # The graphs of Hessian and GGN are kept at once.
+    memory = product_memory(settings.memory, next(model.parameters()).device, operators=2)
 
     def problem_of(loss: Callable[[nn.Module, Tensor], Any]) -> cv.Problem:
         # The problem brings its batches to where the model is.
-        data, memory = [torch.from_numpy(kept.tokens)], settings.memory << 20
+        data = [torch.from_numpy(kept.tokens)]
         return cv.Problem(model, loss_fn=loss, data=data, weights=len, memory=memory)
 
     problem, top = problem_of(architectures.language_loss), _Top(settings)

@@ -18,12 +18,13 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers.constraints import AtLeast, Between, Count
+from hessian_papers.constraints import AtLeast, Between
 from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.models import gpt2 as architectures
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
+from hessian_papers.networks.tools.memory import Megabytes, product_memory
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
@@ -57,7 +58,7 @@ class LadderMeasurement:
         points: of the density's grid.
         kappa: how far the density's kernel falls between two points of a grid as fine as it has
             products; with these it decides the kernel's width, see :func:`kernel_width`.
-        memory: megabytes that a product may take, about.
+        memory: megabytes that a product may take, about; null: most of what is free on its device.
     """
 
     seed: int
@@ -67,7 +68,7 @@ class LadderMeasurement:
     products: int
     points: Annotated[int, AtLeast(2)]
     kappa: float
-    memory: Count
+    memory: Megabytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +196,8 @@ def measure(
     """
     model = kept.load()
     data = torch.from_numpy(kept.tokens).to(next(model.parameters()).device)
-    memory = settings.memory << 20
+    # The released product passes while the graph of ours is kept.
+    memory = product_memory(settings.memory, data.device, operators=2)
     problem = cv.Problem(
         model, loss_fn=architectures.language_loss, data=[data], weights=len, memory=memory
     )

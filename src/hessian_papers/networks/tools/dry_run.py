@@ -1,0 +1,274 @@
+"""The time and memory of trainings of language models, from one sequence of random tokens."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from hessian_papers.models.gpt2 import language_loss
+from hessian_papers.networks.tools.language_model import MATRICES
+from hessian_spectra import curvature as cv
+
+R = TypeVar("R")
+
+# Products until an eigenvalue has converged, about: from nothing, and from the one before.
+FIRST, LATER = 30, 10
+# What a training holds besides, in vectors as long as θ: weights, gradient, two moments, the copy
+# that is measured, and two eigenvectors to start from. A product takes four more.
+STANDING, PASSING = 7, 4
+# The most that the basis of a search takes: what `top_eigenpairs` has by default.
+BASIS = 2 << 30
+WORDS = {"hessian": "the Hessian", "ggn": "the GGN"}
+# What is faster is timed again: its first call loads and finds its way.
+QUICK_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The seconds of a computation with one sequence, and bytes of its tensors at their peak."""
+
+    seconds: float
+    memory: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pieces:
+    """The costs of all that a training repeats.
+
+    Args:
+        parameters: number of weights.
+        gradient: of the loss, in the precision of the updates.
+        graphs: by matrix, the graph that its products need; the memory is what it keeps.
+        products: by matrix, a product; the memory is with the graph.
+    """
+
+    parameters: int
+    gradient: Cost
+    graphs: Mapping[str, Cost]
+    products: Mapping[str, Cost]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The numbers of the computations that a training repeats.
+
+    Args:
+        updates: of the weights.
+        micro_batch: sequences that are differentiated together.
+        accumulation: micro-batches of an update.
+        measurements: of the two largest eigenvalues.
+        sequences: that are measured on.
+    """
+
+    updates: int
+    micro_batch: int
+    accumulation: int
+    measurements: int
+    sequences: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """The time and memory of a training.
+
+    Args:
+        seconds: of the updates and of the measurements.
+        memory: bytes of an update and of a measurement at their peaks.
+        products: with each matrix.
+        together: sequences that a product takes at once.
+        micro_batch: the largest whose update fits into the memory, of as many sequences; 0: none.
+    """
+
+    seconds: Mapping[str, float]
+    memory: Mapping[str, int]
+    products: int
+    together: int
+    micro_batch: int
+
+
+def extrapolated(plan: Plan, pieces: Pieces, *, free: int, limit: int) -> Forecast:
+    """The time and memory of a whole training.
+
+    Where all sequences fit into one product, a search keeps their graph; else each product makes
+    the graphs anew.
+
+    Args:
+        plan: how often what is repeated.
+        pieces: what it costs.
+        free: bytes that the device has.
+        limit: bytes that a product may take.
+    """
+    vector = 4 * pieces.parameters
+    peak = max(cost.memory for cost in pieces.products.values())
+    together = max(1, min(plan.sequences, (limit - PASSING * vector) // peak))
+    products = FIRST + LATER * (plan.measurements - 1)
+    graphs = plan.measurements if together == plan.sequences else products
+    each = sum(
+        graphs * pieces.graphs[name].seconds + products * cost.seconds
+        for name, cost in pieces.products.items()
+    )
+    size, standing = plan.micro_batch * plan.accumulation, STANDING * vector
+    sequence = max(1, pieces.gradient.memory - vector)
+    most = (free - standing) // sequence
+    basis = min(BASIS, FIRST * vector)
+    return Forecast(
+        seconds={
+            "updates": plan.updates * size * pieces.gradient.seconds,
+            "measurements": plan.sequences * each,
+        },
+        memory={
+            "updates": standing + plan.micro_batch * sequence,
+            "measurements": standing + basis + PASSING * vector + together * peak,
+        },
+        products=products,
+        together=together,
+        micro_batch=max((n for n in range(1, size + 1) if size % n == 0 and n <= most), default=0),
+    )
+
+
+def pieces_of(model: nn.Module, sequence: Tensor, *, reduced: bool) -> Pieces:
+    """The costs of a language model and one sequence ``(1, T + 1)``, on the model's device.
+
+    Args:
+        model: the network; its weights stay as they are.
+        sequence: of tokens.
+        reduced: whether the updates compute in bfloat16.
+    """
+    device = sequence.device
+
+    def gradient() -> None:
+        with torch.autocast(device.type, torch.bfloat16, enabled=reduced):
+            loss, _ = language_loss(model, sequence)
+        loss.backward()
+        model.zero_grad(set_to_none=True)
+
+    _, costs, _ = _measured(gradient, device)
+    problem = cv.Problem(model.eval(), loss_fn=language_loss, data=[sequence], weights=len)
+    vector = torch.ones(problem.size, device=device) / problem.size**0.5
+    graphs, products = {}, {}
+    for name, matrix in MATRICES.items():
+        operator, graph, kept = _measured(partial(matrix, problem, check=False), device)
+        graphs[name] = Cost(graph.seconds, kept)
+        _, product, _ = _measured(partial(operator.__matmul__, vector), device)
+        # The graph stays while the product passes.
+        products[name] = Cost(product.seconds, max(graph.memory, kept + product.memory))
+        del operator
+    return Pieces(parameters=problem.size, gradient=costs, graphs=graphs, products=products)
+
+
+def _measured(compute: Callable[[], R], device: torch.device) -> tuple[R, Cost, int]:
+    """A function's result, its cost, and the bytes of tensors that it leaves."""
+    with cv.PeakMemory() as memory:
+        result, seconds = _timed(compute, device)
+    held = memory.held
+    if seconds < QUICK_SECONDS:
+        seconds = min(_timed(compute, device)[1] for _ in range(3))
+    return result, Cost(seconds, memory.peak), held
+
+
+def _timed(compute: Callable[[], R], device: torch.device) -> tuple[R, float]:
+    started = time.perf_counter()
+    result = compute()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return result, time.perf_counter() - started
+
+
+def described(title: str, plan: Plan, pieces: Pieces, forecast: Forecast) -> list[str]:
+    """The lines of one network: its pieces, and the whole."""
+    rows = [("gradient of a sequence", pieces.gradient)]
+    for name in pieces.products:
+        rows += [(f"graph of {WORDS[name]}", pieces.graphs[name])]
+        rows += [(f"product with {WORDS[name]}", pieces.products[name])]
+    size, times, sizes = plan.micro_batch * plan.accumulation, forecast.seconds, forecast.memory
+    for name, text in (
+        ("updates", f"{plan.updates:,} updates of {size} sequences"),
+        ("measurements", f"{plan.measurements} measurements on {plan.sequences} sequences"),
+    ):
+        rows += [(text, Cost(times[name], sizes[name]))]
+    rows += [("the training", Cost(sum(times.values()), max(sizes.values())))]
+    return [
+        f"{title}: {pieces.parameters:,} weights, {forecast.products} products with each matrix, "
+        f"sequences of a product: {forecast.together}",
+        *(
+            f"  {text:<36}{duration(cost.seconds):>12}{size_of(cost.memory):>12}"
+            for text, cost in rows
+        ),
+    ]
+
+
+def duration(seconds: float) -> str:
+    """A time in words.
+
+    Example:
+        >>> [duration(time) for time in (0.012, 90, 7200 * 1000)]
+        ['0.012 s', '1.5 min', '2,000 h']
+    """
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{_three(seconds / size)} {unit}"
+    return f"{_three(seconds)} s"
+
+
+def size_of(memory: int) -> str:
+    """A number of bytes in words.
+
+    Example:
+        >>> size_of(3_210_000_000), size_of(45_600)
+        ('3.21 GB', '0.0456 MB')
+    """
+    return f"{_three(memory / 1e9)} GB" if memory >= 1e9 else f"{_three(memory / 1e6)} MB"
+
+
+def _three(value: float) -> str:
+    """A number to three digits, or all of a large one."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def conclusion(
+    path: str, plan: Plan, forecasts: Mapping[str, Forecast], *, seeds: int, workers: int, free: int
+) -> list[str]:
+    """The lines below the networks: all trainings, the largest part, and what does not fit.
+
+    Args:
+        path: of their settings.
+        plan: of each training.
+        forecasts: by variant.
+        seeds: trainings of each.
+        workers: trainings at once on the device.
+        free: bytes that it has.
+    """
+    count, each = seeds * len(forecasts), [*forecasts.values()]
+    workers = min(workers, count)
+    times = {
+        name: seeds * sum(forecast.seconds[name] for forecast in each) for name in each[0].seconds
+    }
+    total = sum(times.values())
+    longest = max(sum(forecast.seconds.values()) for forecast in each)
+    wall, largest = max(total / workers, longest), max(times, key=lambda name: times[name])
+    need = {name: max(forecast.memory[name] for forecast in each) for name in each[0].memory}
+    most = max(need.values())
+    text = [
+        f"{count} trainings, {workers} at once: {duration(wall)}, {size_of(workers * most)} of "
+        f"{size_of(free)} that are free",
+        f"largest part: {largest}, {times[largest] / total:.0%} of the time; "
+        f"of the memory: {max(need, key=lambda name: need[name])}",
+    ]
+    size, smaller = (
+        plan.micro_batch * plan.accumulation,
+        min(forecast.micro_batch for forecast in each),
+    )
+    if need["measurements"] > free or not smaller:
+        lacking = need["measurements"] if smaller else most
+        return [*text, f"it does not fit: take a device with {size_of(lacking)} or more"]
+    changes = []
+    if need["updates"] > free:
+        changes += [f"{path}.batch_size={smaller}", f"{path}.accumulation={size // smaller}"]
+        most = free
+    if workers * most > free:
+        changes += [f"launcher.workers={max(1, free // most)}"]
+    return [*text, f"it does not fit: set {' '.join(changes)}" if changes else "it fits"]
