@@ -15,7 +15,12 @@ pytestmark = [
 
 # Of each query the studies whose pictures belong to it; the first picture is one of them.
 QUERIES = {
-    "LeNet5": {"dissecting-fig6", "dissecting-fig11", "dissecting-table8-photographs"},
+    "LeNet5": {
+        "dissecting-fig6",
+        "dissecting-fig11",
+        "dissecting-table8-photographs",
+        "kronecker-factors",
+    },
     "GPT-2": {"cracking-fig5", "cracking-fig6", "gauss-newton-parts"},
     "MNIST": {
         "data-fig1c",

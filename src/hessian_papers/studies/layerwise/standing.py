@@ -101,12 +101,22 @@ def _numbers(data: xr.Dataset) -> str:
 def standings(data: xr.Dataset) -> str:
     """The sentence of a caption on where the networks stand that were measured last.
 
+    Up to two networks are named; of more, which a caption has no room for, the range is given.
+
     Example:
-        >>> standings(xr.Dataset())
-        "This run was recorded without its networks' loss and accuracy."
+        >>> standings(xr.Dataset(coords={"epoch": [0, 2]}))
+        "After 2 epochs; this run was recorded without its networks' loss and accuracy."
     """
+    after = f"After {int(data['epoch'][-1])} epochs"
     if "loss" not in data:
-        return "This run was recorded without its networks' loss and accuracy."
+        return f"{after}; this run was recorded without its networks' loss and accuracy."
     last = data.isel(epoch=-1)
-    each = [f"{name} {_numbers(last.sel(network=name))}" for name in data["network"].values]
-    return f"On the training images, mean over seeds: {'; '.join(each)}."
+    names = [str(name) for name in np.atleast_1d(data["network"].values)]
+    joint, key = (", ", f" ({', '.join(names)})") if len(names) <= 2 else (" to ", "")
+
+    def shown(name: str) -> str:
+        means = np.atleast_1d(last[name].mean("seed").values)
+        kept = means if len(names) <= 2 else (means.min(), means.max())
+        return joint.join(f"{value:.3g}" for value in kept)
+
+    return f"{after}: training loss {shown('loss')}, accuracy {shown('accuracy')}{key}."

@@ -263,7 +263,8 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     return figure, (
         "Largest singular value of each matricised eigenvector of H, mean over seeds; eigenvalues "
         "of one layer's factors at several epochs, for the first network; distance of products K "
-        f"from H, one point per network.{rest}{_reading(data)}"
+        f"from H, one point per network.{rest}{_reading(data)} "
+        f"After {int(data['epoch'][-1])} epochs."
     )
 
 
@@ -271,7 +272,7 @@ def _reading(data: xr.Dataset) -> str:
     """The key to marks that stand in panels of any of these figures."""
     normalised = any(NORMALISED in network for network in _shown_networks(data))
     dashed = " Dashed: with batch normalisation." if normalised else ""
-    return f"{dashed} Vertical line: $c - 1$, of c classes. After {int(data['epoch'][-1])} epochs."
+    return f"{dashed} Vertical line: $c - 1$, of c classes."
 
 
 def caption(data: xr.Dataset) -> str:
@@ -280,7 +281,7 @@ def caption(data: xr.Dataset) -> str:
         return (
             "The fraction of the i-th eigenvector of H, or of the product of the expectations, "
             "along the j-th of each factor; those of the product lie along a single one. First "
-            f"network, after {int(data['epoch'][-1])} epochs. {standings(data)}"
+            f"network. {standings(data)}"
         )
     return (
         "Eigenvalues for the first network; $γ_1$ is the largest of $E[xx^⊤]$. Overlap of the "
