@@ -66,6 +66,26 @@ def mean_of(replicates: Any) -> Estimate:
     return Estimate(*map(float, student_mean(np.asarray(replicates, dtype=np.float64))))
 
 
+def known_seeds(values: xr.DataArray, otherwise: str) -> xr.DataArray:
+    """The numbers of those seeds that have one.
+
+    Args:
+        values: of seeds; NaN where there is no number.
+        otherwise: why none of them may have one.
+
+    Raises:
+        NothingToMeasure: none has.
+
+    Example:
+        >>> known_seeds(xr.DataArray([1.0, np.nan], dims="seed"), "they diverged").values
+        array([1.])
+    """
+    rest = values.dropna("seed")
+    if not rest.size:
+        raise NothingToMeasure(otherwise)
+    return rest
+
+
 def share_of(holds: Collection[Any]) -> Estimate:
     """The share of draws of which something holds, with Wilson's 95 % interval.
 

@@ -1,6 +1,6 @@
 """The Hessian of one layer, and its approximation as a Kronecker product."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal, get_args, overload
 
@@ -21,6 +21,7 @@ from hessian_spectra.curvature.layerwise.kronecker import (
 )
 from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
 from hessian_spectra.curvature.layerwise.passes import (
+    LayersBatch,
     SymmetricSum,
     bends_after,
     layer_batches,
@@ -203,11 +204,14 @@ class Layerwise:
         """The Gauss-Newton matrix in parts: those that are held, or by a pass over the data."""
         if "gauss_newton" in vars(self):
             return self.gauss_newton.parts
-        batches = layer_batches(self._shared.problem, [self._layer])
         return (
             Squares(batch.inputs[0][:, 0], (pair for (pair,) in batch.squares()))
-            for batch in batches
+            for batch in self._batches()
         )
+
+    def _batches(self) -> Iterator[LayersBatch]:
+        """One pass over the data, of this layer alone."""
+        return layer_batches(self._shared.problem, [self._layer])
 
     @cached_property
     def _reduced(self) -> tuple[Tensor, Tensor]:
@@ -217,7 +221,7 @@ class Layerwise:
         squares = SymmetricSum(layer.outputs, problem)
         products = SymmetricSum(layer.groups * layer.inputs, problem)
         samples = 0.0
-        for batch in layer_batches(problem, [layer]):
+        for batch in self._batches():
             weights = batch.weights(0)
             counts = weights.mean(dim=1)
             samples += float(counts.double().sum())
@@ -305,8 +309,7 @@ class Layerwise:
         """
         self._require_no_groups("gauss_newton")
         self._shared.require_products()
-        batches = layer_batches(self._shared.problem, [self._layer])
-        return HeldGaussNewton(batches, self.shape)
+        return HeldGaussNewton(self._batches(), self.shape)
 
     def eigenvalue_corrected(self, k: int, factors: FactorKind = "expand") -> Spectrum:
         """The ``k`` largest eigenvalues of EKFAC's matrix, with eigenvectors.
@@ -333,7 +336,6 @@ class Layerwise:
             >>> layer.eigenvalue_corrected(2).eigenvalues  # of 2 E[xxᵀ], which is diagonal
             tensor([1., 9.], dtype=torch.float64)
         """
-        self._require_no_groups("eigenvalue_corrected")
         self._require_no_groups("eigenvalue_corrected")
         return self.corrected(self.eigenbasis(factors)).spectrum(k)
 

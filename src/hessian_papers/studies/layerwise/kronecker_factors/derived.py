@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.bounds import NothingToMeasure, known_seeds
 from hessian_papers.studies.layerwise.layers import own_layers
 
 # KFAC's factors, which wu2022dissecting's conjecture takes.
@@ -39,12 +39,5 @@ def middle_damping(data: xr.Dataset) -> float:
 
 
 def known(values: xr.DataArray) -> xr.DataArray:
-    """Numbers of networks; those whose layer has no curvature at some epoch are left out.
-
-    Raises:
-        NothingToMeasure: none is left.
-    """
-    rest = values.dropna("seed")
-    if not rest.size:
-        raise NothingToMeasure("in no network here the layer has a curvature at all epochs")
-    return rest
+    """Numbers of networks; those whose layer has no curvature at some epoch are left out."""
+    return known_seeds(values, "in no network here the layer has a curvature at all epochs")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import Bound, NothingToMeasure, at_least, at_most
+from hessian_papers.ledger.bounds import Bound, NothingToMeasure, at_least, at_most, known_seeds
 from hessian_papers.ledger.statements import Cases, Labels, Statements
 from hessian_papers.ledger.verdicts import everywhere, printed, typically
 from hessian_papers.studies.pac_bayes.bounds.derived import (
@@ -59,15 +59,8 @@ IN_EIGENBASES = {
 
 
 def _known(values: xr.DataArray) -> xr.DataArray:
-    """Numbers of networks; those of posteriors whose training diverged are left out.
-
-    Raises:
-        NothingToMeasure: none is left.
-    """
-    known = values.dropna("seed")
-    if not known.size:
-        raise NothingToMeasure("no posterior here has that number: their training diverged")
-    return known
+    """Numbers of networks; those of posteriors whose training diverged are left out."""
+    return known_seeds(values, "no posterior here has that number: their training diverged")
 
 
 @statements.statement(
