@@ -205,7 +205,18 @@ def test_what_is_not_there_is_named():
         claims.not_worse_at_start(read(later.assign_coords(step=later["step"] + 1)))
     few = pretrained().isel(step=slice(2))
     with pytest.raises(NothingToMeasure, match=r"fewer than 3 measurements$"):
-        claims.residual_drives_the_error(read(few), "without")
+        claims.residual_drives_the_error(read(few), "without", "the whole")
+
+
+def test_the_residual_drives_the_error_at_the_end_as_well():
+    """An error that follows the residual at first, and rises while it falls in the second half."""
+    falling = np.array([[[8, 7, 6, 5, 4, 3, 2, 1]] * 2] * 2, dtype=float)
+    error = np.array([[[0.9, 0.7, 0.5, 0.3, 0.1, 0.11, 0.12, 0.13]] * 2] * 2)
+    data = read(runs(error, falling))
+    whole = claims.residual_drives_the_error(data, "with", "the whole")
+    late = claims.residual_drives_the_error(data, "with", "the second half")
+    assert whole.value > 0.7
+    assert late.value == pytest.approx(-1)
 
 
 def test_a_run_that_diverged_leaves_what_all_others_have():

@@ -32,6 +32,7 @@ def config(**changes):
         "ensemble": "test",
         "seed": 0,
         "masses": [0.5, 0.81],
+        "directions": 2,
         "tolerance": 1e-3,
         "probes": 2,
         "products": 8,
@@ -132,9 +133,20 @@ def test_the_bias_brings_the_attention_that_was_asked_for(tokens, token):
 
 def test_a_target_below_the_models_own_attention_is_named(tokens):
     own = float(gpt2.attention_mass(model(), tokens)[:, 0].mean())
-    message = rf"^masses: expected more than the {own:.3g} that token 1 has without an edit, got \["
+    message = rf"^masses: expected one above the {own:.3g} that token 1 has without an edit, got \["
     with pytest.raises(ValueError, match=message):
-        list(edits.sinks(model(), tokens, [own / 2, 0.9]))
+        list(edits.sinks(model(), tokens, [own / 2, own]))
+
+
+def test_a_target_below_the_models_own_attention_is_passed_over(tokens, networks):
+    own = float(gpt2.attention_mass(model(), tokens)[:, 0].mean())
+    passed, bias = edits.sinks(model(), tokens, [own / 2, 0.9])
+    assert math.isnan(passed)
+    assert bias > 0
+    item = study.gpt2.items(config(masses=[own / 2, 0.9]), networks)[0]
+    arrays = study.measure(**item)
+    assert np.isnan(arrays["mass"]).tolist() == [False, True, False]
+    assert np.isnan(arrays["eigenvalue"]).all(axis=1).tolist() == [False, True, False]
 
 
 def test_a_random_change_brings_the_loss_that_was_asked_for(tokens):
@@ -187,6 +199,21 @@ def test_a_control_is_an_edit_of_its_own(actual, tokens):
     close_to_dense(edited, tokens, control)
 
 
+def test_random_weights_are_the_mean_over_directions(actual, tokens):
+    first, second = (model(), model())
+    strength, values = [], []
+    for number, edited in enumerate((first, second)):
+        seed = number * study.BETWEEN
+        strength += list(edits.edited("random-weights", edited, tokens, [0.81], seed))
+        problem = cv.Problem(edited, loss_fn=gpt2.language_loss, data=[tokens])
+        values.append(torch.linalg.eigvalsh(cv.dense_matrix(cv.hessian(problem)).double())[-1])
+    control = actual.isel(seed=0, rung=-1).sel(edit="random-weights")
+    assert float(control["strength"]) == pytest.approx(np.mean(strength), rel=1e-6)
+    largest = float(control["eigenvalue"].sel(end="largest"))
+    assert largest == pytest.approx(float(np.mean(values)), rel=2e-3)
+    assert abs(values[0] - values[1]) > 0.01 * largest
+
+
 def test_ladders_have_their_targets(actual):
     assert actual["edit"].values.tolist() == [*edits.EDITS]
     ladder, controls = actual.sel(edit="first-token"), actual.drop_sel(edit="first-token")
@@ -229,6 +256,7 @@ def test_the_density_is_that_of_the_edited_model(actual, tokens):
     settings = study.LadderMeasurement(
         seed=1,
         masses=[0.5],
+        directions=1,
         tolerance=1e-3,
         probes=2,
         products=8,
@@ -268,7 +296,7 @@ def test_items_know_their_weights_and_not_each_other(networks):
         probe = study.gpt2.probe(item)
         whole = study.gpt2.cost(item)
         assert 0 < study.gpt2.cost(probe) <= whole
-        assert (study.gpt2.cost(probe) < whole) == (item["edit"] == edits.EDITS[0])
+        assert (study.gpt2.cost(probe) < whole) == (item["edit"] != "middle-token")
         assert probe["settings"].masses == [0.81]
 
 

@@ -41,6 +41,9 @@ SEEDS = (
 )
 SIGN = at_least(0.0, f"a sign; {SEEDS}")
 WITH = {"with": ATTENTION, "without": TWIN}
+# The parts of a training, by the share of its steps after which they begin. What goes to zero falls
+# at the end, too.
+PARTS = {"the whole": 0.0, "the second half": 0.5}
 
 statements = Statements(
     values={
@@ -196,15 +199,17 @@ def not_worse_at_start(data: xr.Dataset) -> Estimate:
     typically,
     SIGN,
     id="residual-drives-the-error",
-    each=lambda data: [{"attention": name} for name in WITH],
+    each=lambda data: [{"attention": name, "part": part} for name in WITH for part in PARTS],
 )
-def residual_drives_the_error(data: xr.Dataset, attention: str) -> Estimate:
+def residual_drives_the_error(data: xr.Dataset, attention: str, part: str) -> Estimate:
     """The residual drives the difference between Hessian and GGN to zero during training.
 
-    Statistic: rank correlation of error and residual norm along a run, mean over seeds.
+    Statistic: rank correlation of error and residual norm along a run, and along the second half of
+    its steps; mean over seeds.
     """
     runs = chosen(data, along="residual", variant=WITH[attention])
-    few = "a run has fewer than 3 measurements"
+    runs = runs.isel(step=runs["step"].values >= PARTS[part] * int(runs["step"][-1]))
+    few = f"{part} of a run has fewer than 3 measurements"
     value, low, high = mean_of(rank_correlations(runs["quantity"], runs["measured"], "step", few))
     return Estimate(value, max(low, -1.0), min(high, 1.0))
 

@@ -1,6 +1,7 @@
 """What the paper says of attention sinks and the Hessian's spectrum of a language model."""
 
 import xarray as xr
+from xarray.ufuncs import log
 
 from hessian_papers.ledger.bounds import NothingToMeasure, at_least, equal_to, within
 from hessian_papers.ledger.statements import Statements
@@ -41,7 +42,7 @@ statements = Statements(
         "largest": "largest",
         "smallest": "most negative",
         "middle-token": "the same attention on a token in the middle",
-        "random-weights": "a random change of the weights with the same rise of the loss",
+        "random-weights": "random changes of the weights with the same rise of the loss",
     },
 )
 figure_6 = statements.about("singh2026cracking", "Figure 6").having(otherwise=SMALL)
@@ -69,8 +70,11 @@ def _relative(data: xr.Dataset, edit: str = SINK) -> xr.DataArray:
 
 
 def _growth(values: xr.DataArray) -> xr.DataArray:
-    """By what share a number grows from no edit to the last rung, along ``seed``."""
-    return values.isel(rung=-1) / values.isel(rung=0) - 1
+    """``ln`` of the ratio of a number at the last rung to that without edit, along ``seed``.
+
+    Eigenvalues vary over networks in proportion to their size.
+    """
+    return log(values.isel(rung=-1) / values.isel(rung=0))
 
 
 @statements.statement(
@@ -93,15 +97,16 @@ def edges(data: xr.Dataset) -> float:
     nodes = (sign * data["node"]).max(("probe", "rank"), skipna=False)
     scale = abs(sinks["eigenvalue"]).max("end", skipna=False)
     outside = (nodes - sign * sinks["eigenvalue"]) / scale - sinks["residual"]
-    return float(outside.clip(0).max(skipna=False))
+    reached = sinks["mass"].notnull()
+    return float(outside.where(reached, 0.0).clip(0).max(skipna=False))
 
 
 @figure_6.statement(SAID, typically, GROWTH, id="sinks-amplify-outliers", over=["end"])
 def outliers_grow(data: xr.Dataset) -> xr.DataArray:
     """The more prominent the attention sink, the larger the outliers.
 
-    Statistic: relative growth of an extreme eigenvalue from no edit to the strongest sink, mean
-    over seeds; interval: Student's t.
+    Statistic: natural logarithm of the ratio of an extreme eigenvalue with the strongest sink to
+    that without edit, mean over seeds; interval: Student's t.
     """
     return _growth(_relative(data))
 
@@ -126,8 +131,8 @@ def outliers_grow_steadily(data: xr.Dataset) -> xr.DataArray:
 def spectrum_stretches(data: xr.Dataset) -> xr.DataArray:
     """Larger attention sinks stretch the spectrum.
 
-    Statistic: relative growth of its range from no edit to the strongest sink, mean over seeds;
-    interval: Student's t.
+    Statistic: natural logarithm of the ratio of its range with the strongest sink to that without
+    edit, mean over seeds; interval: Student's t.
     """
     ends = data["eigenvalue"].sel(edit=SINK)
     return _growth(ends.sel(end="largest") - ends.sel(end="smallest"))
@@ -145,8 +150,8 @@ def spectrum_stretches(data: xr.Dataset) -> xr.DataArray:
 def more_than_a_control(data: xr.Dataset, end: str, control: str) -> xr.DataArray:
     """The sink on the first token makes an extreme eigenvalue larger than a control does.
 
-    Statistic: its relative growth with the strongest sink minus that with the control, mean over
-    seeds; interval: Student's t, paired.
+    Statistic: natural logarithm of its ratio with the strongest sink to that with the control, mean
+    over seeds; of random changes the mean over directions counts. Interval: Student's t, paired.
     """
     sink, other = (_growth(_relative(data.sel(end=end), edit)) for edit in (SINK, control))
     return sink - other

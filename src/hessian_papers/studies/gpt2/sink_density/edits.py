@@ -73,6 +73,8 @@ def sinks(
 ) -> Iterator[float]:
     """Edit a model so that one target of attention after the other is on a token.
 
+    A bias adds attention: targets that are not above the model's own are passed over.
+
     Args:
         model: the model; it has the edit of the value that came last.
         tokens: the sequences ``(n, length + 1)`` over which the attention is averaged.
@@ -80,14 +82,15 @@ def sinks(
         token: the token on whose scores a bias is added, in the first head of every block.
 
     Yields:
-        The bias.
+        The bias; NaN for a target that is passed over.
 
     Raises:
-        ValueError: a target is not above the attention without the edit, or is not reached.
+        ValueError: the last target is not above the attention without the edit, or one is not
+            reached.
     """
     own = mass_on(model, tokens, token)
-    expected = f"more than the {own:.3g} that token {token + 1} has without an edit"
-    require(own < masses[0], "masses", expected, list(masses))
+    expected = f"one above the {own:.3g} that token {token + 1} has without an edit"
+    require(own < masses[-1], "masses", expected, list(masses))
 
     def odds(bias: float) -> float:
         gpt2.set_sink(model, bias, token=token, head=HEAD)
@@ -95,6 +98,9 @@ def sinks(
 
     bias = 0.0
     for target in masses:
+        if target <= own:
+            yield math.nan
+            continue
         # Of a single query they are a straight line in the bias.
         bias = crossing(odds, _log_odds(target), start=bias, step=1.0, most=LARGEST_BIAS)
         most = f"at most what a bias of {LARGEST_BIAS:g} brings"

@@ -35,6 +35,7 @@ EDGE: dict[str, Any] = {"marker": "|", "markersize": 9, "markeredgewidth": 1.4}
 def _draw_density(axes: Axes, data: xr.Dataset) -> None:
     """The densities of the first network, with the extreme eigenvalues below them."""
     rungs = data.sel(edit=SINK).isel(seed=0)
+    rungs = rungs.isel(rung=rungs["mass"].notnull())
     # What a single eigenvalue adds to the density: below, nothing is.
     single = float((1 / (rungs["parameters"] * rungs["width"] * np.sqrt(2 * np.pi))).min())
     floor, count = single / 30, rungs.sizes["rung"]

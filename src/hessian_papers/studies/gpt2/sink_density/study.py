@@ -18,7 +18,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers.constraints import AtLeast, Between
+from hessian_papers.constraints import AtLeast, Between, Count
 from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.models import gpt2 as architectures
 from hessian_papers.networks.base import shared
@@ -38,6 +38,11 @@ from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 ENDS: dict[str, Which] = {"largest": "largest algebraic", "smallest": "smallest algebraic"}
+# The control of which there are several directions, what is averaged over them, and how far apart
+# their seeds are: those of the networks follow each other.
+RANDOM = "random-weights"
+AVERAGED = ("strength", "mass", "loss", "eigenvalue", "residual")
+BETWEEN = 1000
 # Products that an extreme eigenvalue takes, about, as a unit of cost.
 PRODUCTS = 25
 # The most products of curvlinops for each of its extreme eigenvalues.
@@ -51,7 +56,8 @@ class LadderMeasurement:
     Args:
         seed: of the random vectors.
         masses: the mean attention on the token in the edited heads, ascending, after the model's
-            own, with which each ladder begins.
+            own, with which each ladder begins; those that are not above it are left out.
+        directions: random directions in which the weights are changed, for a control.
         tolerance: relative residual of the extreme eigenvalues.
         probes: random vectors of the density.
         products: Hessian-vector products for each of them.
@@ -63,6 +69,7 @@ class LadderMeasurement:
 
     seed: int
     masses: list[float]
+    directions: Count
     tolerance: Annotated[float, Between(1e-6, 0.1, "a relative residual from 1e-6 to 0.1")]
     probes: Annotated[int, AtLeast(2)]
     products: int
@@ -192,8 +199,20 @@ def measure(
     Returns:
         What :data:`VARIABLES` declares, without the dimensions ``seed`` and ``edit``. Of a control,
         at the last rung alone, what stands before the density; random weights have the mass of the
-        first token.
+        first token, and of each number the mean over directions.
     """
+    if edit == RANDOM:
+        seeds = [settings.seed + number * BETWEEN for number in range(settings.directions)]
+        each = [_measured(edit, kept, facts, replace(settings, seed=seed)) for seed in seeds]
+        means = {name: np.mean([arrays[name] for arrays in each], axis=0) for name in AVERAGED}
+        return each[0] | means
+    return _measured(edit, kept, facts, settings)
+
+
+def _measured(
+    edit: str, kept: KeptModel, facts: Mapping[str, Any], settings: LadderMeasurement
+) -> Arrays:
+    """The result of :func:`measure`, with one direction of random weights."""
     model = kept.load()
     data = torch.from_numpy(kept.tokens).to(next(model.parameters()).device)
     # The released product passes while the graph of ours is kept.
@@ -209,6 +228,8 @@ def measure(
     rungs: dict[int, dict[str, Any]] = {}
     released: dict[int, dict[str, Any]] = {}
     for rung, strength in enumerate(steps, 0 if first else last):
+        if math.isnan(strength):
+            continue
         operator, mass = cv.hessian(problem), mass_on(model, data, token)
         rungs[rung] = {"strength": strength, "mass": mass, "loss": loss_of(model, data)}
         rungs[rung] |= edges(operator)
@@ -282,13 +303,13 @@ def _cost(item: Item) -> float:
         # Those of curvlinops take twice as long.
         density = settings.probes * settings.products
         return (len(settings.masses) + 1) * (each + density) + 2 * (each + density)
-    return 2 * each
+    return 2 * each * (settings.directions if item["edit"] == RANDOM else 1)
 
 
 def _probe(item: Item) -> Item:
-    """The study with the strongest edit alone and a coarse density."""
+    """The study with the strongest edit alone, one direction and a coarse density."""
     settings: LadderMeasurement = item["settings"]
-    few = replace(settings, masses=settings.masses[-1:], probes=2, products=5)
+    few = replace(settings, masses=settings.masses[-1:], directions=1, probes=2, products=5)
     return {**item, "settings": few}
 
 
