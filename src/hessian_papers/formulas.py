@@ -32,6 +32,7 @@ _PLAIN = (
     (r"\\rbrace", "}"),
     (r"\\([a-z]+)", r"\1"),
     (r"([_^])\{(\w+)\}(?!\w)", r"\1\2"),
+    (r"\^\{([^{}]*)\}", r"^(\1)"),
     (r"\^2(?!\d)", "²"),
     (r"\^⊤", "ᵀ"),
     (r"\^\*", "*"),
@@ -45,6 +46,8 @@ def plain(text: str) -> str:
     Example:
         >>> plain(r"It is $λ_{\max} ≤ \sqrt{σ_x^2 + 1}$ of $ww^⊤$, at 5 %.")
         'It is λ_max ≤ √(σ_x² + 1) of wwᵀ, at 5 %.'
+        >>> plain("$A / 4^{L-p}$")
+        'A / 4^(L−p)'
     """
     return FORMULA.sub(lambda match: _in_signs(match[1]), text)
 

@@ -1,7 +1,9 @@
 """Computing all items of a computation, wherever they run."""
 
+import os
 import re
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import xarray as xr
 
 from hessian_papers.fan_out.items import words
-from hessian_papers.fan_out.launcher import Launcher
+from hessian_papers.fan_out.launcher import GPUS, Launcher
 from hessian_papers.fan_out.ledger import one_at_a_time
 from hessian_papers.fan_out.plan import Plan, plan
 from hessian_papers.fan_out.progress import Progress, duration
@@ -32,6 +34,19 @@ def shards_of(name: str, folder: Path) -> Shards:
     return Shards(folder / name)
 
 
+@contextmanager
+def _without_gpus() -> Iterator[None]:
+    """A block in which torch finds no GPU, unless it has begun to use one."""
+    before = os.environ.get(GPUS)
+    os.environ[GPUS] = ""
+    try:
+        yield
+    finally:
+        del os.environ[GPUS]
+        if before is not None:
+            os.environ[GPUS] = before
+
+
 def _in_this_process(plan: Plan, shards: Shards, progress: Progress) -> int:
     for key, item in plan.items.items():
         if shards.has(key):
@@ -48,7 +63,9 @@ def _in_this_process(plan: Plan, shards: Shards, progress: Progress) -> int:
 def _compute(plan: Plan, shards: Shards, launcher: Launcher, progress: Progress) -> int:
     """Compute what is missing; the number of attempts that failed."""
     if launcher.cluster == "debug":
-        return _in_this_process(plan, shards, progress)
+        # As jobs, it sees no GPU unless it is given one.
+        with nullcontext() if launcher.gpus or together() else _without_gpus():
+            return _in_this_process(plan, shards, progress)
     require(not together(), "cluster", "debug for processes of torchrun", launcher.cluster)
     # They need submitit, which is imported only where jobs are submitted.
     from hessian_papers.fan_out.drive import Driver

@@ -8,6 +8,8 @@ from hessian_papers.work import cores
 from hessian_spectra.validation import require
 
 CLUSTERS = ("debug", "local", "slurm")
+# The variable that tells a process which GPUs it sees.
+GPUS = "CUDA_VISIBLE_DEVICES"
 # SLURM's own limit on the size of an array of jobs is 1001 unless an administrator changed it.
 LARGEST_ARRAY = 1000
 
@@ -35,7 +37,7 @@ class Launcher:
         retries: how often an item is tried again after its job failed, and how often SLURM may put
             a job that met its time limit back into the queue.
         minutes: time limit of a job of SLURM.
-        gpus: how many GPUs a job sees.
+        gpus: how many GPUs a job sees; on one machine no two jobs have the same.
         options: settings of SLURM by submitit's names, such as ``partition``, ``cpus_per_task``,
             ``mem`` (``"4GB"``), ``account``, ``qos``, ``setup`` (a list of shell commands).
 

@@ -10,8 +10,9 @@ from types import FrameType
 
 import psutil
 import submitit
+import torch
 
-from hessian_papers.fan_out.launcher import Launcher
+from hessian_papers.fan_out.launcher import GPUS, FanOutError, Launcher
 from hessian_papers.fan_out.ledger import Job, Ledger
 from hessian_papers.fan_out.worker import Chunk
 
@@ -75,11 +76,31 @@ def _inherited(variables: Mapping[str, str]) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, deaf)
 
 
-def _visible_gpus(count: int) -> tuple[int, ...]:
-    """The GPUs of a job, among those that this process sees."""
-    named = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-    numbers = [int(name) for name in named if name.strip().isdigit()]
-    return tuple(numbers or range(count))[:count]
+def gpus_of_jobs(each: int) -> list[tuple[int, ...]]:
+    """The GPUs of each of the jobs that run at once, among those that this process sees.
+
+    Args:
+        each: how many GPUs a job has; no two jobs share one.
+
+    Raises:
+        FanOutError: there are not so many.
+
+    Example:
+        >>> gpus_of_jobs(0)
+        []
+    """
+    named = os.environ.get(GPUS)
+    if named is None:
+        numbers = list(range(torch.cuda.device_count()))
+    else:
+        numbers = [int(name) for name in named.split(",") if name.strip().isdigit()]
+    if len(numbers) < each:
+        raise FanOutError(
+            f"launcher.gpus: expected at most {len(numbers)}, which this machine has for a job, "
+            f"got {each}"
+        )
+    starts = range(0, len(numbers) - each + 1, each) if each else ()
+    return [tuple(numbers[start : start + each]) for start in starts]
 
 
 def _process(job: Job) -> psutil.Process | None:
@@ -103,6 +124,8 @@ def _has_ended(process: psutil.Process) -> bool:
 class Local:
     """Processes of this machine, as many at once as the launcher has workers.
 
+    Jobs that have GPUs have them for themselves: no more run at once than there are GPUs for.
+
     submitit's local jobs know no queue: the driver hands in a job when another has ended.
     """
 
@@ -112,12 +135,14 @@ class Local:
     status = ""
 
     def __init__(self, launcher: Launcher, ledger: Ledger, variables: Mapping[str, str]) -> None:
+        self._gpus = gpus_of_jobs(launcher.gpus)
         # How many jobs run at once.
-        self.most = launcher.workers_at_once
+        self.most = min(launcher.workers_at_once, len(self._gpus) or launcher.workers_at_once)
         self._launcher = launcher
         self._ledger = ledger
         self._variables = variables
         self._started: dict[str, submitit.Job[None]] = {}
+        self._held: dict[str, tuple[int, ...]] = {}
 
     def submit(self, chunks: Sequence[Chunk]) -> list[Job]:
         """Start a process per chunk."""
@@ -126,14 +151,18 @@ class Local:
     def _start(self, chunk: Chunk) -> Job:
         (job,) = self._ledger.new([chunk.keys])
         executor = submitit.LocalExecutor(job.folder, max_num_timeout=self._launcher.retries)
+        gpus = self._held[job.name] = self._free_gpus()
         executor.update_parameters(
-            timeout_min=NO_LIMIT_MINUTES,
-            gpus_per_node=self._launcher.gpus,
-            visible_gpus=_visible_gpus(self._launcher.gpus),
+            timeout_min=NO_LIMIT_MINUTES, gpus_per_node=len(gpus), visible_gpus=gpus
         )
         with _inherited(self._variables):
             self._started[job.name] = executor.submit(chunk)
         return job
+
+    def _free_gpus(self) -> tuple[int, ...]:
+        """The GPUs that no job has which still runs; of none if jobs have none."""
+        held = {self._held[name] for name, started in self._started.items() if not started.done()}
+        return next((gpus for gpus in self._gpus if gpus not in held), ())
 
     def living(self, jobs: Sequence[Job]) -> set[str]:
         """The names of those whose process runs."""

@@ -22,7 +22,14 @@ from hessian_papers.constraints import Count, Different
 from hessian_papers.data.base import TEXT, Form
 from hessian_papers.data.tools.tokens import batch, opened
 from hessian_papers.labelled import Variable, Variables, assembled
-from hessian_papers.models.gpt2 import VARIANTS, Shape, gpt2, language_loss, parameter_count
+from hessian_papers.models.gpt2 import (
+    VARIANTS,
+    Shape,
+    fuse_attention,
+    gpt2,
+    language_loss,
+    parameter_count,
+)
 from hessian_papers.networks.base import NetworksConfig, shared
 from hessian_papers.networks.tools.dry_run import (
     Pieces,
@@ -119,7 +126,7 @@ class Config(LanguageModelTraining, NetworksConfig):
 
     Args:
         data: the text, a name from ``conf/data``.
-        variants: some of ``attention``, ``no attention``, ``no norm weights``.
+        variants: some of :data:`~hessian_papers.models.gpt2.VARIANTS`.
         seeds: trainings of each variant; the first has ``seed``, the others the numbers after it.
     """
 
@@ -217,6 +224,9 @@ def compute(
             tolerance=settings.tolerance,
             memory=limit,
         )
+        if device.type == "cuda":
+            # What is measured is a copy, whose attention differentiates any number of times.
+            fuse_attention(model)
         losses = pretrain(
             model,
             language_loss,

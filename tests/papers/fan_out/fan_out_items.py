@@ -95,6 +95,11 @@ def tree(value: int) -> Arrays:
     return {"square": np.array(str(source)), "roots": np.array([threads])}
 
 
+def gpu(value: int) -> Arrays:
+    """The GPUs that the process of an item sees."""
+    return {"square": np.array(value), "roots": np.array([os.environ["CUDA_VISIBLE_DEVICES"]])}
+
+
 def _items(config, networks):
     return [{"value": int(value), **config} for value in networks["values"]]
 
@@ -119,4 +124,5 @@ squares = FanOut(items=_items, compute=square, gather=_gather, cost=cost)
 noted_squares = FanOut(items=_items, compute=noted, gather=_gather, cost=cost)
 resumable_sums = FanOut(items=_items, compute=resumable, gather=_gather, cost=cost, trains=True)
 weights = FanOut(items=_items, compute=weighed, gather=_gathered, trains=True)
+gpus = FanOut(items=_items, compute=gpu, gather=_gather)
 trees = FanOut(items=_items, compute=tree, gather=_gather)

@@ -1,5 +1,6 @@
 """A computation in this process: what is kept, what is computed anew, what is said."""
 
+import os
 import sys
 from dataclasses import replace
 from types import SimpleNamespace
@@ -7,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from driver_process import begun
-from fan_out_items import cost, noted, noted_squares, squares
+from fan_out_items import cost, gpus, noted, noted_squares, squares
 
 from hessian_papers.fan_out import Launcher, run
 from hessian_papers.fan_out.plan import plan
@@ -112,6 +113,23 @@ def test_submitit_is_loaded_only_for_jobs(tmp_path, monkeypatch):
     assert compute(tmp_path, [3])["squares"].tolist() == [9]
     with pytest.raises(ImportError, match="submitit"):
         compute(tmp_path, [4], launcher=Launcher(cluster="local", workers=1))
+
+
+@pytest.mark.parametrize(
+    ("launcher", "expected"),
+    [
+        (Launcher(cluster="local", workers=3, items_per_job=1, gpus=1), ["5", "7"]),
+        (Launcher(cluster="debug"), ["", ""]),
+        (Launcher(cluster="debug", gpus=1), ["5,7", "5,7"]),
+    ],
+    ids=["local", "none", "debug"],
+)
+def test_an_item_sees_the_gpus_that_its_job_is_given(launcher, expected, tmp_path, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,7")
+    values = {"values": np.array([1, 2])}
+    arrays = run("gpus", gpus, {}, values, folder=tmp_path, launcher=launcher)
+    assert sorted(arrays["roots"].tolist()) == expected
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "5,7"
 
 
 class Terminal:

@@ -8,8 +8,9 @@ from fan_out_items import square, squares
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hessian_papers.fan_out import Launcher
+from hessian_papers.fan_out import FanOutError, Launcher
 from hessian_papers.fan_out.items import telling, words
+from hessian_papers.fan_out.local import gpus_of_jobs
 from hessian_papers.fan_out.plan import jobs, plan
 from hessian_papers.work import FanOut, cores
 
@@ -52,6 +53,28 @@ def test_equal_items_are_one():
     assert todo.order[0] == todo.order[2]
     assert todo.items == {todo.order[0]: {"value": 3}, todo.order[1]: {"value": 1}}
     assert todo.costs == {todo.order[0]: 4.0, todo.order[1]: 2.0}
+
+
+@pytest.mark.parametrize(
+    ("seen", "each", "expected"),
+    [
+        ("0,1,3", 1, [(0,), (1,), (3,)]),
+        ("0,1,3", 2, [(0, 1)]),
+        ("0,1,3", 0, []),
+        ("4", 1, [(4,)]),
+    ],
+)
+def test_no_two_jobs_have_the_same_gpu(seen, each, expected, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
+    assert gpus_of_jobs(each) == expected
+
+
+@pytest.mark.parametrize("seen", ["", "2"])
+def test_more_gpus_than_there_are_are_refused(seen, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
+    message = rf"^launcher.gpus: expected at most {len(seen)}, which this machine has .*, got 2$"
+    with pytest.raises(FanOutError, match=message):
+        gpus_of_jobs(2)
 
 
 @pytest.mark.parametrize("cost", [0, -1, math.nan, math.inf])

@@ -1,6 +1,7 @@
 """GPT-2 and its twins: their curvature, sinks, losses and files, against dense autograd."""
 
 import copy
+import itertools
 import math
 import socket
 from dataclasses import replace
@@ -75,6 +76,7 @@ def dense_gauss_newton(model, loss):
 
 
 CASES = [
+    *((variant, 0.0, language.language_loss) for variant in language.ARMS),
     ("attention", 0.0, language.language_loss),
     ("attention", 2.0, language.language_loss),
     ("attention", 2.0, language.squared_loss),
@@ -114,7 +116,8 @@ def test_logits_are_those_of_transformers_eager_attention(variant, dtype):
     other = eager(model) if variant == "attention" else copy.deepcopy(model)
     other.set_attn_implementation("eager")
     assert torch.equal(model(TOKENS).logits, other(TOKENS).logits)
-    other.set_attn_implementation("sdpa")
+    language.fuse_attention(other)
+    assert other.config._attn_implementation == "sdpa"
     torch.testing.assert_close(model(TOKENS).logits, other(TOKENS).logits)
 
 
@@ -124,6 +127,49 @@ def test_without_attention_no_token_sees_another():
     changed[:, 0] = (changed[:, 0] + 1) % 7
     assert torch.equal(model(TOKENS).logits[:, 1:], model(changed).logits[:, 1:])
     assert not torch.equal(model(TOKENS).logits[:, 0], model(changed).logits[:, 0])
+
+
+@pytest.mark.parametrize("variant", ["uniform attention", "fixed attention"])
+def test_patterns_are_those_of_positions_alone(variant):
+    shape = replace(TINY, variant=variant)
+    model, other = (language.gpt2(shape, seed).eval() for seed in (0, 1))
+    patterns = [block.attn.pattern for block in model.transformer.h]
+    for pattern in patterns:
+        torch.testing.assert_close(pattern.sum(dim=-1), torch.ones(2, 5))
+        assert not pattern.triu(1).any()
+    uniform = torch.ones(5, 5).tril() / torch.arange(1, 6)[:, None]
+    if variant == "uniform attention":
+        assert all(torch.allclose(pattern, uniform) for pattern in patterns)
+    else:
+        heads = torch.cat([*patterns, *(block.attn.pattern for block in other.transformer.h)])
+        assert all(not torch.allclose(*pair) for pair in itertools.combinations(heads, 2))
+    # The first attention's output is the pattern's mean of the values, and nothing of the queries.
+    attention = model.transformer.h[0].attn
+    hidden = draw(1, 4, 4).float()
+    values = attention.c_attn(hidden)[..., 8:].view(1, 4, 2, 2)
+    mixed = torch.einsum("hqk,bkhd->bqhd", patterns[0][:, :4, :4], values).flatten(2)
+    torch.testing.assert_close(attention(hidden)[0], attention.c_proj(mixed))
+    language.fuse_attention(model)  # torch's kernel has no patterns
+    mass = language.attention_mass(model, TOKENS)
+    expected = torch.stack([pattern[:, :4, 0].mean(dim=-1) for pattern in patterns])
+    torch.testing.assert_close(mass, expected)
+
+
+def test_one_part_is_changed_and_no_other():
+    models = {name: built(name, layers=1) for name in ("attention", "ReLU", "RMS norm", "no norm")}
+    hidden = draw(2, 3, 4)
+    own = models["attention"].transformer
+    torch.testing.assert_close(models["ReLU"].transformer.h[0].mlp.act(hidden), hidden.relu())
+    assert not torch.equal(own.h[0].mlp.act(hidden), hidden.relu())
+    root = (hidden.square().mean(dim=-1, keepdim=True) + own.ln_f.eps).sqrt()
+    norm = models["RMS norm"].transformer.ln_f
+    torch.testing.assert_close(norm(hidden), norm.weight * hidden / root)
+    assert torch.equal(models["no norm"].transformer.ln_f(hidden), hidden)
+    names = {name: {key for key, _ in model.named_parameters()} for name, model in models.items()}
+    norms = {key for key in names["attention"] if ".ln_" in key}
+    assert names["ReLU"] == names["attention"]
+    assert names["RMS norm"] == names["attention"] - {key for key in norms if key.endswith("bias")}
+    assert names["no norm"] == names["attention"] - norms
 
 
 @pytest.mark.parametrize("shape", [SMALL, DEMO], ids=["124M", "demo"])
@@ -171,11 +217,14 @@ def test_weights_are_drawn_by_seed_and_purpose():
 
 
 def test_variants_share_what_they_have_in_common():
-    own, without, plain = (
-        language.gpt2(replace(TINY, variant=variant), seed=3) for variant in language.VARIANTS
-    )
-    for name, parameter in plain.named_parameters():
-        assert torch.equal(parameter, own.get_parameter(name)), name
+    models = {
+        variant: language.gpt2(replace(TINY, variant=variant), seed=3)
+        for variant in language.VARIANTS
+    }
+    own, without = (models.pop(variant) for variant in ("attention", "no attention"))
+    for model in models.values():
+        for name, parameter in model.named_parameters():
+            assert torch.equal(parameter, own.get_parameter(name)), name
     for name in ("wte", "wpe"):
         both = [model.transformer.get_submodule(name).weight for model in (own, without)]
         assert torch.equal(*both)

@@ -1,13 +1,14 @@
-"""GPT-2 of transformers, and its twins without attention and without norm weights."""
+"""GPT-2 of transformers, its twins without attention and norm weights, and others like it."""
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from hessian_papers.models.gpt2.attention import ATTENTION, register_attention
+from hessian_papers.models.gpt2.attention import ATTENTION, register_attention, set_patterns
 from hessian_papers.models.gpt2.shape import Shape
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import optional_import
@@ -16,15 +17,23 @@ from hessian_spectra.validation import optional_import
 _STANDARD_DEVIATION = 0.02
 
 
+# What stands in place of the layer norms, of so many numbers, with so small a number in the root.
+_NORMS: dict[str, Callable[[int, float], nn.Module]] = {
+    "no norm weights": lambda width, eps: nn.LayerNorm(width, eps, elementwise_affine=False),
+    "RMS norm": nn.RMSNorm,
+    "no norm": lambda width, eps: nn.Identity(),
+}
+
+
 def gpt2(shape: Shape, seed: int) -> nn.Module:
     """Transformers' ``GPT2LMHeadModel`` with random weights, float32, on the CPU.
 
     Input and output embeddings are one matrix. Weights are normal with standard deviation 0.02,
     those that end one of the N residual branches with 0.02/√N; biases are 0 and norm weights 1. All
     come from one generator in the order of the parameters, so that the variants share their
-    embeddings, and those with attention all weights. Attention is written out in operations that
-    differentiate any number of times; for training alone
-    ``model.set_attn_implementation("sdpa")`` is the same function in torch's fused form.
+    embeddings, and those with attention all weights; fixed patterns come from another. Attention is
+    written out in operations that differentiate any number of times; for training alone there is
+    :func:`~hessian_papers.models.gpt2.fuse_attention`.
 
     Args:
         shape: size and variant.
@@ -59,6 +68,7 @@ def gpt2(shape: Shape, seed: int) -> nn.Module:
             else:
                 end = name.endswith("c_proj.weight")
                 parameter.normal_(0, last if end else _STANDARD_DEVIATION, generator=draws)
+    set_patterns(model, shape, generator(seed, "patterns"))
     return model
 
 
@@ -90,6 +100,7 @@ def _architecture(shape: Shape) -> Any:
         bos_token_id=None,
         eos_token_id=None,
         use_cache=False,
+        activation_function="relu" if shape.variant == "ReLU" else "gelu_new",
         attn_implementation=ATTENTION,
         shape=asdict(shape),
     )
@@ -98,12 +109,11 @@ def _architecture(shape: Shape) -> Any:
         if shape.variant == "no attention":
             blocks = [_MLPBlock(block.ln_2, block.mlp) for block in model.transformer.h]
             model.transformer.h = nn.ModuleList(blocks)
-        if shape.variant == "no norm weights":
+        if shape.variant in _NORMS:
             for module in list(model.modules()):
                 for name, norm in module.named_children():
                     if isinstance(norm, nn.LayerNorm):
-                        plain = nn.LayerNorm(shape.width, norm.eps, elementwise_affine=False)
-                        setattr(module, name, plain)
+                        setattr(module, name, _NORMS[shape.variant](shape.width, norm.eps))
     return model
 
 
@@ -112,6 +122,7 @@ def blank(shape: Shape) -> Any:
     model = _architecture(shape).to_empty(device="cpu")
     # Memory is given to each weight by itself.
     model.tie_weights()
+    set_patterns(model, shape)
     return model
 
 

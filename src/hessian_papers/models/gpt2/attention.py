@@ -8,9 +8,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hessian_papers.models.gpt2.losses import inputs_of
-from hessian_papers.models.gpt2.shape import shape_of
+from hessian_papers.models.gpt2.shape import PATTERNS, Shape, shape_of
 from hessian_spectra.validation import optional_import, require
 
+# How far the scores behind fixed patterns are from 0, in standard deviations: each query then has a
+# few tokens that it attends to.
+_SPREAD = 3.0
 # Under which name transformers finds the attention of this module.
 ATTENTION = "hessian_spectra"
 
@@ -23,7 +26,7 @@ def register_attention(transformers: Any) -> None:
 
 
 def _attention(
-    module: nn.Module,
+    module: Any,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -34,8 +37,14 @@ def _attention(
 ) -> tuple[Tensor, Tensor]:
     """Softmax attention of ``(B, heads, T, d)``: outputs ``(B, T, heads, d)``, and its weights.
 
-    It has no fused kernel, whose derivative could not be differentiated again.
+    It has no fused kernel, whose derivative could not be differentiated again. A module with a
+    ``pattern`` has these weights whatever query and key are.
     """
+    if hasattr(module, "pattern"):
+        length = query.shape[-2]
+        fixed = module.pattern[:, :length, :length].to(value.dtype)
+        weights = functional.dropout(fixed.expand(len(query), -1, -1, -1), dropout, module.training)
+        return (weights @ value).transpose(1, 2), weights
     scores = query @ key.transpose(-1, -2) * scaling
     if attention_mask is not None:
         scores = scores + attention_mask
@@ -47,6 +56,37 @@ def _attention(
     weights = functional.softmax(scores, dim=-1).type(value.dtype)
     weights = functional.dropout(weights, dropout, module.training)
     return (weights @ value).transpose(1, 2), weights
+
+
+def set_patterns(model: Any, shape: Shape, draws: torch.Generator | None = None) -> None:
+    """Give the attention of a model the patterns of its variant, if it is one that has them.
+
+    Args:
+        model: of :func:`~hessian_papers.models.gpt2.architecture.gpt2`; the patterns are buffers of
+            its attention, ``(heads, context, context)``, of rows that sum to 1.
+        shape: of the model.
+        draws: for ``"fixed attention"``; without it all patterns are uniform.
+    """
+    if shape.variant not in PATTERNS:
+        return
+    size = (shape.heads, shape.context, shape.context)
+    later = torch.ones(size, dtype=torch.bool).triu(1)
+    for attention in _attentions(model):
+        scores = torch.zeros(size)
+        if draws is not None and shape.variant == "fixed attention":
+            scores = _SPREAD * torch.randn(size, generator=draws)
+        pattern = functional.softmax(scores.masked_fill(later, -math.inf), dim=-1)
+        attention.register_buffer("pattern", pattern, persistent=False)
+
+
+def fuse_attention(model: Any) -> None:
+    """Compute a model's attention by torch's fused kernel, for training: the same function.
+
+    Its derivative cannot be differentiated again. A model with patterns of attention, or without
+    attention, is left as it is.
+    """
+    if shape_of(model).variant not in (*PATTERNS, "no attention"):
+        model.set_attn_implementation("sdpa")
 
 
 def _attentions(model: Any) -> list[Any]:

@@ -28,7 +28,7 @@ def save(model: nn.Module, folder: Path, name: str) -> None:
         name: without the suffix.
     """
     safetensors = optional_import("safetensors.torch", "huggingface")
-    weights = {key: value.detach().contiguous() for key, value in model.named_parameters()}
+    weights = {key: value.detach().contiguous() for key, value in _numbers(model).items()}
     shape = json.dumps(asdict(shape_of(model)))
     write_bytes(folder / f"{name}.safetensors", safetensors.save(weights, {"shape": shape}))
 
@@ -68,21 +68,29 @@ def load(folder: Path, name: str) -> nn.Module:
     return model.eval()
 
 
+def _numbers(model: nn.Module) -> dict[str, Tensor]:
+    """The weights of a model, and the patterns of its attention if it has any."""
+    buffers = model.named_buffers()
+    return dict(model.named_parameters()) | {
+        name: values for name, values in buffers if name.endswith(".pattern")
+    }
+
+
 def _fill(model: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
     """Copy weights of the right names and shapes into a model.
 
     Raises:
         ValueError: one is missing, not known, or of another shape.
     """
-    expected = {name: parameter.shape for name, parameter in model.named_parameters()}
+    expected = {name: values.shape for name, values in _numbers(model).items()}
     entries = {name: weight.shape for name, weight in weights.items()}
     for name in sorted(expected.keys() | entries.keys()):
         if expected.get(name) != entries.get(name):
             sizes = [tuple(item[name]) if name in item else "none" for item in (expected, entries)]
             raise ValueError(f"{path}: expected {name} of shape {sizes[0]}, got {sizes[1]}")
     with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(weights[name])
+        for name, values in _numbers(model).items():
+            values.copy_(weights[name])
 
 
 def _load_pretrained(folder: Path) -> nn.Module:

@@ -8,7 +8,12 @@ from torch import nn
 from hessian_papers.constraints import Checked, Count, OneOf
 from hessian_spectra.validation import require
 
-VARIANTS = ("attention", "no attention", "no norm weights")
+# GPT-2 and its twins; then GPT-2 with one part changed: patterns of attention in place of softmax,
+# other activations, other normalisations.
+TWINS = ("attention", "no attention", "no norm weights")
+PATTERNS = ("uniform attention", "fixed attention")
+ARMS = (*PATTERNS, "ReLU", "RMS norm", "no norm")
+VARIANTS = (*TWINS, *ARMS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,13 +29,17 @@ class Shape(Checked):
         variant: ``"attention"``, GPT-2 itself; ``"no attention"``, in which attention and its norm
             are removed from each block and half as many further MLP blocks as there are layers
             (rounded up) stand in for them; ``"no norm weights"``, whose layer norms have neither
-            weights nor biases.
+            weights nor biases. With one part changed: ``"uniform attention"``, in which each query
+            takes the mean of the values that it sees; ``"fixed attention"``, in which each head
+            weighs them by position alone, drawn once, and keys and queries have no effect either;
+            ``"ReLU"`` in place of GELU; ``"RMS norm"`` in place of layer norm; ``"no norm"``.
         dropout: of embeddings, attention and residual branches while training.
 
     Raises:
         ValueError: a number is out of range, or the variant is another word.
 
-    Source: singh2026cracking, appendix D.1.5 (124M: 12 layers, six further MLP blocks).
+    Source: singh2026cracking, appendix D.1.5 (124M: 12 layers, six further MLP blocks); all
+    variants after ``"no norm weights"`` are ours.
     """
 
     layers: Count

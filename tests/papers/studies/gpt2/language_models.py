@@ -47,7 +47,7 @@ def pretrained(
     scale = np.array([{**ERRORS, **(errors or {})}[name] for name in variants])
     error = scale[:, None, None] * residual**6 * np.exp(noise * draw.normal(size=shape))
     first = {ATTENTION: 0.8, TWIN: 0.9, NO_NORM_WEIGHTS: 0.8, **(start or {})}
-    error[..., 0] = np.array([first[name] for name in variants])[:, None]
+    error[..., 0] = np.array([first.get(name, 0.8) for name in variants])[:, None]
     error[..., 0] *= np.exp(0.01 * draw.normal(size=shape[:-1]))
     hessian = 20 + 30 * (1 - np.exp(-step / 80)) + 0.2 * draw.normal(size=shape) * (step > 0)
     arrays = {

@@ -1,5 +1,7 @@
 """The claims about the GGN of language models, on planted runs."""
 
+import math
+
 import pytest
 from claims_contract import Planted, contract
 from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, pretrained, read
@@ -14,12 +16,19 @@ FIGURES = {
     "Figure 24": {"along": ["loss"]},
     "Figure 25": {"along": ["step"]},
 }
+ARMS = "Section 4.3, one part changed"
+CHANGED = {"uniform attention": 0.1, "ReLU": 0.3}
 # Without attention larger throughout, and the smaller the residual the larger.
 REVERSED = {ATTENTION: 0.1, TWIN: 0.5, NO_NORM_WEIGHTS: 0.1}
 
 
 def of(networks, figure):
-    return {"correlation": read(networks, **FIGURES[figure])}
+    return {"correlation": read(networks, **FIGURES.get(figure, {"along": ["loss"]}))}
+
+
+def arms(errors=CHANGED, variants=(ATTENTION, TWIN, *CHANGED)):
+    """Networks of which some have one part changed."""
+    return of(pretrained(variants=variants, errors=errors), ARMS)
 
 
 def rising():
@@ -50,6 +59,14 @@ def planted():
             reduced=[of(networks, figure) for networks in reduced],
         )
         for figure in FIGURES
+    ] + [
+        Planted(
+            paper="singh2026cracking",
+            artifact=ARMS,
+            holds=arms(),
+            fails=[arms(dict.fromkeys(CHANGED, 0.9))],
+            reduced=[arms(variants=(TWIN, *CHANGED)), arms(variants=(ATTENTION, TWIN))],
+        )
     ]
 
 
@@ -71,6 +88,19 @@ def test_what_few_noisy_seeds_leave_open_is_open():
         "worse-loss-difference": "open",
         "worse-loss-ratio": "open",
         "worse-when-first-passed-loss": "open",
+    }
+
+
+def test_a_part_that_is_changed_is_held_to_the_network_without_a_change():
+    """Errors whose ratio is the same at each level; of the paper's networks nothing is stated."""
+    networks = pretrained((ATTENTION, TWIN, *CHANGED), noise=0.0, ripple=0.0, errors=CHANGED)
+    made = Study("test", {"paper": "singh2026cracking", "artifact": ARMS})
+    entries = [*statements.entries(made, read(networks, along=["loss"]))]
+    values = {entry.id.partition("/")[2]: entry.measure().value for entry in entries}
+    assert values == {
+        "with-one-part-changed-uniform attention": pytest.approx(math.log(0.1 / 0.5), abs=0.01),
+        "with-one-part-changed-ReLU": pytest.approx(math.log(0.3 / 0.5), abs=0.01),
+        "softmax-makes-the-error-uniform attention": pytest.approx(math.log(0.1 / 0.5), abs=0.01),
     }
 
 

@@ -7,8 +7,10 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, at_most, mean_of
 from hessian_papers.ledger.statements import Labels, Statements
-from hessian_papers.ledger.verdicts import Book, typically
+from hessian_papers.ledger.verdicts import Book, shown, typically
 from hessian_papers.ledger.words import reading_of
+from hessian_papers.models.gpt2 import ARMS as PARTS_CHANGED
+from hessian_papers.models.gpt2 import PATTERNS
 from hessian_papers.studies.gpt2.gauss_newton_error.derived import (
     OF_THE_PAPER,
     added,
@@ -41,6 +43,7 @@ SEEDS = (
 )
 SIGN = at_least(0.0, f"a sign; {SEEDS}")
 WITH = {"with": ATTENTION, "without": TWIN}
+LESS = at_most(0.0, f"a sign; {SEEDS}", source="the paper's explanation")
 # The parts of a training, by the share of its steps after which they begin. What goes to zero falls
 # at the end, too.
 PARTS = {"the whole": 0.0, "the second half": 0.5}
@@ -54,6 +57,8 @@ statements = Statements(
     },
 ).having(otherwise=SMALL)
 figure_5 = statements.about("singh2026cracking", "Figure 5")
+# The study of networks with one part changed, of which our own statements are.
+arms = statements.about("singh2026cracking", "Section 4.3, one part changed").having(book="beyond")
 
 
 def _book(case: Labels) -> Book | None:
@@ -65,8 +70,18 @@ def _why(case: Labels) -> str:
     return SMALL if case["along"] != "sharpness" else f"{SMALL} {SAME_SHARPNESS}"
 
 
+def _arms(data: xr.Dataset) -> list[dict[str, str]]:
+    """A case for each network with one part changed."""
+    return [{"arm": name} for name in data["variant"].values.tolist() if name in PARTS_CHANGED]
+
+
 def _along(data: xr.Dataset, shown: str) -> list[dict[str, str]]:
-    """A case for each quantity; at a fixed sharpness it is of a statement of ours."""
+    """A case for each quantity; at a fixed sharpness it is of a statement of ours.
+
+    Where one part is changed in some networks, the others alone are of the paper, and in Figure 5.
+    """
+    if _arms(data):
+        return []
     return [
         {"along": name, "where": "" if name in OF_THE_PAPER else "-where-both-are-as-sharp"}
         for name in data["along"].values.tolist()
@@ -161,6 +176,14 @@ def worse_in_each_pair(data: xr.Dataset, along: str, **_: str) -> float:
     return float(((pairs > 0).sum("point") / number).min())
 
 
+def _late(data: xr.Dataset, along: str, *compared: str, **pair: str) -> Estimate:
+    """The mean of a compared quantity over the lowest third of the levels common to all runs."""
+    samples = common(data, along, *compared, **pair)
+    level = samples["level"].values
+    lowest = level <= level[0] + (level[-1] - level[0]) / 3
+    return estimate(samples.isel(point=lowest).mean("point", skipna=False))
+
+
 @figure_5.statement(
     "section 4.3", typically, SIGN, id="ggn-is-worse-late-in-training", each=_comparisons
 )
@@ -170,10 +193,37 @@ def worse_late(data: xr.Dataset, compared: str) -> Estimate:
     Statistic: mean of the compared quantity over the lowest third of the residual norms common to
     all runs.
     """
-    samples = common(data, "residual", compared)
-    level = samples["level"].values
-    lowest = level <= level[0] + (level[-1] - level[0]) / 3
-    return estimate(samples.isel(point=lowest).mean("point", skipna=False))
+    return _late(data, "residual", compared)
+
+
+@arms.statement(
+    "section 4.3, beyond the paper", shown, LESS, id="error-with-one-part-changed", each=_arms
+)
+def with_one_part_changed(data: xr.Dataset, arm: str) -> Estimate:
+    """The GGN of GPT-2 has another error where one part of the network is changed: softmax, GELU,
+    or layer norm.
+
+    Statistic: natural logarithm of the ratio of the errors with that part changed and with none, at
+    equal loss, mean over the lowest third of the losses common to all runs.
+    """
+    return _late(data, "loss", "ratio", first=arm, second=ATTENTION)
+
+
+@arms.statement(
+    "section 4.3, beyond the paper",
+    typically,
+    LESS,
+    id="softmax-makes-the-error",
+    each=lambda data: [case for case in _arms(data) if case["arm"] in PATTERNS],
+)
+def softmax_makes_the_error(data: xr.Dataset, arm: str) -> Estimate:
+    """Softmax makes the error of the GGN, not the mixing of tokens: with patterns that no token
+    changes in place of softmax, it is smaller.
+
+    Statistic: natural logarithm of the ratio of the errors with such patterns and with softmax, at
+    equal loss, mean over the lowest third of the losses common to all runs.
+    """
+    return with_one_part_changed(data, arm)
 
 
 @figure_5.statement(

@@ -195,10 +195,13 @@ def _handles(data: xr.Dataset) -> list[Any]:
 
 def caption(data: xr.Dataset) -> str:
     """The text that says how to read the figure."""
+    counts = data["parameters"].values
     sizes = ", ".join(
         f"{count:,} weights {LOOKS[name][2]}"
-        for name, count in zip(data["variant"].values, data["parameters"].values, strict=True)
+        for name, count in zip(data["variant"].values, counts, strict=True)
     )
+    if len(counts) > 3:
+        sizes = f"{counts.min():,} to {counts.max():,} weights"
     last, seeds = int(data["step"][-1]), data.sizes["seed"]
     mean = f"Mean over {seeds} seeds and standard error (band)"
     drawn = "Each run as measured" if data["shown"] == "runs" else mean
