@@ -69,7 +69,7 @@ pictures: $(VENV)/ready
 
 # Recorded runs of the language models; what was interrupted goes on where it stood, on another machine,
 # too, that has the folder results/shards:
-# make evidence-gpt2 SETTINGS="data.root=data launcher.gpus=1 launcher.workers=1"
+# make evidence-gpt2 SETTINGS="data.root=data launcher.gpus=1"
 GPT2 := cracking-fig5 cracking-fig6 cracking-fig23 cracking-fig24 cracking-fig25 gauss-newton-parts gauss-newton-arms
 SCALE := paper
 evidence-gpt2: $(VENV)/ready
