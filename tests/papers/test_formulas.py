@@ -66,7 +66,7 @@ def test_a_long_formula_may_break_behind_an_operator_and_nowhere_in_braces() -> 
         (r"$\sqrt{n_l/n_{l-1}}$", "√(n_l/n_{l−1})"),
         (r"$1\lbrace a > 0\rbrace$, $\frac12$", "1{a > 0}, (1/2)"),
         (r"$λ_\text{bulk} ≤ \text{largest outlier}$", "λ_bulk ≤ largest outlier"),
-        ("$x^{2/L}$, $q_{ij}$, $W^{25}$", "x^{2/L}, q_ij, W^25"),
+        ("$x^{2/L}$, $q_{ij}$, $W^{25}$", "x^(2/L), q_ij, W^25"),
     ],
 )
 def test_a_plain_reader_gets_signs(text: str, signs: str) -> None:

@@ -6,11 +6,11 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import FrameType
 
 import psutil
 import submitit
-import torch
 
 from hessian_papers.fan_out.launcher import GPUS, FanOutError, Launcher
 from hessian_papers.fan_out.ledger import Job, Ledger
@@ -20,6 +20,8 @@ from hessian_papers.fan_out.worker import Chunk
 PATIENCE = 5.0
 # Nobody else waits for this machine: its jobs have no time limit, for submitit ten years.
 NO_LIMIT_MINUTES = 10 * 365 * 24 * 60
+# Where the system has a file for each GPU.
+DEVICES = Path("/dev")
 # What asks a driver to end: somebody, or the terminal that is closed.
 REQUESTS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -91,7 +93,7 @@ def gpus_of_jobs(each: int) -> list[tuple[int, ...]]:
     """
     named = os.environ.get(GPUS)
     if named is None:
-        numbers = list(range(torch.cuda.device_count()))
+        numbers = list(range(len([*DEVICES.glob("nvidia[0-9]*")])))
     else:
         numbers = [int(name) for name in named.split(",") if name.strip().isdigit()]
     if len(numbers) < each:

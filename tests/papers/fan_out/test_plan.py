@@ -8,7 +8,7 @@ from fan_out_items import square, squares
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hessian_papers.fan_out import FanOutError, Launcher
+from hessian_papers.fan_out import FanOutError, Launcher, local
 from hessian_papers.fan_out.items import telling, words
 from hessian_papers.fan_out.local import gpus_of_jobs
 from hessian_papers.fan_out.plan import jobs, plan
@@ -67,6 +67,14 @@ def test_equal_items_are_one():
 def test_no_two_jobs_have_the_same_gpu(seen, each, expected, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", seen)
     assert gpus_of_jobs(each) == expected
+
+
+def test_all_gpus_of_the_machine_are_seen_where_nothing_is_said(tmp_path, monkeypatch):
+    for name in ("nvidia0", "nvidia5", "nvidiactl", "nvidia-uvm", "null"):
+        (tmp_path / name).touch()
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(local, "DEVICES", tmp_path)
+    assert gpus_of_jobs(1) == [(0,), (1,)]
 
 
 @pytest.mark.parametrize("seen", ["", "2"])

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from hessian_papers.models import gpt2 as language
+from hessian_papers.studies.gpt2 import seeds
 from hessian_spectra import curvature as cv
 
 transformers = pytest.importorskip("transformers")
@@ -119,6 +120,12 @@ def test_logits_are_those_of_transformers_eager_attention(variant, dtype):
     language.fuse_attention(other)
     assert other.config._attn_implementation == "sdpa"
     torch.testing.assert_close(model(TOKENS).logits, other(TOKENS).logits)
+
+
+def test_claims_call_the_networks_as_they_are_called():
+    """Claims load no torch, and have the names in a module of their own."""
+    assert {seeds.ATTENTION, seeds.TWIN, seeds.NO_NORM_WEIGHTS, *seeds.ARMS} == {*language.VARIANTS}
+    assert (seeds.PATTERNS, seeds.ARMS) == (language.PATTERNS, language.ARMS)
 
 
 def test_without_attention_no_token_sees_another():

@@ -205,7 +205,7 @@ def duration(seconds: float) -> str:
     """A time in words.
 
     Example:
-        >>> [duration(time) for time in (0.012, 90, 7200 * 1000)]
+        >>> [duration(time) for time in (0.012, 90.0, 7.2e6)]
         ['0.012 s', '1.5 min', '2,000 h']
     """
     for unit, size in (("h", 3600), ("min", 60)):

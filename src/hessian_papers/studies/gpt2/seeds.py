@@ -11,6 +11,9 @@ from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
 from hessian_spectra.statistics import rank_correlation, student_mean
 
 ATTENTION, TWIN, NO_NORM_WEIGHTS = "attention", "no attention", "no norm weights"
+# Networks with one part changed: patterns of attention in place of softmax, and other parts.
+PATTERNS = ("uniform attention", "fixed attention")
+ARMS = (*PATTERNS, "ReLU", "RMS norm", "no norm")
 # How two errors are compared: by their difference, or by the logarithm of their ratio. Errors that
 # fall by orders of magnitude vary over seeds in proportion to their size.
 COMPARED = ("difference", "ratio")

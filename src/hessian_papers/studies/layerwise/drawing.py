@@ -12,11 +12,14 @@ from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.layers import own_layers, with_hidden_layers
 from hessian_spectra.pictures import style
 
+# The line behind the outliers.
+OUTLIERS: dict[str, Any] = {"color": style.GREY, "linewidth": 0.6}
+
 
 def mark_outliers(axes: Axes, count: Callable[[], int]) -> None:
     """A line behind the outliers, where the study has so many eigenvalues."""
     with contextlib.suppress(NothingToMeasure):
-        axes.axvline(count() + 0.5, color=style.GREY, linewidth=0.6)
+        axes.axvline(count() + 0.5, **OUTLIERS)
 
 
 def draw_layers(

@@ -101,7 +101,7 @@ def _numbers(data: xr.Dataset) -> str:
 def standings(data: xr.Dataset) -> str:
     """The sentence of a caption on where the networks stand that were measured last.
 
-    Up to two networks are named; of more, which a caption has no room for, the range is given.
+    It has the range over networks: a caption has no room for each, which the data set has.
 
     Example:
         >>> standings(xr.Dataset(coords={"epoch": [0, 2]}))
@@ -111,12 +111,9 @@ def standings(data: xr.Dataset) -> str:
     if "loss" not in data:
         return f"{after}; this run was recorded without its networks' loss and accuracy."
     last = data.isel(epoch=-1)
-    names = [str(name) for name in np.atleast_1d(data["network"].values)]
-    joint, key = (", ", f" ({', '.join(names)})") if len(names) <= 2 else (" to ", "")
 
     def shown(name: str) -> str:
         means = np.atleast_1d(last[name].mean("seed").values)
-        kept = means if len(names) <= 2 else (means.min(), means.max())
-        return joint.join(f"{value:.3g}" for value in kept)
+        return " to ".join(f"{value:.3g}" for value in dict.fromkeys((means.min(), means.max())))
 
-    return f"{after}: training loss {shown('loss')}, accuracy {shown('accuracy')}{key}."
+    return f"{after}: training loss {shown('loss')}, accuracy {shown('accuracy')}."

@@ -284,6 +284,6 @@ def test_without_a_shown_layer_there_is_nothing_to_draw():
 def test_the_caption_tells_the_setting_and_where_the_networks_stand():
     text = caption(data_of(["F-200^2", "F-200^2-BN"], noise=0.0))
     assert "After 60 epochs" in text
-    assert "loss 0.125, 0.125, accuracy 0.938, 0.938 (F-200^2, F-200^2-BN)" in text
+    assert "loss 0.125, accuracy 0.938." in text
     assert "After 60 epochs: training loss" in caption(data_of(noise=0.0))
     assert "recorded without" in caption(data_of(noise=0.0).drop_vars("loss"))

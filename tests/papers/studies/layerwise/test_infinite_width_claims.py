@@ -163,7 +163,7 @@ def test_the_figures_show_every_mean_and_the_limits():
 def test_the_caption_has_the_spaces():
     text = plain(caption(data_of()))
     assert "R{W_i} ∖ {1ᵀW}, {Π Wᵀa: Σa = 0}" in text
-    assert "classifiers, rectified Gaussian inputs, c = 3, 10, d = n^{1+α}" in text
+    assert "classifiers, rectified Gaussian inputs, c = 3, 10, d = n^(1+α)" in text
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,7 @@ def test_differently_trained_networks_are_compared_with_those_trained_alike(plan
 
 def test_the_caption_has_the_setting():
     text = caption(data_of(noise=0.0))
-    assert "on 200 images, in 4 independently trained networks" in text
+    assert "on 200 images, mean over pairs of 4 networks" in text
 
 
 @pytest.mark.parametrize("arrays", REDUCED)

@@ -9,8 +9,6 @@ from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, a
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import Book, shown, typically
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.models.gpt2 import ARMS as PARTS_CHANGED
-from hessian_papers.models.gpt2 import PATTERNS
 from hessian_papers.studies.gpt2.gauss_newton_error.derived import (
     OF_THE_PAPER,
     added,
@@ -18,9 +16,11 @@ from hessian_papers.studies.gpt2.gauss_newton_error.derived import (
     contrast,
 )
 from hessian_papers.studies.gpt2.seeds import (
+    ARMS,
     ATTENTION,
     COMPARED,
     NO_NORM_WEIGHTS,
+    PATTERNS,
     TWIN,
     chosen,
     compare,
@@ -72,7 +72,7 @@ def _why(case: Labels) -> str:
 
 def _arms(data: xr.Dataset) -> list[dict[str, str]]:
     """A case for each network with one part changed."""
-    return [{"arm": name} for name in data["variant"].values.tolist() if name in PARTS_CHANGED]
+    return [{"arm": name} for name in data["variant"].values.tolist() if name in ARMS]
 
 
 def _along(data: xr.Dataset, shown: str) -> list[dict[str, str]]:
@@ -203,8 +203,8 @@ def with_one_part_changed(data: xr.Dataset, arm: str) -> Estimate:
     """The GGN of GPT-2 has another error where one part of the network is changed: softmax, GELU,
     or layer norm.
 
-    Statistic: natural logarithm of the ratio of the errors with that part changed and with none, at
-    equal loss, mean over the lowest third of the losses common to all runs.
+    Statistic: natural logarithm of the ratio of the errors, with that part changed and with none,
+    at equal loss. Mean over the lowest third of the losses common to all runs.
     """
     return _late(data, "loss", "ratio", first=arm, second=ATTENTION)
 
@@ -220,8 +220,8 @@ def softmax_makes_the_error(data: xr.Dataset, arm: str) -> Estimate:
     """Softmax makes the error of the GGN, not the mixing of tokens: with patterns that no token
     changes in place of softmax, it is smaller.
 
-    Statistic: natural logarithm of the ratio of the errors with such patterns and with softmax, at
-    equal loss, mean over the lowest third of the losses common to all runs.
+    Statistic: natural logarithm of the ratio of the errors, with such patterns and with softmax, at
+    equal loss. Mean over the lowest third of the losses common to all runs.
     """
     return with_one_part_changed(data, arm)
 

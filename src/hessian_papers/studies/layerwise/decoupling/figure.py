@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from hessian_papers.drawing import curves
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.decoupling.derived import frobenius, outliers
-from hessian_papers.studies.layerwise.drawing import draw_layers, mark_outliers
+from hessian_papers.studies.layerwise.drawing import OUTLIERS, draw_layers, mark_outliers
 from hessian_papers.studies.layerwise.layers import NORMALISED, layer_names, own_layers
 from hessian_papers.studies.layerwise.standing import standings
 from hessian_spectra.pictures import style
@@ -207,9 +207,13 @@ def _drawn(
     return figure, grid[0, 0].get_gridspec()
 
 
-def _name_spectra(figure: Figure) -> None:
+def _name_spectra(figure: Figure, data: xr.Dataset) -> None:
+    """A key to the curves of spectra, and of overlaps beside them, above the panels."""
     handles = [style.entry(**{**look, "markersize": 3}) for look in SPECTRA.values()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=3)
+    handles.append(style.entry("$c - 1$, of c classes", **OUTLIERS))
+    if any(NORMALISED in network for network in _shown_networks(data)):
+        handles.append(style.entry("with batch normalisation", color=style.GREY, linestyle="--"))
+    figure.legend(handles=handles, loc="outside upper center", ncols=2)
 
 
 def draw(data: xr.Dataset) -> Figure:
@@ -225,7 +229,7 @@ def draw(data: xr.Dataset) -> Figure:
         product = _correspondences(f"product, {shown[0]}", shares)
         return _drawn([*_eigenvectors(data, shown[0]), *product], 2, 2.9)[0]
     figure, _ = _drawn([*_spectra(data), _overlap(data)], min(len(shown) + 1, 3), 2.1)
-    _name_spectra(figure)
+    _name_spectra(figure, data)
     curves.main(figure.axes[0])
     return figure
 
@@ -258,33 +262,25 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     wide.legend(handles=points, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
     rest = ""
     if convolutional:
-        _name_spectra(figure)
+        _name_spectra(figure, data)
         rest = " The rest as in the other figures."
     return figure, (
         "Largest singular value of each matricised eigenvector of H, mean over seeds; eigenvalues "
         "of one layer's factors at several epochs, for the first network; distance of products K "
-        f"from H, one point per network.{rest}{_reading(data)} "
+        f"from H, one point per network.{rest} "
         f"After {int(data['epoch'][-1])} epochs."
     )
-
-
-def _reading(data: xr.Dataset) -> str:
-    """The key to marks that stand in panels of any of these figures."""
-    normalised = any(NORMALISED in network for network in _shown_networks(data))
-    dashed = " Dashed: with batch normalisation." if normalised else ""
-    return f"{dashed} Vertical line: $c - 1$, of c classes."
 
 
 def caption(data: xr.Dataset) -> str:
     """The key to the figure, and the setting."""
     if _is_convolutional(data):
         return (
-            "The fraction of the i-th eigenvector of H, or of the product of the expectations, "
-            "along the j-th of each factor; those of the product lie along a single one. First "
-            f"network. {standings(data)}"
+            "Fraction of the i-th eigenvector of H, or of the product, along the j-th of each "
+            "factor, first network; the product's lie along a single one. "
+            f"{standings(data)}"
         )
     return (
-        "Eigenvalues for the first network; $γ_1$ is the largest of $E[xx^⊤]$. Overlap of the "
-        f"first i eigenvectors of H and of the product, mean over seeds.{_reading(data)} "
-        f"{standings(data)}"
+        "Eigenvalues: first network; $γ_1$ that of $E[xx^⊤]$. Overlap of first i eigenvectors of H "
+        f"and the product: mean over seeds. {standings(data)}"
     )

@@ -14,7 +14,10 @@ from hessian_spectra.pictures import style
 
 Looks = Mapping[str, Mapping[str, Any]]
 THEOREM: Looks = {
-    "theorem": {"color": style.GREEN, "label": "Theorem G.1", "linestyle": ":", "linewidth": 1.4}
+    "theorem": {
+        **{"color": style.GREEN, "linestyle": ":", "linewidth": 1.4},
+        "label": r"Theorem G.1, $(k/m)\,(t_1 \cdot t_1')^2$; last layer: no $k/m$",
+    }
 }
 MEASURED: Looks = {
     "overlap": {"color": style.BLUE, "label": "Hessians, with the deviation over pairs"},
@@ -39,7 +42,7 @@ PREDICTED: Looks = {
 ACROSS: Mapping[str, Any] = {"color": style.BLACK, "linewidth": 0.6}
 VERTICAL: Looks = {
     "outputs": {**ACROSS, "label": "output dimension m"},
-    "condition": {**ACROSS, "label": "end of its condition", "linestyle": ":"},
+    "condition": {**ACROSS, "label": r"end of $τ_k γ_1 > τ_1 γ_2$", "linestyle": ":"},
 }
 # At most so many panels in a row.
 COLUMNS = 3
@@ -127,7 +130,7 @@ def _drawn(data: xr.Dataset, looks: Looks) -> Figure:
             axes.remove()
         row[0].set_ylabel(f"{network}\noverlap of the first k")
     handles = [style.entry(**look) for look in {**looks, **VERTICAL}.values()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=3)
+    figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure
 
 
@@ -147,10 +150,8 @@ def caption(data: xr.Dataset) -> str:
         else ""
     )
     return (
-        f"Overlap of the top k eigenspaces of a layer's Hessian, on {int(data['images'])} images, "
-        f"in {data.sizes['seed']} independently trained networks: mean over their pairs, shaded "
-        f"the standard deviation{also}. Theorem G.1 is $(k/m) (t_1·t_1')^2$, in the last layer "
-        "$(t_1·t_1')^2$; its condition is $τ_k γ_1 > τ_1 γ_2$ in all networks. Insets: small k."
+        f"Overlap of the top k eigenspaces of a layer's Hessian on {int(data['images'])} images, "
+        f"mean over pairs of {data.sizes['seed']} networks{also}."
     )
 
 
