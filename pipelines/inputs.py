@@ -27,6 +27,8 @@ from pipelines.yaml_files import read_yaml
 # Of a study, of networks or of a paper, below its name; else by the stage's.
 COMPUTES, DRAWS, CLAIMS, REPORT = "computes", "draws", "claims", "report"
 
+# The kind of the studies that measure theorems of all papers; each paper's page has its own.
+CATALOGUE = "identities"
 # The sentences that the page opens with.
 FINDINGS = Path(__file__).resolve().parent.parent / "conf" / "findings.yaml"
 # How long figures took; a study that is new has none yet.
@@ -231,13 +233,17 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         yield DRAWS, name, draws | own | {"about": {name: digests[name]}}
     ledger, papers = ["ledger.measured_cases", "ledger.table"], papers_of(params)
     artifacts = {name: [c["paper"], c["artifact"]] for name, c in params["studies"].items()}
+    catalogue = {name: c for name, c in params["studies"].items() if c["kind"] == CATALOGUE}
     for paper, chosen in papers.items():
-        measured = {f"{package[config['kind']]}.claims" for config in chosen.values()}
-        read = {"settings": {"studies": chosen, "artifacts": artifacts}}
+        theorems = {name: config for name, config in catalogue.items() if name not in chosen}
+        used = chosen | theorems
+        measured = {f"{package[config['kind']]}.claims" for config in used.values()}
+        read = {"settings": {"studies": chosen, "theorems": theorems, "artifacts": artifacts}}
         claims = made_by([CLAIMS], [*sorted(measured), *ledger]) | read
-        yield CLAIMS, paper, claims | {"about": {name: digests[name] for name in chosen}}
+        yield CLAIMS, paper, claims | {"about": {name: digests[name] for name in used}}
         said = {name: lead for name, lead in leads().items() if name in chosen}
-        shown = {"settings": {"durations": durations(), "leads": said}}
+        elsewhere = {name: config["paper"] for name, config in theorems.items()}
+        shown = {"settings": {"durations": durations(), "leads": said, "elsewhere": elsewhere}}
         yield REPORT, paper, made_by([REPORT], ["report"]) | shown
     whole = made_by(["ledger"], ledger) | {"settings": {"papers": [*papers]}}
     damage = {name: {"damaged": item["damaged"]} for name, item in digests.items()}

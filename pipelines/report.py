@@ -15,6 +15,7 @@ def report(context: Context) -> None:
         leads=settings["leads"],
         paper=paper,
         ledger=context.results / "claims" / paper,
+        elsewhere=settings["elsewhere"],
     )
     for part in content.parts(paper):
         write_bytes(context.reports / address(part), build(content, part=part).encode())

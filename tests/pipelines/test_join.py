@@ -180,6 +180,17 @@ def test_a_paper_has_claims_and_a_page_of_its_own_studies(params, dvc_stages, wr
             assert f"reports/figures/{paper}/{name}" in dvc_stages[f"figures@{name}"]["outs"]
 
 
+def test_a_paper_has_what_the_catalogue_of_theorems_measures_of_it(params, dvc_stages, written):
+    catalogue = {n: c for n, c in params["studies"].items() if c["kind"] == inputs.CATALOGUE}
+    assert catalogue
+    for paper, studies in inputs.papers_of(params).items():
+        other = {name: config for name, config in catalogue.items() if name not in studies}
+        assert written[f"{paper}/claims.json"]["settings"]["theorems"] == other
+        assert {f"results/{name}" for name in catalogue} <= {*dvc_stages[f"claims@{paper}"]["deps"]}
+        elsewhere = {name: config["paper"] for name, config in other.items()}
+        assert written[f"{paper}/report.json"]["settings"]["elsewhere"] == elsewhere
+
+
 def test_the_page_of_all_papers_waits_for_those_of_each(params, dvc_stages):
     papers = inputs.papers_of(params)
     pages = {f"reports/{paper}.html" for paper in papers}

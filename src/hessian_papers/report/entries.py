@@ -252,6 +252,7 @@ def sections(
     reports: Path,
     durations: Mapping[str, Any],
     leads: Leads,
+    elsewhere: Collection[str] = (),
 ) -> list[Section]:
     """The papers in reading order, each with its figures.
 
@@ -261,9 +262,10 @@ def sections(
         reports: the folder of the page, which its links start from.
         durations: how long figures took, see :func:`commands`.
         leads: the sentences that stand over figures, by study.
+        elsewhere: studies that other pages show.
     """
     parts = []
-    drawn = {figure.study for figure in figures}
+    drawn = {*(figure.study for figure in figures), *elsewhere}
     papers = {figure.paper for figure in figures} | {s.paper for s in statements}
     for key in sorted(papers, key=reading_order):
         of_paper = [figure for figure in figures if figure.paper == key]

@@ -140,17 +140,19 @@ class Content:
         figures: in the order in which they are shown.
         statements: the ledger.
         sections: the papers with their figures and statements.
+        elsewhere: the paper on whose pages further studies are shown.
     """
 
     reports: Path
     figures: Sequence[FigureRecord]
     statements: Sequence[StatementRecord]
     sections: Sequence[Section]
+    elsewhere: Mapping[str, str] = MappingProxyType({})
 
     @property
     def studies(self) -> dict[str, str]:
         """The paper of each study that has a figure."""
-        return {figure.study: figure.paper for figure in self.figures}
+        return {**self.elsewhere, **{figure.study: figure.paper for figure in self.figures}}
 
     def parts(self, paper_: str) -> list[str]:
         """The pages of a paper: its own, and one of each of its figures."""
@@ -165,6 +167,7 @@ def read(
     leads: Leads = MappingProxyType({}),
     paper: str = "",
     ledger: Path | None = None,
+    elsewhere: Mapping[str, str] = MappingProxyType({}),
 ) -> Content:
     """Read what pages show.
 
@@ -174,6 +177,7 @@ def read(
         leads: the sentences that stand over figures, by study.
         paper: the key of a paper, for its figures alone.
         ledger: the folder of ``claims.json``, if that is another one.
+        elsewhere: studies of other papers that statements are measured on, with the paper of each.
 
     Raises:
         MissingResultError: an input is missing; the message names the stage to run.
@@ -182,8 +186,8 @@ def read(
     figures = read_figures(reports, paper or "*")
     stage = f"claims@{paper}" if paper else "ledger"
     statements = read_ledger(ledger or reports, f"dvc repro {stage}")
-    every = sections(figures, statements, reports, durations or {}, leads)
-    return Content(reports, figures, statements, every)
+    every = sections(figures, statements, reports, durations or {}, leads, elsewhere)
+    return Content(reports, figures, statements, every, elsewhere)
 
 
 def build(
