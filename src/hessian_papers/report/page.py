@@ -147,7 +147,7 @@ class Content:
     figures: Sequence[FigureRecord]
     statements: Sequence[StatementRecord]
     sections: Sequence[Section]
-    elsewhere: Mapping[str, str] = MappingProxyType({})
+    elsewhere: Mapping[str, str]
 
     @property
     def studies(self) -> dict[str, str]:
