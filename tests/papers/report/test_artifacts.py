@@ -95,3 +95,16 @@ def test_a_statement_covers_what_its_place_names_and_the_figure_that_it_is_measu
     assert [*first.statements] == [named]
     assert [*second.statements] == [measured]
     assert second.studies == ["poster-pair"]
+
+
+PAGES = [ROOT / "reports" / f"{paper}.html" for paper in PAPERS]
+
+
+@pytest.mark.skipif(not all(map(Path.is_file, PAGES)), reason="no pages: make repro")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_say_of_each_artifact_what_covers_it_or_why_nothing_does(page: Path) -> None:
+    pattern = r'<th scope="row">([^<]*)</th>.*?data-label="covered"><div>(.*?)</div>'
+    index = page.read_text().partition('<details class="artifacts"')[2].partition("</table>")[0]
+    rows = re.findall(pattern, index)
+    assert len(rows) == len(artifacts(page.stem))
+    assert [name for name, state in rows if state == "not tested"] == []
