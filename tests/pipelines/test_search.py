@@ -21,7 +21,7 @@ QUERIES = {
         "dissecting-table8-photographs",
         "kronecker-factors",
     },
-    "GPT-2": {"cracking-fig5", "cracking-fig6", "gauss-newton-parts"},
+    "GPT-2": {"cracking-fig5", "cracking-fig6", "gauss-newton-arms", "gauss-newton-parts"},
     "MNIST": {
         "data-fig1c",
         "data-fig2",
