@@ -25,7 +25,7 @@ HALVED = (
 
 SHORT = (
     "Appendix E.3 calls Xavier's initialisation PyTorch's default, which it is not. From PyTorch's "
-    "own, `dissecting-table8-default`, the overlaps after as many epochs are nearer to Table 8's."
+    "own the overlaps after as many epochs are nearer to Table 8's."
 )
 JACOBIAN = (
     "For LeNet5 the mean Jacobian's overlap is that of Table 8 after 30 epochs. We take this for "
