@@ -1,9 +1,7 @@
 """Computing all items of a computation, wherever they run."""
 
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from hessian_papers.fan_out.ledger import one_at_a_time
 from hessian_papers.fan_out.plan import Plan, plan
 from hessian_papers.fan_out.progress import Progress, duration
 from hessian_papers.fan_out.shards import Shards
-from hessian_papers.fan_out.worker import follows, together
+from hessian_papers.fan_out.worker import changed_environment, follows, together
 from hessian_papers.networks.tools.result import kept_in, write
 from hessian_papers.work import FanOut, Live, unseen
 from hessian_spectra.files import Arrays
@@ -32,19 +30,6 @@ def shards_of(name: str, folder: Path) -> Shards:
     fits = re.fullmatch(r"[\w-][\w.-]*", name) is not None
     require(fits, "name", "letters, digits, '-', '_' and '.'", name)
     return Shards(folder / name)
-
-
-@contextmanager
-def _without_gpus() -> Iterator[None]:
-    """A block in which torch finds no GPU, unless it has begun to use one."""
-    before = os.environ.get(GPUS)
-    os.environ[GPUS] = ""
-    try:
-        yield
-    finally:
-        del os.environ[GPUS]
-        if before is not None:
-            os.environ[GPUS] = before
 
 
 def _in_this_process(plan: Plan, shards: Shards, progress: Progress) -> int:
@@ -63,8 +48,8 @@ def _in_this_process(plan: Plan, shards: Shards, progress: Progress) -> int:
 def _compute(plan: Plan, shards: Shards, launcher: Launcher, progress: Progress) -> int:
     """Compute what is missing; the number of attempts that failed."""
     if launcher.cluster == "debug":
-        # As jobs, it sees no GPU unless it is given one.
-        with nullcontext() if launcher.gpus or together() else _without_gpus():
+        # As jobs, it sees no GPU unless it is given one, or has begun to use one.
+        with nullcontext() if launcher.gpus or together() else changed_environment({GPUS: ""}):
             return _in_this_process(plan, shards, progress)
     require(not together(), "cluster", "debug for processes of torchrun", launcher.cluster)
     # They need submitit, which is imported only where jobs are submitted.

@@ -14,7 +14,7 @@ import submitit
 
 from hessian_papers.fan_out.launcher import GPUS, FanOutError, Launcher
 from hessian_papers.fan_out.ledger import Job, Ledger
-from hessian_papers.fan_out.worker import Chunk
+from hessian_papers.fan_out.worker import Chunk, changed_environment
 
 # How long a killed process is given to end, in seconds.
 PATIENCE = 5.0
@@ -64,18 +64,12 @@ def _inherited(variables: Mapping[str, str]) -> Iterator[None]:
     Ctrl-C goes to the driver and its processes alike. They leave it to the driver, which stops them
     without a traceback from each. Blocked, not ignored, it reaches the driver a moment later.
     """
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    deaf = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, *REQUESTS})
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-        signal.pthread_sigmask(signal.SIG_SETMASK, deaf)
+    with changed_environment(variables):
+        deaf = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, *REQUESTS})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, deaf)
 
 
 def gpus_of_jobs(each: int) -> list[tuple[int, ...]]:

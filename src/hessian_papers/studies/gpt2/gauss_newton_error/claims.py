@@ -43,7 +43,7 @@ SEEDS = (
 )
 SIGN = at_least(0.0, f"a sign; {SEEDS}")
 WITH = {"with": ATTENTION, "without": TWIN}
-LESS = at_most(0.0, f"a sign; {SEEDS}", source="the paper's explanation")
+LESS = at_most(0.0, f"a sign; {SEEDS}", source="ours")
 # The parts of a training, by the share of its steps after which they begin. What goes to zero falls
 # at the end, too.
 PARTS = {"the whole": 0.0, "the second half": 0.5}
@@ -78,7 +78,7 @@ def _arms(data: xr.Dataset) -> list[dict[str, str]]:
 def _along(data: xr.Dataset, shown: str) -> list[dict[str, str]]:
     """A case for each quantity; at a fixed sharpness it is of a statement of ours.
 
-    Where one part is changed in some networks, the others alone are of the paper, and in Figure 5.
+    Networks with one part changed have statements of their own, and none of these.
     """
     if _arms(data):
         return []
@@ -200,8 +200,8 @@ def worse_late(data: xr.Dataset, compared: str) -> Estimate:
     "section 4.3, beyond the paper", shown, LESS, id="error-with-one-part-changed", each=_arms
 )
 def with_one_part_changed(data: xr.Dataset, arm: str) -> Estimate:
-    """The GGN of GPT-2 has another error where one part of the network is changed: softmax, GELU,
-    or layer norm.
+    """The error of GPT-2's GGN is smaller with one part of the network changed: softmax, GELU, or
+    layer norm.
 
     Statistic: natural logarithm of the ratio of the errors, with that part changed and with none,
     at equal loss. Mean over the lowest third of the losses common to all runs.
@@ -254,8 +254,8 @@ def not_worse_at_start(data: xr.Dataset) -> Estimate:
 def residual_drives_the_error(data: xr.Dataset, attention: str, part: str) -> Estimate:
     """The residual drives the difference between Hessian and GGN to zero during training.
 
-    Statistic: rank correlation of error and residual norm along a run, and along the second half of
-    its steps; mean over seeds.
+    Statistic: rank correlation of error and residual norm along a run and, as we read "to zero",
+    along the second half of its steps; mean over seeds.
     """
     runs = chosen(data, along="residual", variant=WITH[attention])
     runs = runs.isel(step=runs["step"].values >= PARTS[part] * int(runs["step"][-1]))
