@@ -87,18 +87,34 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def _seconds(recorded: FigureRecord) -> float:
+    """The core seconds that a recorded run took; 0 where its facts do not say so."""
+    return float(sum(recorded.facts.get("seconds of all items, one core each", {}).values()))
+
+
 def _took(recorded: FigureRecord) -> str:
     """The time that a recorded run took, if its facts say so."""
-    items = recorded.facts.get("seconds of all items, one core each", {})
-    if not items:
+    if not (seconds := _seconds(recorded)):
         return "recorded"
-    on = _on(recorded.facts.get("hardware", {}))
-    return f"recorded; took {duration(sum(items.values()))}{on}"
+    return f"recorded; took {duration(seconds)}{_on(recorded.facts.get('hardware', {}))}"
 
 
 def _on(hardware: Mapping[str, Any]) -> str:
     processor = hardware.get("processor", "")
     return " on one core" + (f" of {processor}" if processor else "")
+
+
+def cost(figure: FigureRecord, durations: Mapping[str, Any]) -> str:
+    """The time of one core that a figure takes here, and that its recorded run took.
+
+    It is empty where neither is known. Arguments as of :func:`commands`.
+    """
+    parts = []
+    if (here := durations.get("seconds", {}).get(figure.study)) is not None:
+        parts.append(duration(float(here)))
+    if figure.recorded is not None and (seconds := _seconds(figure.recorded)):
+        parts.append(f"recorded {duration(seconds)}")
+    return ", ".join(parts)
 
 
 def _at_scale(figure: FigureRecord) -> Command | None:

@@ -14,7 +14,7 @@ from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.papers import Paper, paper, reading_order
 from hessian_papers.report import runs
 from hessian_papers.report.artifacts import Covered, covered
-from hessian_papers.report.commands import Command, commands
+from hessian_papers.report.commands import Command, commands, cost
 from hessian_papers.report.verdicts import Shown
 
 # From the folder of the page to the repository.
@@ -88,6 +88,7 @@ class Entry:
     files: Sequence[Link]
     statements: Sequence[Shown]
     commands: Sequence[Command]
+    cost: str
 
     @property
     def config(self) -> dict[str, str]:
@@ -113,6 +114,11 @@ class Section:
     def credit(self) -> str:
         """The paper's authors, and what it is."""
         return ". ".join(part.rstrip(".") for part in (self.about.authors, self.about.note) if part)
+
+    @property
+    def costs(self) -> dict[str, str]:
+        """The time that each of its figures takes, where that is known."""
+        return {entry.figure.study: entry.cost for entry in self.entries if entry.cost}
 
     @property
     def statements(self) -> list[Shown]:
@@ -234,7 +240,8 @@ def _entry(
     if figure.recorded is not None:
         runs.insert(0, _run("recorded", figure.recorded, reports, said[1]))
     own = _shown(statements, {figure.study})
-    return Entry(figure, runs, _code(figure), own, commands(figure, durations))
+    lines = commands(figure, durations)
+    return Entry(figure, runs, _code(figure), own, lines, cost(figure, durations))
 
 
 def _shown(statements: Sequence[StatementRecord], studies: Collection[str | None]) -> list[Shown]:

@@ -8,16 +8,17 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 from importlib import resources
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import sample_reports
 
-from hessian_papers.drawing.record import image_size
+from hessian_papers.drawing.record import FigureRecord, image_size
 from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.ledger.verdicts import VERDICTS
 from hessian_papers.papers import PAPERS
 from hessian_papers.report import FRONT, address, build, index, read
-from hessian_papers.report.commands import override
+from hessian_papers.report.commands import cost, override
 from hessian_papers.report.entries import anchor
 from hessian_papers.report.findings import Finding, Opening
 from hessian_papers.report.verdicts import strips, style
@@ -205,6 +206,24 @@ def test_the_paper_scale_is_offered_where_it_is_another(text: str) -> None:
     assert "recorded; took 26 min on one core of made-up" in article
     others = {study for study in sample_reports.STUDIES if line.format(study) in text}
     assert others == {sample_reports.RECORDED}
+
+
+@pytest.mark.parametrize(
+    ("here", "recorded", "expected"),
+    [
+        ({}, None, ""),
+        ({"mine": 46}, None, "46 s"),
+        ({"mine": 46, "other": 9}, {"mine": 120.0, "networks": 3600.0}, "46 s, recorded 62 min"),
+        ({}, {"mine": 5400.0}, "recorded 2 h"),
+        ({}, {}, ""),
+    ],
+)
+def test_a_figure_costs_what_it_takes_here_and_what_its_recorded_run_took(here, recorded, expected):
+    run = None
+    if recorded is not None:
+        run = Mock(spec=FigureRecord, facts={"seconds of all items, one core each": recorded})
+    figure = Mock(spec=FigureRecord, study="mine", recorded=run)
+    assert cost(figure, {"seconds": here}) == expected
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,10 @@ RIGHT = {
     "scale": (1.0, 1.0),  # the Hessian's eigenvalues over those of E[M] times the first of E[x x']
     "factor": (1.05, 1.3),  # the approximation's eigenvalues over the Hessian's
     "overlap": (0.9, 0.6),
-    "nearest_overlap": (0.93, 0.63),
-    "corrected_overlap": (0.94, 0.64),
     "rank_one": (0.95, 0.9),
     "along_first": (0.9, 0.5),
     "spectral": (0.15, 0.2),
     "missed": (0.11, 0.3),
-    "nearest_missed": (0.1, 0.25),
     "input_ratio": (12.0, 1.15),
 }
 # By network and kind of layer, squared dot products and ratios.
@@ -59,8 +56,7 @@ def _layer(name: str, network: str, numbers: Mapping[str, float]) -> dict[str, n
     inputs = np.where(np.arange(TOP) < d, np.append(10.0, inputs[1:]), np.nan)
     hessian = 10 * numbers["scale"] * _spectrum(int(numbers["gap"]), TOP)
     known = np.where(np.arange(TOP) < k, 1.0, np.nan)
-    overlaps = ("overlap", "nearest_overlap", "corrected_overlap")
-    lists = (*overlaps, "rank_one", "along_first")
+    lists = ("overlap", "rank_one", "along_first")
     return {
         "output": np.stack([output] * len(EPOCHS)),
         "input": np.stack([inputs] * len(EPOCHS)),
@@ -72,7 +68,6 @@ def _layer(name: str, network: str, numbers: Mapping[str, float]) -> dict[str, n
         **{item: numbers[item] * known for item in lists},
         "spectral": np.array(numbers["spectral"]),
         "spectral_residual": np.array(1e-3),
-        "nearest_missed": np.full(PROBES, numbers["nearest_missed"]),
     }
 
 

@@ -83,7 +83,7 @@ def test_the_printed_product_is_compared_at_both_ends():
     np.testing.assert_allclose(growth, 0.9 * 1.3 - 0.3, rtol=0.1)
 
 
-def test_a_network_that_is_not_at_a_minimum_tells_nothing_of_one():
+def test_a_network_that_does_not_fit_its_images_tells_nothing_of_one_that_does():
     data = planted_data(sides(loss=0.7), VARIABLES)
     with pytest.raises(NothingToMeasure, match=r"^the loss is 0\.7 at the last epoch, above 0\.05"):
         worse_than_zero(data, "LeNet5", "fc2")

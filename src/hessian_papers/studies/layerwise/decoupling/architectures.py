@@ -86,9 +86,3 @@ def matrices(data: xr.Dataset, *, random: bool, **which: Any) -> list[Labels]:
         return []
     own = layers(data, networks=plain, beyond_classes=1, **which)
     return [{**case, "matrix": name} for case, name in product(own, ("output", "hessian"))]
-
-
-def others(data: xr.Dataset, **which: Any) -> list[Labels]:
-    """The matrices that may be nearer to the Hessian: the best product, and EKFAC's."""
-    own = layers(data, networks=every, **which)
-    return [{**case, "other": name} for case, name in product(own, ("nearest", "corrected"))]

@@ -43,8 +43,6 @@ statements = Statements(
             "the squared dot product of the first eigenvector of $E[x x']$ and the mean input"
         ),
         "ratio": "$λ_1/λ_2$ of $E[x x']$",
-        "nearest": "the nearest Kronecker product",
-        "corrected": "EKFAC's matrix",
         "fc": "fully connected",
         "conv": "convolutional",
         "first": "input layer",
@@ -128,13 +126,8 @@ def error_before_training(data: xr.Dataset, **case: str) -> xr.DataArray:
     Statistic: its Frobenius norm over the Hessian's, mean over layers, before training minus after;
     mean over seeds; interval: Student's t.
     """
-    errors = _frobenius(layers_at(data, **case))
+    errors = _known(frobenius(layers_at(data, **case)))
     return (errors.sel(epoch=0) - errors.isel(epoch=-1)).mean("layer")
-
-
-def _frobenius(own: xr.Dataset, name: str = "missed") -> xr.DataArray:
-    """The relative error of a product in the Frobenius norm, for each layer of a network."""
-    return _known(frobenius(own, name))
 
 
 def _known(values: xr.DataArray) -> xr.DataArray:
@@ -199,15 +192,9 @@ def top_space(data: xr.Dataset, **case: str) -> xr.DataArray:
     return _overlap(data, **case).min("layer")
 
 
-def _overlap(data: xr.Dataset, name: str = "overlap", **case: str) -> xr.DataArray:
-    """The overlap of the top ``c − 1`` spaces in each of some layers.
-
-    Raises:
-        NothingToMeasure: the study has fewer eigenvectors, or was run before this was measured.
-    """
-    if name not in data:
-        raise NothingToMeasure("this run has no such product's top eigenspace")
-    return _top(data, **case)[name].isel(rank=-1)
+def _overlap(data: xr.Dataset, **case: str) -> xr.DataArray:
+    """The overlap of the top ``c − 1`` spaces in each of some layers."""
+    return _top(data, **case)["overlap"].isel(rank=-1)
 
 
 @of_layers(
@@ -461,42 +448,3 @@ def row_of_a_table(
     Statistic: mean over layers and seeds; interval: Student's t over seeds.
     """
     return _known(layers_at(data, network, kind, "later")[QUANTITIES[quantity]]).mean("layer")
-
-
-@of_layers(
-    beyond,
-    "section 3, beyond the paper",
-    typically,
-    at_most(1.5, "half as much again", source="ours: what any Kronecker product can reach"),
-    of_all,
-    id="hardly-another-product-is-nearer",
-    convolutions=f"{CONVOLUTIONS}, beyond the paper",
-)
-def nearly_the_nearest(data: xr.Dataset, **case: str) -> xr.DataArray:
-    """In {kind} layers hardly any other Kronecker product comes closer to the Hessian.
-
-    Statistic: its distance over that of the nearest product, in the Frobenius norm, in the layer
-    where it is largest; mean over seeds; interval: Student's t.
-    """
-    last = layers_at(data.isel(epoch=-1), **case)
-    return (_frobenius(last) / _frobenius(last, "nearest_missed")).max("layer", skipna=False)
-
-
-@of_layers(
-    beyond,
-    "section 3, beyond the paper",
-    typically,
-    at_most(0.1, "a tenth", source="ours: the gain from using the other matrix"),
-    architectures.others,
-    id="other-matrices-have-no-more-of-the-top",
-    convolutions=f"{CONVOLUTIONS}, beyond the paper",
-    more=("other",),
-)
-def has_no_more_of_the_top(data: xr.Dataset, other: str, **case: str) -> xr.DataArray:
-    """In {kind} layers the nearest Kronecker product and EKFAC's matrix capture hardly more of the
-    Hessian's top eigenspace than KFAC's product of the expectations.
-
-    Statistic: difference of their overlaps, for the top $c - 1$ eigenvectors, with c classes, mean
-    over layers and seeds; interval: Student's t.
-    """
-    return (_overlap(data, f"{other}_overlap", **case) - _overlap(data, **case)).mean("layer")

@@ -16,7 +16,7 @@ def outliers(data: xr.Dataset) -> int:
     return outliers_of(int(layers["outputs"][-1]), min(int(weights.min()), data.sizes["rank"]))
 
 
-def frobenius(data: xr.Dataset, name: str) -> xr.DataArray:
-    """``‖K − H‖_F / ‖H‖_F`` of a product K, from what it misses of random vectors' images."""
-    means = data[[name, "squares"]].mean("probe", skipna=False)
-    return (means[name] / means["squares"]) ** 0.5
+def frobenius(data: xr.Dataset) -> xr.DataArray:
+    """``‖K − H‖_F / ‖H‖_F`` of the product K, from what it misses of random vectors' images."""
+    means = data[["missed", "squares"]].mean("probe", skipna=False)
+    return (means["missed"] / means["squares"]) ** 0.5

@@ -27,7 +27,6 @@ SPECTRA: dict[str, dict[str, Any]] = {
 ERRORS: dict[str, dict[str, Any]] = {
     "spectral": {"color": style.BLACK, "marker": "^", "label": "product, spectral norm"},
     "missed": {"color": style.BLUE, "marker": "o", "label": "product, Frobenius norm"},
-    "nearest_missed": {"color": style.GREEN, "marker": "s", "label": "nearest product, Frobenius"},
 }
 # Eigenvalues that are followed through training, and eigenvectors of a correspondence matrix.
 FOLLOWED, LEADING = 12, 40
@@ -235,7 +234,7 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
-    """The errors of products, how near eigenvectors are to products, and factors in training.
+    """The errors of the product, how near eigenvectors are to products, and factors in training.
 
     Raises:
         NothingToMeasure: no layer is shown.
@@ -254,8 +253,8 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
         panels += _spectra(data)
     figure, places = _drawn(panels, 3 + convolutional, 2.0, more=1)
     wide = figure.add_subplot(places[-1, :])
-    errors = {name: frobenius(data, name) for name in ERRORS if name != "spectral"}
-    draw_layers(wide, data.assign(errors).isel(epoch=-1), ERRORS, aside=0.2, fontsize=6)
+    drawn = data.assign(missed=frobenius(data)).isel(epoch=-1)
+    draw_layers(wide, drawn, ERRORS, aside=0.2, fontsize=6)
     wide.set_ylim(bottom=0)
     wide.set_ylabel(r"$\|K - H\| \, / \, \|H\|$")
     points = [style.entry(**{"ls": "none", "markersize": 3, **look}) for look in ERRORS.values()]
@@ -266,8 +265,8 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
         rest = " The rest as in the other figures."
     return figure, (
         "Largest singular value of each matricised eigenvector of H, mean over seeds; eigenvalues "
-        "of one layer's factors at several epochs, for the first network; distance of products K "
-        f"from H, one point per network.{rest} "
+        "of one layer's factors at several epochs, for the first network; distance of the product "
+        f"K from H, one point per network.{rest} "
         f"After {int(data['epoch'][-1])} epochs."
     )
 

@@ -1,7 +1,7 @@
 """Measurements of one layer: its Hessian beside products of two matrices."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.seeding import generator
 
-# The change of the nearest product at which its search stops, and the residual of a norm.
+# The residual of a norm.
 ROUGH = 1e-2
 # Up to so many weights a matrix is written down.
 WRITTEN_DOWN = 300
@@ -61,37 +61,30 @@ def throughout(
             for name, factor in factors.items()
         },
         "squares": np.array([_square(image) for image in images]),
-        "missed": _missed(layer, images, layer.approximation, settings),
+        "missed": np.array([_square(each) for each in _left(layer, images, settings)]),
     }
 
 
-def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: DecouplingMeasurement) -> Arrays:
+def whole(layer: cv.Layerwise, settings: DecouplingMeasurement) -> Arrays:
     """The two matrices of a layer, by their eigenpairs and their distance.
 
     Args:
         layer: the layer.
-        images: what :func:`probed` gives.
         settings: the rest.
 
     Returns:
         With t the ``top``, NaN beyond what the layer has: ``hessian``, ``approximation``,
         ``residual``, ``rank_one``, the largest singular value of each matricised eigenvector over
         its norm, ``along_first``, how much of it lies along the first eigenvector of E[x xᵀ], (t,);
-        ``overlap``, ``nearest_overlap`` and ``corrected_overlap`` of the first k eigenvectors of
-        the Hessian and of the product of the expectations, the nearest one, and the first with the
-        eigenvalues of EKFAC, for each k, (t,); ``output_share`` and
-        ``input_share`` (t, t), by eigenvector of the Hessian how much of it lies along each one of
-        a factor; ``spectral``, the norm of the difference over that of the Hessian, and its
-        ``spectral_residual``; ``nearest_missed (probes,)`` as ``missed``.
+        ``overlap`` of the first k eigenvectors of the Hessian and of the product, for each k, (t,);
+        ``output_share`` and ``input_share`` (t, t), by eigenvector of the Hessian how much of it
+        lies along each one of a factor; ``spectral``, the norm of the difference over that of the
+        Hessian, and its ``spectral_residual``.
     """
     t = settings.top
     k = min(t, math.prod(layer.shape))
     exact = top_of(layer.hessian, k, tol=settings.tolerance, seed=settings.seed)
     vectors, product_ = exact.vectors, layer.kronecker(k)
-    corrected = layer.eigenvalue_corrected(k)
-    best = layer.best_kronecker(tolerance=ROUGH)
-    nearest = best.spectrum(k)
-    missed = _missed(layer, images, cv.KroneckerOperator(best.output, best.inputs), settings)
     shares = {side: layer.correspondence(vectors, side)[:, :t] for side in ("output", "input")}
     entries = {
         "hessian": exact.values,
@@ -100,14 +93,11 @@ def whole(layer: cv.Layerwise, images: Sequence[Tensor], settings: DecouplingMea
         "rank_one": _largest_singular(layer.matricise(vectors)),
         "along_first": shares["input"][:, 0],
         "overlap": cv.subspace_overlaps(vectors, product_.eigenvectors().flip(1)),
-        "nearest_overlap": cv.subspace_overlaps(vectors, nearest.eigenvectors().flip(1)),
-        "corrected_overlap": cv.subspace_overlaps(vectors, corrected.eigenvectors().flip(1)),
     }
     return {
         **{name: _padded(values, t) for name, values in entries.items()},
         **{f"{side}_share": _padded(share, t, t) for side, share in shares.items()},
         **_spectral(layer, float(exact.values[0]), settings),
-        "nearest_missed": missed,
     }
 
 
@@ -155,15 +145,12 @@ def _square(image: Tensor) -> float:
     return float(image.double().square().sum())
 
 
-def _missed(
-    layer: cv.Layerwise,
-    images: Sequence[Tensor],
-    matrix: cv.SymmetricOperator,
-    settings: DecouplingMeasurement,
-) -> np.ndarray:
-    """The squares that a matrix misses of each probe's image."""
-    pairs = zip(images, _probes(layer, settings), strict=True)
-    return np.array([_square(image - matrix @ probe) for image, probe in pairs])
+def _left(
+    layer: cv.Layerwise, images: Sequence[Tensor], settings: DecouplingMeasurement
+) -> Iterator[Tensor]:
+    """What the product misses of each probe's image."""
+    for image, probe in zip(images, _probes(layer, settings), strict=True):
+        yield image - layer.approximation @ probe
 
 
 def _spectral(layer: cv.Layerwise, largest: float, settings: DecouplingMeasurement) -> Arrays:

@@ -3,8 +3,8 @@
 wu2022dissecting, sections 3, 5.1 and 5.2, appendices F.1, F.3, F.4, G.2 and G.4: the decoupling
 conjecture ``E[M ⊗ x xᵀ] ≈ E[M] ⊗ E[x xᵀ]`` for each layer of trained classifiers, by the error of
 the product and of its top eigenpairs, and what the paper concludes from it: spectra alike,
-eigenvectors that are nearly products, an input autocorrelation of nearly rank one. Beside it stands
-the Kronecker product that is nearest of all.
+eigenvectors that are nearly products, an input autocorrelation of nearly rank one. Other products
+have a study of their own, :mod:`hessian_papers.studies.layerwise.kronecker_factors`.
 """
 
 from collections.abc import Sequence
@@ -102,7 +102,7 @@ def measure(
         images = probed(layer, settings)
         rows.append(throughout(layer, images, settings))
         if last:
-            rows[-1] |= whole(layer, images, settings) | first_input(everything[name])
+            rows[-1] |= whole(layer, settings) | first_input(everything[name])
     sizes = np.array([layer.shape for layer in layers.values()])
     return {
         **{name: np.stack([row[name] for row in rows]) for name in rows[0]},
@@ -154,15 +154,12 @@ VARIABLES: Variables = {
         "network seed epoch layer probe", "squared norm of a random vector's image"
     ),
     "missed": Variable("network seed epoch layer probe", "what E[M] ⊗ E[x xᵀ] misses of it"),
-    "nearest_missed": Variable("network seed layer probe", "what the nearest product misses of it"),
     "hessian": _top("eigenvalues of the layer-wise Hessian, descending"),
     "residual": _top("their relative residuals"),
     "approximation": _top("eigenvalues of E[M] ⊗ E[x xᵀ], descending"),
     "rank_one": _top("an eigenvector's largest singular value as a matrix, over its norm"),
     "along_first": _top("how much of an eigenvector lies along the first one of E[x xᵀ]"),
     "overlap": _top("of as many first eigenvectors with those of E[M] ⊗ E[x xᵀ]"),
-    "nearest_overlap": _top("of as many first eigenvectors with those of the nearest product"),
-    "corrected_overlap": _top("of as many first eigenvectors with those of EKFAC's matrix"),
     "spectral": Variable("network seed layer", "‖E[M] ⊗ E[x xᵀ] − H‖ over ‖H‖, spectral norms"),
     "spectral_residual": Variable("network seed layer", "relative residual of the difference's"),
     "mean_aligned": Variable("network seed layer", "(v₁ · Ê[x])², v₁ the first of E[x xᵀ]"),

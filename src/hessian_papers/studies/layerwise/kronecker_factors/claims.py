@@ -20,8 +20,8 @@ from hessian_papers.studies.layerwise.layers import layer_names
 
 NEARER = at_least(0.0, "both are as near if this is 0")
 BETTER = at_least(0.0, "both steps are as good if this is 0")
-# The smallest loss at which a network is at a minimum.
-MINIMUM = 0.05
+# The largest mean loss, in nats, at which networks fit their images.
+FITTED = 0.05
 
 statements = Statements().having(
     book="beyond",
@@ -58,7 +58,7 @@ def _gain(layer: xr.Dataset, form: str) -> xr.DataArray:
     return known(xr.apply_ufunc(np.log, ratio).mean("epoch", skipna=False))
 
 
-def _at_the_minimum(layer: xr.Dataset) -> xr.Dataset:
+def _fitted(layer: xr.Dataset) -> xr.Dataset:
     """The layer of networks at the last epoch.
 
     Raises:
@@ -66,10 +66,8 @@ def _at_the_minimum(layer: xr.Dataset) -> xr.Dataset:
     """
     last = layer.isel(epoch=-1)
     loss = float(last["loss"].mean())
-    if loss > MINIMUM:
-        raise NothingToMeasure(
-            f"the loss is {loss:.2g} at the last epoch, above {MINIMUM:g} (ours)"
-        )
+    if loss > FITTED:
+        raise NothingToMeasure(f"the loss is {loss:.2g} at the last epoch, above {FITTED:g} (ours)")
     return last
 
 
@@ -133,7 +131,7 @@ def weighted_connected(data: xr.Dataset, network: str, layer: str) -> xr.DataArr
 )
 def independence_ends(data: xr.Dataset, network: str, layer: str) -> xr.DataArray:
     """In the last layer the independence of inputs and curvature ends with the loss: KFAC's product
-    errs more at a minimum than at initialisation.
+    errs more once the images are fitted than at initialisation.
 
     Statistic: spectral error over the Hessian's norm at the last epoch, minus that at the first,
     mean over seeds; interval: Student's t.
@@ -141,7 +139,7 @@ def independence_ends(data: xr.Dataset, network: str, layer: str) -> xr.DataArra
     own = layer_of(data, network, layer)
     if own.sizes["epoch"] < 2:
         raise NothingToMeasure("this configuration keeps the weights of a single epoch")
-    last = _at_the_minimum(own)
+    last = _fitted(own)
     return known((last["spectral"] - own["spectral"].isel(epoch=0)).sel(form=PRINTED))
 
 
@@ -153,12 +151,13 @@ def independence_ends(data: xr.Dataset, network: str, layer: str) -> xr.DataArra
     each=_last,
 )
 def worse_than_zero(data: xr.Dataset, network: str, layer: str) -> xr.DataArray:
-    """In the last layer at a minimum KFAC's product can be farther from the Hessian than zero is.
+    """Once the images are fitted, KFAC's product of the last layer can be farther from the Hessian
+    than zero is.
 
     Statistic: spectral error over the Hessian's norm at the last epoch, mean over seeds; interval:
     Student's t.
     """
-    return known(_at_the_minimum(layer_of(data, network, layer))["spectral"].sel(form=PRINTED))
+    return known(_fitted(layer_of(data, network, layer))["spectral"].sel(form=PRINTED))
 
 
 @statements.statement(
@@ -169,13 +168,13 @@ def worse_than_zero(data: xr.Dataset, network: str, layer: str) -> xr.DataArray:
     each=_all,
 )
 def weighted_stays(data: xr.Dataset, network: str, layer: str) -> xr.DataArray:
-    """With factors weighted by curvature the product stays nearer to the Hessian than zero is, at a
-    minimum as well.
+    """With factors weighted by curvature the product stays nearer to the Hessian than zero is, also
+    once the images are fitted.
 
     Statistic: spectral error over the Hessian's norm at the last epoch, mean over seeds; interval:
     Student's t.
     """
-    return known(_at_the_minimum(layer_of(data, network, layer))["spectral"].sel(form="weighted"))
+    return known(_fitted(layer_of(data, network, layer))["spectral"].sel(form="weighted"))
 
 
 def _steps(data: xr.Dataset) -> list[Labels]:
