@@ -132,7 +132,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         },
         "depth_and_norm": {"largest_depth": 4, "contour_points": 9, "largest_width": 5},
         "gauss_newton_error": {"points": 30},
-        "gauss_newton_parts": {"probes": 2, "tolerance": 0.01},
+        "gauss_newton_parts": {"tolerance": 0.01},
         "identities": {"instances": 6, "width": 4, "points": 6},
         "infinite_width": {
             "widths": [8, 16],

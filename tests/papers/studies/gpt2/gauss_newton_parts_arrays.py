@@ -6,7 +6,6 @@ import numpy as np
 
 from hessian_papers.studies.gpt2.seeds import ATTENTION, TWIN
 
-GROUPS = ("attention", "MLP", "norm", "embedding")
 # Shares of the operations in the gap: softmax is the largest.
 OPERATIONS = {
     "softmax": 0.4,
@@ -17,17 +16,14 @@ OPERATIONS = {
     "LayerNorm": 0.2,
     "head": 0.05,
 }
-# The GGN's relative error, and the share of each group's rows that it misses.
+# The GGN's relative error.
 ERRORS = {ATTENTION: 0.2, TWIN: 0.05}
-MISSED = {"attention": 0.6, "MLP": 0.3, "norm": 0.2, "embedding": 0.1}
 
 
 def parts(
     variants: Sequence[str] = (ATTENTION, TWIN),
     seeds: int = 3,
     errors: Mapping[str, float] | None = None,
-    missed: Mapping[str, float] | None = None,
-    gap: Sequence[float] = (0.7, 0.1, 0.1, 0.1),
     operations: Mapping[str, float] | None = None,
     released: float = 1e-4,
     noise: float = 0.01,
@@ -38,21 +34,16 @@ def parts(
         variants: the architectures.
         seeds: of each.
         errors: of the GGN by architecture.
-        missed: shares of the rows by group.
-        gap: parts of the groups in the gap at the top eigenvector.
         operations: shares of operations in the gap.
         released: relative, by which the released product changes the eigenvalue of the first one.
         noise: of the errors and shares over seeds, relative.
     """
     draw = np.random.default_rng(0)
     shape = (len(variants), seeds, 2)
-    vary = lambda *more: np.exp(noise * draw.normal(size=(*shape, *more)))  # noqa: E731
+    vary = lambda: np.exp(noise * draw.normal(size=shape))  # noqa: E731
     error = np.array([{**ERRORS, **(errors or {})}[name] for name in variants])[:, None, None]
     hessian, squared = 10 * vary(), 3 * vary()
     shift = np.where(np.arange(len(variants)) == 0, released, 0.0)[:, None, None]
-    present = np.array([[g != "attention" or v != TWIN for g in GROUPS] for v in variants])
-    rows = present[:, None, None, None] * vary(5, len(GROUPS))
-    share = np.array([{**MISSED, **(missed or {})}[name] for name in GROUPS])
     eigenvalues = {
         "hessian": hessian,
         "released hessian": hessian * (1 + shift),
@@ -69,12 +60,7 @@ def parts(
         "matrix": np.array([*eigenvalues]),
         "eigenvalue": np.stack([*eigenvalues.values()], axis=-1),
         "residual": np.full((*shape, len(eigenvalues)), 1e-5),
-        "missed": error[..., None] * present[:, None, None] * np.array(gap) * np.ones((*shape, 1)),
-        "hessian_rows": rows,
-        "functional_rows": share**2 * rows * vary(1, len(GROUPS)),
-        "released_rows": 1e-6 * rows * (np.array(GROUPS) == "norm"),
         "variant": np.array(variants),
         "seed": np.arange(seeds),
         "step": np.array([100, 400]),
-        "group": np.array(GROUPS),
     }

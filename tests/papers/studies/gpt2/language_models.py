@@ -75,7 +75,7 @@ def config(**changes):
         "title": "test",
         "ensemble": "test",
         "seed": 0,
-        "along": ["residual", "loss", "step", "sharpness"],
+        "along": ["residual", "loss", "step"],
         "shown": "mean",
         "points": 101,
     }

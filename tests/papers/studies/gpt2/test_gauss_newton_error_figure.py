@@ -16,11 +16,11 @@ def lines(axes):
 
 
 @pytest.mark.parametrize("shown", ["mean", "runs"])
-@pytest.mark.parametrize("along", ["residual", "step", "sharpness"])
+@pytest.mark.parametrize("along", ["residual", "step"])
 def test_every_run_is_drawn_as_measured(along, shown):
     data = read(pretrained(), along=[along], shown=shown)
     second, _ = figure.controls(data)
-    *_, errors = second.axes[:1] if along == "sharpness" else figure.draw(data).axes
+    *_, errors = figure.draw(data).axes
     ratio = second.axes[-1]
     drawn = lines(errors)
     for place in np.ndindex(3, 3):
@@ -68,7 +68,7 @@ def test_what_is_missing_is_said(shown):
         pretrained(seeds=1),
         pretrained().assign(hessian=pretrained()["hessian"] * np.nan),
     ):
-        data = read(networks, shown=shown, along=["sharpness", "step"])
+        data = read(networks, shown=shown, along=["loss", "step"])
         texts = [figure.caption(data)]
         for drawn in (figure.draw(data), figure.controls(data)[0]):
             drawn.set_layout_engine("none")

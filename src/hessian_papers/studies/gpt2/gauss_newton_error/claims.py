@@ -1,18 +1,16 @@
 """What the paper says about the GGN of language models with and without attention."""
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, at_most, mean_of
-from hessian_papers.ledger.statements import Labels, Statements
-from hessian_papers.ledger.verdicts import Book, shown, typically
+from hessian_papers.ledger.statements import Statements
+from hessian_papers.ledger.verdicts import shown, typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.gpt2.gauss_newton_error.derived import (
-    OF_THE_PAPER,
     added,
     common,
+    compared_at,
     contrast,
 )
 from hessian_papers.studies.gpt2.seeds import (
@@ -33,10 +31,6 @@ SMALL = (
     "The paper has 124 million weights and 10000 steps on another text. Smaller networks "
     "after fewer steps may be in another phase of training."
 )
-SAME_SHARPNESS = (
-    "Nor is a level of sharpness a phase: runs may have it early, where all errors are "
-    "large, or late."
-)
 SEEDS = (
     "at each level the interval covers what Student's t leaves open for so few seeds, and "
     "the eigenvalues' residuals"
@@ -51,7 +45,6 @@ PARTS = {"the whole": 0.0, "the second half": 0.5}
 statements = Statements(
     values={
         "residual": "residual norm",
-        "sharpness": "largest Hessian eigenvalue",
         "difference": "the error with attention minus the error without",
         "ratio": "the logarithm of the ratio of the errors with and without attention",
     },
@@ -61,32 +54,19 @@ figure_5 = statements.about("singh2026cracking", "Figure 5")
 arms = statements.about("singh2026cracking", "Section 4.3, one part changed").having(book="beyond")
 
 
-def _book(case: Labels) -> Book | None:
-    """Where both are as sharp is a comparison of ours."""
-    return None if case["along"] in OF_THE_PAPER else "beyond"
-
-
-def _why(case: Labels) -> str:
-    return SMALL if case["along"] != "sharpness" else f"{SMALL} {SAME_SHARPNESS}"
-
-
 def _arms(data: xr.Dataset) -> list[dict[str, str]]:
     """A case for each network with one part changed."""
     return [{"arm": name} for name in data["variant"].values.tolist() if name in ARMS]
 
 
 def _along(data: xr.Dataset, shown: str) -> list[dict[str, str]]:
-    """A case for each quantity; at a fixed sharpness it is of a statement of ours.
+    """A case for each quantity.
 
     Networks with one part changed have statements of their own, and none of these.
     """
-    if _arms(data):
+    if _arms(data) or data["shown"] != shown:
         return []
-    return [
-        {"along": name, "where": "" if name in OF_THE_PAPER else "-where-both-are-as-sharp"}
-        for name in data["along"].values.tolist()
-        if data["shown"] == shown
-    ]
+    return [{"along": name} for name in compared_at(data)]
 
 
 def _comparisons(data: xr.Dataset) -> list[dict[str, str]]:
@@ -97,18 +77,13 @@ def _compared(data: xr.Dataset) -> list[dict[str, str]]:
     return [case | more for case in _along(data, "mean") for more in _comparisons(data)]
 
 
-def _folding(data: xr.Dataset) -> list[dict[str, str]]:
-    """What may have a level more than once; a step does not."""
-    return [case for case in _along(data, "mean") if case["along"] != "step"]
-
-
-def _share(data: xr.Dataset, along: str, *compared: str, **of: Any) -> Estimate:
+def _share(data: xr.Dataset, along: str, *compared: str, **pair: str) -> Estimate:
     """The share of the common levels at which the first architecture's error is larger.
 
     Its interval goes from the share at which the whole interval of the mean is above 0 to that at
     which some of it is. Arguments are those of :func:`contrast`.
     """
-    mean = contrast(data, along, *compared, **of)
+    mean = contrast(data, along, *compared, **pair)
     return Estimate(*(float((mean[end] > 0).mean()) for end in Estimate._fields))
 
 
@@ -117,12 +92,10 @@ def _share(data: xr.Dataset, along: str, *compared: str, **of: Any) -> Estimate:
     typically,
     reading_of("almost every"),
     each=_compared,
-    otherwise=_why,
-    id="ggn-is-worse-with-attention{where}",
-    book=_book,
+    id="ggn-is-worse-with-attention",
     name="worse-{along}-{compared}",
 )
-def worse(data: xr.Dataset, along: str, compared: str, **_: str) -> Estimate:
+def worse(data: xr.Dataset, along: str, compared: str) -> Estimate:
     """For almost every fixed residual norm, loss or step, except at initialisation, the error is
     smaller without attention.
 
@@ -137,32 +110,11 @@ def worse(data: xr.Dataset, along: str, compared: str, **_: str) -> Estimate:
     SECTION,
     typically,
     reading_of("almost every"),
-    each=_folding,
-    otherwise=_why,
-    id="ggn-is-worse-when-first-passed",
-    book="beyond",
-    name="worse-when-first-passed-{along}",
-)
-def worse_when_first_passed(data: xr.Dataset, along: str, **_: str) -> Estimate:
-    """The same holds if only a run's first passage through each level counts; it may return to that
-    level later.
-
-    Statistic: fraction of the range in which the error with attention minus the error without is
-    positive, as in the previous statement.
-    """
-    return _share(data, along, of="first")
-
-
-@statements.statement(
-    SECTION,
-    typically,
-    reading_of("almost every"),
     each=lambda data: _along(data, "runs"),
-    id="ggn-is-worse-with-attention{where}",
-    book=_book,
+    id="ggn-is-worse-with-attention",
     name="worse-in-each-pair-{along}",
 )
-def worse_in_each_pair(data: xr.Dataset, along: str, **_: str) -> float:
+def worse_in_each_pair(data: xr.Dataset, along: str) -> float:
     """For almost every fixed residual norm, loss or step, except at initialisation, the error is
     smaller without attention.
 

@@ -1,19 +1,20 @@
 """Quantities of the GGN's errors that figure and claims share: the increase by attention."""
 
-from typing import Any
-
 import xarray as xr
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.gpt2.seeds import chosen, compare, over_seeds
 
-# What the paper itself compares at; the sharpness is ours.
-OF_THE_PAPER = ("residual", "loss", "step")
+# What runs are compared at.
+ALONG = ("residual", "loss", "step")
 
 
-def added(
-    data: xr.Dataset, along: str, compared: str = "difference", *, of: str = "error", **pair: str
-) -> xr.Dataset:
+def compared_at(data: xr.Dataset) -> list[str]:
+    """The quantities at which the runs of a study are compared; older recorded runs have more."""
+    return [name for name in data["along"].values.tolist() if name in ALONG]
+
+
+def added(data: xr.Dataset, along: str, compared: str = "difference", **pair: str) -> xr.Dataset:
     """The increase by attention in each pair of runs, along ``seed`` and ``point``, by ``level``.
 
     It is NaN where one of them has no such level.
@@ -22,30 +23,29 @@ def added(
         data: the study's.
         along: at what the runs are compared.
         compared: their difference, or the logarithm of their ratio.
-        of: ``error``, or ``first``, where a level is passed for the first time alone.
         pair: other architectures than those with attention and without, ``first`` and ``second``.
 
     Raises:
         NothingToMeasure: the study lacks an architecture.
     """
     at_levels = chosen(data, along=along)
-    samples = compare(at_levels[of], at_levels["uncertainty"], compared, **pair)
+    samples = compare(at_levels["error"], at_levels["uncertainty"], compared, **pair)
     return samples.assign_coords(level=at_levels["level"])
 
 
-def common(data: xr.Dataset, along: str, *compared: str, **of: Any) -> xr.Dataset:
+def common(data: xr.Dataset, along: str, *compared: str, **pair: str) -> xr.Dataset:
     """The result of :func:`added` at the levels that all runs have.
 
     Raises:
         NothingToMeasure: there is no such level, or no such architecture.
     """
-    samples = added(data, along, *compared, **of)
+    samples = added(data, along, *compared, **pair)
     known = samples["value"].notnull().all("seed")
     if not known.any():
         raise NothingToMeasure(f"in this configuration no {along} is common to all runs")
     return samples.isel(point=known)
 
 
-def contrast(data: xr.Dataset, along: str, *compared: str, **of: Any) -> xr.Dataset:
+def contrast(data: xr.Dataset, along: str, *compared: str, **pair: str) -> xr.Dataset:
     """The mean over the seeds of :func:`common`, with its interval."""
-    return over_seeds(common(data, along, *compared, **of))
+    return over_seeds(common(data, along, *compared, **pair))

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.gpt2.drawing import LOOKS
-from hessian_papers.studies.gpt2.gauss_newton_error.derived import OF_THE_PAPER, added, contrast
+from hessian_papers.studies.gpt2.gauss_newton_error.derived import added, compared_at, contrast
 from hessian_papers.studies.gpt2.seeds import COMPARED
 from hessian_spectra.pictures import style
 
@@ -19,7 +19,6 @@ AXES = {
     "residual": "mean residual norm",
     "loss": "loss",
     "step": "step",
-    "sharpness": "largest Hessian eigenvalue",
 }
 ERROR = r"relative error of $\lambda_{\max}$(GGN)"
 FALLING = ("residual", "loss")  # drawn so that training goes to the right
@@ -96,8 +95,6 @@ def _along(axes: Axes, data: xr.Dataset, along: str) -> None:
     axes.set_xlabel(AXES[along])
     if along in FALLING:
         axes.invert_xaxis()
-    if along == "sharpness" and (data["level"].sel(along=along) > 0).all():
-        axes.set_xscale("log")
 
 
 def _panels(rows: Sequence[float], along: Sequence[str]) -> tuple[Figure, np.ndarray]:
@@ -129,9 +126,8 @@ def _finish(figure: Figure, grid: np.ndarray, data: xr.Dataset, along: Sequence[
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """The errors along each quantity of the paper's, and the loss along the step."""
-    every = data["along"].values.tolist()
-    along = [name for name in every if name in OF_THE_PAPER] or every
+    """The errors along each quantity, and the loss along the step."""
+    along = compared_at(data)
     ratios = (1.0,) * ("step" in along) + (1.8,)
     figure, grid = _panels(ratios, along)
     for column, name in zip(grid.T, along, strict=True):
@@ -147,26 +143,15 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
-    """The increase of the errors by attention, and the errors along what is not the paper's."""
-    along = data["along"].values.tolist()
-    ours = {*along} - {*OF_THE_PAPER}
-    figure, grid = _panels((1.6,) * bool(ours) + (1.0, 1.0), along)
+    """The increase of the errors by attention."""
+    along = compared_at(data)
+    figure, grid = _panels((1.0, 1.0), along)
     for column, name in zip(grid.T, along, strict=True):
-        *errors, difference, ratio = column
-        if name in ours:
-            _draw_errors(errors[0], data, name)
-            errors[0].set_ylabel(ERROR)
-        else:
-            _leave_empty(errors)
-        for axes, compared in zip((difference, ratio), COMPARED, strict=True):
+        for axes, compared in zip(column, COMPARED, strict=True):
             _draw_contrast(axes, data, name, compared)
     grid[-2, 0].set_ylabel("what attention\nadds to it")
     grid[-1, 0].set_ylabel("ln of the ratio\nof the errors")
     _finish(figure, grid, data, along)
-    if ours:
-        free = next((axes for axes in grid[0] if not axes.axison), None)
-        keys = {"handles": _handles(data), "ncols": 1 if free else 4}
-        (free or figure).legend(loc="center" if free else "outside upper center", **keys)
     of = (
         "of each pair of runs" if data["shown"] == "runs" else "paired by seed, with Student's 95 %"
     )

@@ -6,12 +6,11 @@ pre-training of language models, compared where they have the same residual, los
 A run is a curve through its measurements (x, error), straight between one and the next in the order
 of training. Its error at a level of x is the mean over all points at which the curve has that
 level; of a run whose x falls throughout, that is the ordinary interpolation. Nothing is sorted, so
-where a residual rises for a while, no measurements are joined that lie far apart in time. Beside it
-stands the error at the first such point alone.
+where a residual rises for a while, no measurements are joined that lie far apart in time.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import xarray as xr
@@ -21,10 +20,9 @@ from hessian_papers.constraints import AtLeast, Different, OneOf
 from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.studies.base import EnsembleStudyConfig
+from hessian_papers.studies.gpt2.gauss_newton_error.derived import ALONG
 from hessian_spectra.validation import require
 
-# What runs are compared at, and which array of theirs has it.
-ALONG = {"residual": "residual", "loss": "loss", "step": "step", "sharpness": "hessian"}
 # What each run has of its measurements.
 RUN = "variant seed step"
 
@@ -34,14 +32,12 @@ class Config(EnsembleStudyConfig):
     """The study's configuration; nothing is drawn at random.
 
     Args:
-        along: at what the runs are compared, a panel each: ``residual``, ``loss``, ``step``,
-            ``sharpness``.
+        along: at what the runs are compared, a panel each: ``residual``, ``loss``, ``step``.
         shown: ``mean`` over the seeds with its standard error, or the ``runs`` as measured.
-        points: levels of each, evenly spaced (of the sharpness, which may rise by orders of
-            magnitude, in the logarithm), at which the runs are interpolated.
+        points: levels of each, evenly spaced, at which the runs are interpolated.
     """
 
-    along: Annotated[list[str], Different(tuple(ALONG))]
+    along: Annotated[list[str], Different(ALONG)]
     shown: Annotated[str, OneOf(("mean", "runs"))]
     points: Annotated[int, AtLeast(2)]
 
@@ -51,19 +47,7 @@ class Config(EnsembleStudyConfig):
         require(fits, "ensemble", "language models, with variants", self.ensemble)
 
 
-class AtLevels(NamedTuple):
-    """A quantity of one run at levels of another, ``(points,)`` each; NaN where it never has them.
-
-    Attributes:
-        mean: over all points of the run's curve at which the other has the level.
-        first: at the first of them in training.
-    """
-
-    mean: np.ndarray
-    first: np.ndarray
-
-
-def at_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> AtLevels:
+def at_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> np.ndarray:
     """A quantity of a run where another one passes some levels, straight between measurements.
 
     Args:
@@ -71,11 +55,14 @@ def at_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> AtLevels
         x: ``(m,)`` in the order of training; it need not be monotone. What is not finite is a gap.
         values: ``(m,)``.
 
+    Returns:
+        ``(points,)`` its mean over all points of the run's curve at which the other has the level;
+        NaN where it never has it.
+
     Example:
         >>> levels = np.array([0.5, 1.5, 2.5])
-        >>> result = at_levels(levels, np.array([2.0, 1.0, 2.0]), np.array([0.0, 2.0, 6.0]))
-        >>> result.mean.tolist(), result.first.tolist()
-        ([nan, 2.5, nan], [nan, 1.0, nan])
+        >>> at_levels(levels, np.array([2.0, 1.0, 2.0]), np.array([0.0, 2.0, 6.0])).tolist()
+        [nan, 2.5, nan]
     """
     start, end = x[:-1, None], x[1:, None]
     with np.errstate(invalid="ignore"):
@@ -83,17 +70,15 @@ def at_levels(levels: np.ndarray, x: np.ndarray, values: np.ndarray) -> AtLevels
         between = (start - levels) * (end - levels) < 0  # (m - 1, points)
         at = x[:, None] == levels
         share = np.divide(levels - start, end - start, out=np.zeros(between.shape), where=between)
-    # Each measurement is followed by the line to the next one: the order of training.
-    passed = np.zeros((2 * len(x) - 1, len(levels)), dtype=bool)
-    result = np.zeros(passed.shape)
     finite = np.isfinite(values)
-    passed[::2], passed[1::2] = at & finite[:, None], between & (finite[:-1] & finite[1:])[:, None]
     known = np.where(finite, values, 0.0)[:, None]
-    result[::2], result[1::2] = known, known[:-1] + share * (known[1:] - known[:-1])
+    # Measurements, and the lines between them.
+    passed = np.concatenate([at & finite[:, None], between & (finite[:-1] & finite[1:])[:, None]])
+    lines = known[:-1] + share * (known[1:] - known[:-1])
+    result = np.concatenate([np.broadcast_to(known, at.shape), lines])
     number = passed.sum(axis=0)
     mean = np.where(passed, result, 0.0).sum(axis=0) / np.maximum(number, 1)
-    first = result[passed.argmax(axis=0), np.arange(len(levels))]
-    return AtLevels(np.where(number > 0, mean, np.nan), np.where(number > 0, first, np.nan))
+    return np.where(number > 0, mean, np.nan)
 
 
 AT_LEVELS = "along variant seed point"
@@ -110,7 +95,6 @@ VARIABLES: Variables = {
     "measured_uncertainty": Variable(RUN, "how far the eigenvalues' residuals let it be off"),
     "level": Variable("along point", "where runs are compared, from the smallest to the largest"),
     "error": Variable(AT_LEVELS, "mean error where a run has the level, or NaN"),
-    "first": Variable(AT_LEVELS, "error where a run first has the level, or NaN"),
     "uncertainty": Variable(AT_LEVELS, "how far the mean error may be off"),
 }
 
@@ -134,13 +118,11 @@ def gpt2(config: Config, networks: xr.Dataset) -> xr.Dataset:
         off = abs(ratio) * (runs["ggn_error"] + runs["hessian_error"])
     known = isfinite(ratio)
     error, off = abs(1 - ratio).where(known), off.where(known)
-    quantities = [runs[ALONG[name]] + xr.zeros_like(error) for name in config.along]
+    quantities = [runs[name] + xr.zeros_like(error) for name in config.along]
     x = xr.concat([each.transpose(*error.dims) for each in quantities], "along")
     x = x.where(known & isfinite(x))
-    levels = [_levels(*item, config.points) for item in zip(config.along, x.values, strict=True)]
+    levels = [_levels(values, config.points) for values in x.values]
     level = xr.DataArray(levels, dims=("along", "point"))
-    errors, first = _at_all_levels(level, x, error)
-    offs, _ = _at_all_levels(level, x, off)
     arrays = {
         **{name: runs[name] for name in (*RUN.split(), "parameters", "loss")},
         "along": config.along,
@@ -149,26 +131,23 @@ def gpt2(config: Config, networks: xr.Dataset) -> xr.Dataset:
         "measured": error,
         "measured_uncertainty": off,
         "level": level,
-        "error": errors,
-        "first": first,
-        "uncertainty": offs,
+        "error": _at_all_levels(level, x, error),
+        "uncertainty": _at_all_levels(level, x, off),
     }
     return data_set(arrays, VARIABLES)
 
 
-def _levels(along: str, x: np.ndarray, points: int) -> np.ndarray:
+def _levels(x: np.ndarray, points: int) -> np.ndarray:
     """From the smallest to the largest; NaN if no run has any."""
     known = x[np.isfinite(x)]
     if not len(known):
         return np.full(points, np.nan)
-    spaced = np.geomspace if along == "sharpness" and known.min() > 0 else np.linspace
-    return np.asarray(spaced(known.min(), known.max(), points))
+    return np.linspace(known.min(), known.max(), points)
 
 
-def _at_all_levels(*runs: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+def _at_all_levels(*runs: xr.DataArray) -> xr.DataArray:
     """The result of :func:`at_levels` for each run at the levels of each quantity."""
     dims = [["point"], ["step"], ["step"]]
-    mean, first = xr.apply_ufunc(
-        at_levels, *runs, vectorize=True, input_core_dims=dims, output_core_dims=dims[:1] * 2
+    return xr.apply_ufunc(
+        at_levels, *runs, vectorize=True, input_core_dims=dims, output_core_dims=dims[:1]
     )
-    return mean, first

@@ -2,7 +2,7 @@
 
 import numpy as np
 import xarray as xr
-from xarray.ufuncs import isfinite, sqrt
+from xarray.ufuncs import isfinite
 
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, within
 from hessian_papers.ledger.statements import Statements
@@ -12,7 +12,7 @@ from hessian_papers.studies.gpt2.gauss_newton_parts.derived import (
     shares,
     with_operations,
 )
-from hessian_papers.studies.gpt2.seeds import ATTENTION, COMPARED, chosen, compare, estimate
+from hessian_papers.studies.gpt2.seeds import COMPARED, compare, estimate
 
 SECTION = "section 4.3"
 LIBRARY = "section 4.3, with the library of D.1.6"
@@ -22,11 +22,6 @@ SEEDS = "Student's interval of the mean over few seeds, widened by the eigenvalu
 SMALL = (
     "The paper has 124 million weights and another text. Small networks after fewer steps "
     "may be in another phase of training."
-)
-BULK = (
-    "The paper speaks only of the largest eigenvalue. GPT-2's MLPs have GELU, which is "
-    "curved as well, and the Hessian has smaller rows there. The GGN misses less in them, "
-    "but a larger fraction."
 )
 # The errors that stand side by side: the matrix, and the one that it is held against.
 HELD_TO = {
@@ -57,17 +52,6 @@ def departure(data: xr.Dataset, matrix: str, other: str) -> xr.Dataset:
         ratio = first["eigenvalue"] / second["eigenvalue"]
         uncertainty = abs(ratio) * (first["residual"] + second["residual"])
     return xr.Dataset({"error": abs(1 - ratio), "uncertainty": uncertainty})
-
-
-def missing(data: xr.Dataset, rows: str = "functional_rows") -> xr.DataArray:
-    """The share ``‖A_g‖_F / ‖H_g‖_F`` of each group's rows; NaN where there are none.
-
-    Args:
-        data: the study's.
-        rows: of ``A``: those of F = H − G, or ``released_rows``, of the released product's error.
-    """
-    first, other = (data[name].mean("probe", skipna=False) for name in (rows, "hessian_rows"))
-    return sqrt(first / other.where(other > 0))
 
 
 @statements.statement(
@@ -108,24 +92,6 @@ def released_sharpness(data: xr.Dataset) -> Estimate:
     shift, off = departure(data, "released hessian", "hessian").values()
     ends = shift, (shift - off).clip(0), shift + off
     return Estimate(*(float(end.max(skipna=False)) for end in ends))
-
-
-@statements.statement(
-    LIBRARY,
-    everywhere,
-    within(0.1, "a tenth of what attention adds does not decide whether it adds", source=OURS),
-    id="released-product-does-not-decide",
-    book="beyond",
-)
-def released_verdict(data: xr.Dataset) -> float:
-    """The wrong product does not affect whether the error is larger with attention.
-
-    Statistic: relative change that it makes to what attention adds at the last step.
-    """
-    right, released = (
-        worse_with_attention(data, held, "difference").value for held in ("right", "released")
-    )
-    return abs(released / right - 1)
 
 
 @statements.identity(
@@ -178,43 +144,3 @@ def part_of(data: xr.Dataset, operation: str) -> xr.DataArray:
     of training; mean over seeds.
     """
     return shares(data).sel(operation=operation)
-
-
-@statements.statement(
-    SECTION,
-    typically,
-    at_least(0.5, f"more than half; {SEEDS}", source=EXACT),
-    id="attention-weights-hold-the-gap",
-    book="beyond",
-)
-def gap_is_in_attention(data: xr.Dataset) -> xr.DataArray:
-    """By weights, rather than operations, most of the gap is in the attention weights.
-
-    Statistic: fraction of $v^⊤Fv$ from the attention weights; at the last step, mean over seeds.
-    """
-    parts = chosen(data, variant=ATTENTION)["missed"].isel(step=-1)
-    gap = parts.sum("group", skipna=False)
-    if not (gap > 0).all():
-        raise NothingToMeasure("in this configuration a run's GGN misses nothing at the top")
-    return parts.sel(group="attention") / gap
-
-
-@statements.statement(
-    SECTION,
-    typically,
-    at_least(0.0, f"a sign; {SEEDS}", source="the paper's explanation, of all directions"),
-    id="ggn-misses-more-of-attention-weights",
-    otherwise=BULK,
-)
-def attention_rows_miss_most(data: xr.Dataset) -> xr.DataArray:
-    """Over all directions together, too, the GGN misses more of the curvature of attention weights
-    than of MLP weights.
-
-    Statistic: $‖F‖/‖H‖$ in the rows of attention weights minus the same in the rows of MLP weights;
-    Frobenius norm, at the last step, mean over seeds.
-    """
-    shares = missing(chosen(data, variant=ATTENTION).isel(step=-1))
-    samples = shares.sel(group="attention") - shares.sel(group="MLP")
-    if not isfinite(samples).all():
-        raise NothingToMeasure("in this configuration a run has no attention or no MLP")
-    return samples

@@ -148,7 +148,7 @@ def _square(image: Tensor) -> float:
 def _left(
     layer: cv.Layerwise, images: Sequence[Tensor], settings: DecouplingMeasurement
 ) -> Iterator[Tensor]:
-    """What the product misses of each probe's image."""
+    """The part of each probe's image that the product misses."""
     for image, probe in zip(images, _probes(layer, settings), strict=True):
         yield image - layer.approximation @ probe
 
