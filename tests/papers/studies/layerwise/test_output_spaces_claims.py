@@ -9,6 +9,8 @@ from output_spaces_arrays import sides
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.layers import layer_names, with_hidden_layers
 from hessian_papers.studies.layerwise.output_spaces.claims import (
+    COLUMNS,
+    FEW,
     TABLE_8,
     better_reading,
     form_in_print,
@@ -61,11 +63,7 @@ def planted():
                     of_table_8(rows=overlaps, jacobian=0.3, jacobian_error=0.8, printed_error=0.9),
                 ],
             )
-            for artifact, data in [
-                ("Table 8", "MNIST"),
-                ("Table 8 (LeNet5)", "CIFAR-10"),
-                ("Table 8 (PyTorch's initialisation)", "CIFAR-10"),
-            ]
+            for artifact, data in (COLUMNS | FEW).items()
             for overlaps in [(*TABLE_8[data]["LeNet5"], 1.0)]
         ),
     ]
@@ -102,6 +100,16 @@ def test_a_network_without_a_hidden_layer_is_not_spoken_of():
     data = data_of(sides())
     assert with_hidden_layers(data) == ["F-5", "F-5^2"]
     assert layer_names(data, "F-5-BN") == ["fc2"]
+
+
+def test_a_minimum_of_few_images_is_not_that_of_the_table():
+    kind, (few,) = Kind(statements, VARIABLES), FEW
+    arrays = of_table_8(rows=0.4, complement=0.5)
+    item = Planted(paper="wu2022dissecting", artifact=few, holds=arrays, fails=[], reduced=[])
+    for name in ("rows_of_the_product", "row_of_the_table"):
+        assert [*item.entries(kind, name, arrays)] == []
+    entries = [*item.entries(kind, "overlap_as_trained", arrays)]
+    assert {entry.heading.quantifier for entry in entries} == {"shown"}
 
 
 @pytest.mark.parametrize("name", ["rows_of_the_product", "row_of_the_table"])
