@@ -17,7 +17,7 @@ NOT_COMPARED |= {*NO_SETTINGS}
 NOT_COMPARED |= {"points", "numeric_points", "dense_points", "contour_points", "scales", "recorded"}
 NOT_COMPARED |= {"record_every", "numeric_every", "networks_per_item", "precision", "tolerance"}
 NOT_COMPARED |= {"kept", "memory", "compile"}
-NOT_COMPARED |= {"jitters", "resamples", "confidence", "instances", "without_signal"}
+NOT_COMPARED |= {"jitters", "confidence", "instances", "without_signal"}
 # The same by kind, where another kind gives the name to a setting.
 NOT_COMPARED_OF = {
     "identities": {"width"},

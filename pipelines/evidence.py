@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import xarray as xr
+
 from hessian_papers import labelled
 from hessian_spectra.files import digest, write_bytes, write_json
 from pipelines import chain, inputs, schema
@@ -26,7 +29,7 @@ def _git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def _commit() -> str:
+def committed() -> str:
     """The commit that is run.
 
     Raises:
@@ -65,9 +68,20 @@ def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str
     return facts
 
 
+def networks_path(name: str) -> Path:
+    """Where what was recorded of each network is kept."""
+    return EVIDENCE / "networks" / f"{name}.nc"
+
+
+def single_precision(networks: xr.Dataset) -> xr.Dataset:
+    """What was recorded of each network in half the bytes: the weights have no more digits."""
+    double = [name for name, values in networks.items() if values.dtype == np.float64]
+    return networks.assign({name: networks[name].astype(np.float32) for name in double})
+
+
 def keep_networks(name: str, content: bytes) -> None:
     """Keep what was recorded of each network where it is small, and nothing of a run before."""
-    path = EVIDENCE / "networks" / f"{name}.nc"
+    path = networks_path(name)
     if len(content) <= SMALL:
         write_bytes(path, content)
     else:
@@ -78,11 +92,12 @@ def evidence(context: Context) -> None:
     """Write ``reports/evidence/<study>/``: the arrays of its sides, and ``facts.json``.
 
     Of networks that several studies share, what was recorded of each of them is kept as well, once
-    for all these studies, in ``reports/evidence/networks/<name>.nc``, where it is small.
+    for all these studies, in ``reports/evidence/networks/<name>.nc``, where it is small. Of these
+    ``python -m pipelines.reanalysis`` computes other statistics without a training.
     """
     if context.locked:
         raise ValueError("evidence: expected a run with a configuration of its own, got -cn locked")
-    commit = _commit()
+    commit = committed()
     schema.check(context.config, [context.name])
     study = chain.study_of(context)
     name, config = study.name, chain.raw_study(context)
@@ -91,7 +106,7 @@ def evidence(context: Context) -> None:
     facts = _facts(context, config, commit)
     # All of it was made: now it is kept.
     if "ensemble" in config:
-        networks = labelled.content(given)
+        networks = labelled.content(single_precision(given))
         facts["networks of this run"] = hashlib.sha256(networks).hexdigest()
         keep_networks(config["ensemble"], networks)
     labelled.write(EVIDENCE / name / labelled.WHOLE, labelled.joined([*sides.values()]))

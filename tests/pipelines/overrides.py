@@ -143,7 +143,6 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         },
         "learning_phases": {"instances": 12, "without_signal": 4, "width": 4},
         "model_overlaps": {"networks": [], "top": 6, "images": 20, "tolerance": 1e-3},
-        "norm_correlation": {"resamples": 100},
         "paired_eigenvalues": {
             "widths": [4, 6],
             "samples": [10, 12],

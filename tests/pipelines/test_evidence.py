@@ -5,6 +5,7 @@ import json
 import os
 
 import pytest
+import xarray as xr
 
 from hessian_papers import labelled
 from hessian_spectra.files import digest
@@ -71,6 +72,18 @@ def test_what_was_recorded_of_each_network_is_kept_once_for_all_studies(workspac
     networks = labelled.read(folder / "networks" / f"{name}.nc")
     assert {"norms", "sharpness"} <= {*networks}
     assert networks.sizes["network"] == 6
+    # The same numbers come of the kept networks, and none of those of another run.
+    before = labelled.read(folder / "cracking-d33" / "data.nc")
+    command = ("python", "-m", "pipelines.reanalysis", "only=cracking-d33")
+    workspace.run(*command)
+    again = labelled.read(folder / "cracking-d33" / "data.nc")
+    xr.testing.assert_allclose(again, before, rtol=1e-5)
+    facts = json.loads((folder / "cracking-d33" / "facts.json").read_text())
+    assert facts["ensemble"]["teachers"] == 2
+    labelled.write(folder / "networks" / f"{name}.nc", networks.isel(network=slice(5)))
+    done = workspace.run(*command, check=False)
+    assert done.returncode == 2
+    assert "to hold the networks of the recorded run of cracking-d33" in done.stderr
     workspace.run("git", "checkout", "--quiet", "reports/evidence")
 
 

@@ -23,7 +23,6 @@ def norms_config(**changes: object) -> norm_correlation.Config:
         "quantities": ["matrices"],
         "norms": list(NORMS),
         "highlighted": "spectral",
-        "resamples": 100,
         "confidence": 0.95,
     }
     return configured(norm_correlation, FIELDS | own | changes)

@@ -38,12 +38,12 @@ def read(*args, **changes):
 
 @cache
 def wide():
-    return ensemble(PARAMETRISATIONS, sizes=(1, 3, 5), networks=40)
+    return ensemble(PARAMETRISATIONS, sizes=(1, 3, 5), networks=96, teachers=8)
 
 
 @cache
 def deep():
-    return ensemble(PARAMETRISATIONS, depths=(2, 3, 4), sizes=(1, 3), networks=40)
+    return ensemble(PARAMETRISATIONS, depths=(2, 3, 4), sizes=(1, 3), networks=96, teachers=8)
 
 
 def with_target(networks, target):
@@ -250,7 +250,7 @@ def low_dimension():
         for size in (1, 3)
     )
     alone = along_depth(deep(), parametrisations=["sp"], **fields)
-    stopped = changed(alone, "correlation", epoch_limit=lambda counts: np.full_like(counts, 40))
+    stopped = changed(alone, "correlation", epoch_limit=lambda counts: np.full_like(counts, 96))
     smaller = [alone, stopped, along_depth(deep(), depths=[3], **fields)]
     yield Planted(paper=PAPER, artifact="Section 4.2", holds=holds, fails=[fails], reduced=smaller)
 

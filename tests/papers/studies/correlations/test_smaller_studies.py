@@ -34,7 +34,6 @@ def smaller(name, field="", values=()):
     A text says why a claim is not measured; no value is NaN.
     """
     fields = STUDIES[name] | ({field: list(values)} if field else {})
-    fields |= {"resamples": 100} if "resamples" in fields else {}
     study, statements = part(fields, "study"), part(fields, "claims").statements
     data = study.correlation(study.Config(**fields), networks())
     actual = {}

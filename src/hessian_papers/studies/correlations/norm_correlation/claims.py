@@ -141,8 +141,8 @@ def spectral_most(data: xr.Dataset) -> Estimate:
     """Of all norms of the weight matrices, the spectral norm correlates most with the sharpness.
 
     Statistic: mean over $D > 1$ of Pearson's r for the better matrix by squared spectral norm,
-    minus the best r by Frobenius or nuclear norm. At $D = 1$ all norms coincide. Interval: paired
-    bootstrap over teachers and networks.
+    minus the best r by Frobenius or nuclear norm. At $D = 1$ all norms coincide. Interval:
+    Student's t over teachers.
     """
     return _mean(_two_layers(data, "matrices", target=None), "best_norm_lead", norm="spectral")
 
@@ -152,7 +152,7 @@ def most_prominent_trained(data: xr.Dataset) -> Estimate:
     """The lead of the spectral norm is most prominent in trained networks.
 
     Statistic: increase during training of its lead in r over the other norms, mean over $D > 1$;
-    paired bootstrap over teachers and networks.
+    interval: Student's t over teachers.
     """
     matrices = _two_layers(data, "matrices")
     return _mean(matrices, "best_norm_growth", time="trained", norm="spectral")
@@ -164,7 +164,7 @@ def first_matrix_initialisation(data: xr.Dataset) -> Estimate:
     correlates more with the sharpness than the second's.
 
     Statistic: difference of the two r, mean over the D at which the entries of $W_1$ are more than
-    1.5 times those of $W_2$; paired bootstrap.
+    1.5 times those of $W_2$; interval: Student's t over teachers.
     """
     return _lead(data, "larger first matrix", time="initialisation")
 
@@ -188,8 +188,9 @@ def magnitude_drives(data: xr.Dataset) -> Estimate:
     """The discrepancy in magnitude of the entries at initialisation drives the correlation.
 
     Statistic: lead of the first matrix: r of its squared spectral norm minus r of the second's;
-    paired bootstrap. Mean over the D at which its entries are more than 1.5 times larger, minus the
-    mean over the other D. If there are no others, the D at which the entries differ least is taken.
+    interval: Student's t over teachers. Mean over the D at which its entries are more than 1.5
+    times larger, minus the mean over the other D. If there are no others, the D at which the
+    entries differ least is taken.
     """
     return _lead(data, "larger less similar")
 
@@ -218,8 +219,8 @@ def driver_trained(
 ) -> Estimate:
     """After training the second matrix drives the correlation under SP, the first under μP.
 
-    Statistic: r of its squared spectral norm minus that of the other matrix, mean over D; paired
-    bootstrap.
+    Statistic: r of its squared spectral norm minus that of the other matrix, mean over D; interval:
+    Student's t over teachers.
     """
     layer = 1 if matrix == "first" else 2
     region = "similar matrices" if where else "all"
@@ -245,9 +246,9 @@ def alignment_where_similar(data: xr.Dataset) -> Estimate:
     """At initialisation, where both matrices have entries of similar magnitude, the sharpness
     correlates more with their alignment than with their norms.
 
-    Statistic: best r by an absolute alignment minus best r by a squared norm; paired bootstrap.
-    Mean over the D at which the entries differ by a factor of at most 1.5. If there are none, the D
-    at which they differ least is taken.
+    Statistic: best r by an absolute alignment minus best r by a squared norm; interval: Student's t
+    over teachers. Mean over the D at which the entries differ by a factor of at most 1.5. If there
+    are none, the D at which they differ least is taken.
     """
     alignments = _two_layers(data, "alignments", "matrices")
     return _mean(alignments, "group_lead", "similar matrices", time="initialisation")
@@ -270,7 +271,7 @@ def alignment_rises(data: xr.Dataset) -> Estimate:
     At large D their initial entries are of similar magnitude, at small D the first has larger ones.
 
     Statistic: r of the absolute alignment, mean over the D where the entries of $W_1$ are over 1.5
-    times larger, minus that over other D; paired bootstrap.
+    times larger, minus that over other D; interval: Student's t over teachers.
     """
     of = "best_correlation", "larger less similar"
     return _mean(_two_layers(data, "alignments"), *of, norm=data["highlighted"].item())
@@ -308,7 +309,7 @@ def frobenius_over(data: xr.Dataset, norm: str, parametrisation: str, time: str)
     16), with the Hessian's trace in linear ones (Figure 26).
 
     Statistic: r of the better matrix by the squared Frobenius norm minus that by the other norm,
-    mean over $D > 1$; paired bootstrap.
+    mean over $D > 1$; interval: Student's t over teachers.
     """
     of = {"norm": "frobenius", "other_norm": norm, "parametrisation": parametrisation, "time": time}
     return _mean(_two_layers(data, "matrices", target=None), "best_norm_difference", **of)
@@ -325,8 +326,8 @@ def spectral_between(data: xr.Dataset) -> Estimate:
     """In ReLU networks the spectral norm of the first matrix has a correlation of 0.25 to 0.75 with
     the sharpness, at every D.
 
-    Statistic: largest distance from 0.5, over D and parametrisations, of r by its square; bootstrap
-    over teachers and networks where it is largest.
+    Statistic: largest distance from 0.5, over D and parametrisations, of r by its square; interval:
+    Student's t over teachers where it is largest.
     """
     if data["activation"] != "relu":
         raise NothingToMeasure("this configuration has no ReLU networks")
@@ -376,8 +377,8 @@ def last_most(data: xr.Dataset) -> Estimate:
     """Of the products of all matrices but one, that without the last correlates most with the
     sharpness.
 
-    Statistic: its r minus the largest other r, squared norms, mean over the depths; paired
-    bootstrap.
+    Statistic: its r minus the largest other r, squared norms, mean over the depths; interval:
+    Student's t over teachers.
     """
     return _mean(_deep(data, "products"), "last_lead", norm=data["highlighted"].item())
 
@@ -394,8 +395,8 @@ def last_most_no_more(data: xr.Dataset) -> float | Estimate:
     """With larger inputs the effect persists under μP only: under the others the product without
     the last matrix does not correlate most.
 
-    Statistic: its r minus the largest other r, squared norms, mean over the depths; paired
-    bootstrap.
+    Statistic: its r minus the largest other r, squared norms, mean over the depths; interval:
+    Student's t over teachers.
     """
     return last_most(data)
 
@@ -406,8 +407,8 @@ def last_most_no_more(data: xr.Dataset) -> float | Estimate:
 def last_most_near_convergence(data: xr.Dataset) -> Estimate:
     """The product without the last matrix leads the others most near convergence.
 
-    Statistic: increase of its lead during training, squared norms, mean over the depths; paired
-    bootstrap.
+    Statistic: increase of its lead during training, squared norms, mean over the depths; interval:
+    Student's t over teachers.
     """
     norm = data["highlighted"].item()
     return _mean(_deep(data, "products"), "last_growth", time="trained", norm=norm)
@@ -456,7 +457,8 @@ def last_most_everywhere(data: xr.Dataset) -> Estimate:
     """After training the product without the last matrix correlates most at every depth and under
     every parametrisation.
 
-    Statistic: its r minus the largest other r, where this is smallest; paired bootstrap.
+    Statistic: its r minus the largest other r, where this is smallest; interval: Student's t over
+    teachers.
     """
     of = {"time": "trained", "norm": "spectral"}
     return min(_everywhere(_deep(data, "products"), "last_lead", **of))
@@ -479,7 +481,7 @@ def products_more(data: xr.Dataset) -> Estimate:
     """The sharpness correlates less with single matrices than with products of all but one.
 
     Statistic: best r of a single matrix minus best r of a product, squared norms, mean over the
-    depths beyond 2; paired bootstrap.
+    depths beyond 2; interval: Student's t over teachers.
     """
     return _mean(_deep(data, "matrices", "products"), "group_lead")
 
@@ -498,7 +500,7 @@ def most_in_low_dimension(data: xr.Dataset) -> Estimate:
     sharpness especially in low dimension.
 
     Statistic: its r minus the largest other r, squared spectral norms, mean over the depths, at the
-    smaller D minus at the larger; paired bootstrap over teachers and networks.
+    smaller D minus at the larger; interval: Student's t over teachers.
     """
     require_finished(data)
     difference = estimates(data["mean_difference"])

@@ -257,8 +257,7 @@ def _read(symbols: str) -> str:
 def _intervals(data: xr.Dataset) -> str:
     """The drawn intervals, as text."""
     marks = "Bars" if data["along"].item() == "depth" else "Bands"
-    level, resamples = 100 * float(data["confidence"]), int(data["resamples"])
-    return f"{marks}: {level:g} % BCa intervals ({resamples} resamples)"
+    return f"{marks}: {100 * float(data['confidence']):g} %, {data['interval'].item()}"
 
 
 def _listed(labels: np.ndarray) -> str:

@@ -45,14 +45,16 @@ def shares(ratio: np.ndarray, positions: np.ndarray) -> np.ndarray:
 
 
 def means(values: np.ndarray, regions: np.ndarray) -> np.ndarray:
-    """Means ``(R, V, ...)`` of ``(R, depth, size, ...)`` where the sample's is defined.
+    """Means ``(T, V, ...)`` of ``(T, depth, size, ...)`` over positions that some teacher has.
 
-    Each position counts as much as ``(3, x)`` says for each of the first three regions.
+    Each position counts as much as ``(3, x)`` says for each of the first three regions. A teacher
+    that lacks one of these positions has no mean.
     """
     values = values.reshape(len(values), -1, *values.shape[3:])
+    defined = np.isfinite(values).any(axis=0)
     groups = []
     for region in regions:
-        weights = np.isfinite(values[0]) * region.reshape(-1, *[1] * (values.ndim - 2))
+        weights = defined * region.reshape(-1, *[1] * (values.ndim - 2))
         number = weights.sum(axis=0)
         total = (weights * np.where(weights > 0, values, 0.0)).sum(axis=1)
         groups.append(np.where(number > 0, total / np.where(number > 0, number, 1.0), np.nan))

@@ -1,9 +1,9 @@
 """Correlations of the sharpness with norms of the weights, over the networks of an ensemble.
 
 A correlation is the mean over the teachers of Pearson's over the networks of each. Each statistic
-has, along ``estimate``, a bootstrap interval over teachers and networks. All statistics of a point
-share its resamples, so a difference of two correlations is resampled as one: its interval is that
-of a paired comparison. Two sizes of deep networks are compared by how much the last layer leads.
+has, along ``estimate``, Student's interval over the teachers. A difference of two correlations is
+taken teacher by teacher: its interval is that of a paired comparison. Two sizes of deep networks
+are compared by how much the last layer leads.
 """
 
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ from hessian_papers.studies.correlations.points import (
     select,
     study_data,
 )
-from hessian_papers.studies.correlations.resampling import (
-    RESAMPLED,
-    BootstrapConfig,
+from hessian_papers.studies.correlations.teachers import (
+    INTERVALS,
+    IntervalConfig,
     largest,
     leads,
-    over_teachers,
+    of_each_teacher,
     settings,
     with_intervals,
     without_round_off,
@@ -48,7 +48,7 @@ QUANTITIES = ("matrices", "products", "alignments")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(PointsConfig, BootstrapConfig):
+class Config(PointsConfig, IntervalConfig):
     """The study's configuration.
 
     Args:
@@ -91,8 +91,10 @@ STATISTICS = {
     "best_norm_growth": ("norm", "best_norm_lead less that at initialisation"),
     "last_growth": ("norm", "last_lead less that at initialisation"),
 }
+# Of these the values of each teacher are kept: all others follow from the correlations.
+OF_EACH = ("correlation", *(name for name in STATISTICS if "lead" in name))
 PLACES = " ".join(GRID)
-# What there is of each statistic, the last one of leads alone.
+# What there is of each statistic, the last one of some alone.
 FORMS = {
     "": (f"{PLACES} time {{}} estimate", ""),
     "mean_": ("parametrisation region time {} estimate", ", mean over all positions of a region"),
@@ -100,7 +102,7 @@ FORMS = {
 }
 VARIABLES: Variables = {
     **POINTS,
-    **RESAMPLED,
+    **INTERVALS,
     "target": Variable("", "what the norms are held against, sharpness or trace"),
     "highlighted": Variable("", "the norm that the paper singles out"),
     "group": Variable("group", "of factors: the first is studied, a second one compared with it"),
@@ -115,7 +117,7 @@ VARIABLES: Variables = {
         f"{prefix}{name}": Variable(dims.format(own), f"{meaning}{more}")
         for prefix, (dims, more) in FORMS.items()
         for name, (own, meaning) in STATISTICS.items()
-        if prefix != "each_" or "lead" in name
+        if prefix != "each_" or name in OF_EACH
     },
     "lead": Variable(f"{PLACES} time estimate", "last_lead of the highlighted norm, of two sizes"),
     "mean_difference": Variable(
@@ -146,21 +148,19 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
     arrays = described(points, config.along)
     rows: list[Arrays] = []
     for of_target, of_factors, of_ratio in zip(target, values, ratio, strict=True):
-        r, each = over_teachers(
-            of_target, of_factors, points["teacher"].values, config.resamples, config.seed
-        )
-        result, of_each = _statistics(r, arrays["depth"]), _statistics(each, arrays["depth"])
-        leads_of_each = {f"each_{name}": of_each[name] for name in of_each if "lead" in name}
+        r = of_each_teacher(of_target, of_factors, points["teacher"].values)
+        result = _statistics(r, arrays["depth"])
+        kept = {f"each_{name}": result[name] for name in OF_EACH if name in result}
         if of_ratio.size > len(arrays[config.along]):
             lead = result["last_lead"][..., config.norms.index(config.highlighted)]
             mean = lead.mean(axis=1)
             result = {"lead": lead, "mean_difference": mean[:, 0] - mean[:, 1]}
-            leads_of_each = {}
+            kept = {}
         else:
             regions = shares(of_ratio.ravel(), arrays[config.along])
             result |= {f"mean_{name}": means(values, regions) for name, values in result.items()}
-        intervals = with_intervals(result, config.resamples, config.confidence)
-        rows.append(intervals | {name: values.round(12) for name, values in leads_of_each.items()})
+        intervals = with_intervals(result, config.confidence)
+        rows.append(intervals | {name: each.round(12) for name, each in kept.items()})
     arrays |= {
         **stacked(rows),
         **settings(config),
@@ -202,10 +202,10 @@ def _factors(config: Config, points: xr.Dataset) -> np.ndarray:
 
 
 def _statistics(r: np.ndarray, depths: np.ndarray) -> Arrays:
-    """All statistics of correlations ``(R, depth, size, time, group, layer, norm)``.
+    """All statistics of each teacher, of ``(T, depth, size, time, group, layer, norm)``.
 
     Args:
-        r: the sample's come first.
+        r: the teachers' correlations.
         depths: of the networks.
     """
     factor_lead = leads(r, axis=-2)
