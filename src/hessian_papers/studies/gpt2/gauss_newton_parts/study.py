@@ -34,8 +34,9 @@ from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
 from hessian_papers.networks.tools.memory import Megabytes, product_memory
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
-from hessian_papers.studies.gpt2.gauss_newton_parts.derived import OPERATIONS
+from hessian_papers.studies.gpt2.functional_parts import by_operation
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
+from hessian_papers.studies.gpt2.seeds import OPERATIONS
 from hessian_papers.studies.layerwise.ensembles import top_of
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
@@ -45,18 +46,6 @@ from hessian_spectra.validation import require
 
 # The groups of weights, by what is in the name of a parameter.
 GROUPS = {"attention": ".attn.", "MLP": ".mlp.", "norm": "ln_", "embedding": ".w"}
-# The operations by the library's names for them.
-NAMES = {
-    "softmax": "softmax",
-    "product": "QK product",
-    "product by softmax": "AV product",
-    "linear map": "linear maps",
-    "NewGELUActivation": "GELU",
-    "normalisation": "LayerNorm",
-    "head": "head",
-}
-# The linear map to the logits has a name of its own.
-MODULES = {"lm_head": "head"}
 # The most products of a search that starts from the eigenvector of the right matrix.
 RELEASED_PRODUCTS = 30
 
@@ -150,19 +139,6 @@ def _squares(
         yield np.stack([_sums(problem, row.square()) for row in rows])
 
 
-def _by_operation(problem: cv.Problem, vector: Tensor, eigenvalue: float) -> Arrays:
-    """The parts of ``vᵀFv`` by operation and the whole, over the eigenvalue."""
-    # The same network was checked in the type of its weights.
-    result = cv.functional_parts(problem, vector.to(problem.dtype), MODULES, check=False)
-    parts = {NAMES[name]: part for name, part in result.parts.items()}
-    values = [parts.get(name, 0.0) / eigenvalue for name in OPERATIONS]
-    return {
-        "operation": np.array(OPERATIONS),
-        "operation_part": np.array(values),
-        "functional": np.array(result.functional / eigenvalue),
-    }
-
-
 def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasurement) -> Arrays:
     """The part of one network's Hessian that the GGN misses.
 
@@ -198,7 +174,6 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasuremen
     top("squared ggn", cv.ggn(squared, check=False), start)
     model.double()
     exact = problem_of(architectures.language_loss)
-    by_operation = _by_operation(exact, vector, top.pairs["hessian"][0])
     eigenvalues, residuals = zip(*top.pairs.values(), strict=True)
     arrays = {
         **facts,
@@ -207,7 +182,8 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasuremen
         "eigenvalue": eigenvalues,
         "residual": residuals,
         "missed": missed / eigenvalues[0],
-        **by_operation,
+        "operation": OPERATIONS,
+        **by_operation(exact, vector, top.pairs["hessian"][0]),
         **dict(zip(("hessian_rows", "functional_rows", "released_rows"), rows, strict=True)),
     }
     return {name: np.array(values) for name, values in arrays.items()}

@@ -1,5 +1,6 @@
 """The Hessian's spectrum of a language model against the strength of an attention sink."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,13 +8,24 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hessian_papers.studies.gpt2.sink_density.derived import SINK, ladder, smoothed
+from hessian_papers.studies.gpt2.sink_density.derived import (
+    NO_SINK,
+    SINK,
+    ladder,
+    smoothed,
+    uniform_mass,
+)
 from hessian_spectra.pictures import style
 
 LOOKS: dict[str, dict[str, Any]] = {
     SINK: {"color": style.VERMILION, "marker": "o", "label": "attention on token 1"},
     "middle-token": {"color": style.BLUE, "marker": "s", "label": "on a middle token"},
     "random-weights": {"color": style.GREY, "marker": "^", "label": "random weights, same loss"},
+    NO_SINK: {"color": style.GREEN, "marker": "v", "label": "without its own sink"},
+}
+PARTS: dict[str, dict[str, Any]] = {
+    "softmax": {"color": style.VERMILION, "marker": "o", "label": "softmax"},
+    "all": {"color": style.BLACK, "marker": "_", "linestyle": "--", "label": "all operations"},
 }
 RELEASED: dict[str, Any] = {
     "linestyle": "none",
@@ -58,16 +70,25 @@ def _draw_density(axes: Axes, data: xr.Dataset) -> None:
     axes.legend(title="attention on token 1", title_fontsize=7, loc="upper right", ncols=2)
 
 
-def _draw_ladder(axes: Axes, data: xr.Dataset, values: xr.DataArray) -> None:
-    """A line for each network, and the mean of them, of each edit."""
-    for edit in values["edit"].values:
-        # A control stands beside the last sink.
-        line, look = values.sel(edit=edit).dropna("rung"), LOOKS[edit]
-        mass = data["mass"].sel(edit=SINK, rung=line["rung"])
-        axes.plot(mass.values.T, line.values.T, color=look["color"], linewidth=0.5, alpha=0.6)
-        axes.plot(mass.mean("seed").values, line.mean("seed").values, markersize=3.5, **look)
+def _lines(axes: Axes, mass: xr.DataArray, values: xr.DataArray, look: dict[str, Any]) -> None:
+    """A line for each network over the attention on token 1, and the mean of them."""
+    axes.plot(mass.values.T, values.values.T, color=look["color"], linewidth=0.5, alpha=0.6)
+    axes.plot(mass.mean("seed").values, values.mean("seed").values, markersize=3.5, **look)
     axes.set_xlabel("attention on token 1")
     axes.set_xlim(0, 1)
+
+
+def _draw_ladder(axes: Axes, data: xr.Dataset, values: xr.DataArray) -> None:
+    """The lines of each edit."""
+    for edit in values["edit"].values:
+        measured = data["strength"].sel(edit=edit).notnull().any("rung")
+        # Some networks have no sink to remove.
+        if not measured.any():
+            continue
+        line = values.sel(edit=edit, seed=data["seed"][measured]).dropna("rung")
+        # A control stands beside the last sink.
+        beside = ladder(data["mass"]).sel(edit=edit if edit == NO_SINK else SINK)
+        _lines(axes, beside.sel(seed=line["seed"], rung=line["rung"]), line, LOOKS[edit])
 
 
 def _draw_end(axes: Axes, data: xr.Dataset, end: str) -> None:
@@ -79,6 +100,27 @@ def _draw_end(axes: Axes, data: xr.Dataset, end: str) -> None:
     mass = data["mass"].sel(edit=SINK, rung=released["rung"]).mean("seed")
     axes.plot(mass.values, released.values, **RELEASED)
     axes.axhline(1, color=style.BLACK, linewidth=0.5)
+
+
+def _along(data: xr.Dataset, values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """The attention on token 1 of the ladder, and numbers of it, without what was passed over."""
+    line = values.dropna("rung")
+    return data["mass"].sel(edit=SINK, rung=line["rung"]), line
+
+
+def _draw_gauss_newton(axes: Axes, data: xr.Dataset) -> None:
+    """The Gauss-Newton matrix's largest eigenvalue, over its value without an edit."""
+    _lines(axes, *_along(data, data["ggn"] / data["ggn"].isel(rung=0)), LOOKS[SINK])
+    axes.axhline(1, color=style.BLACK, linewidth=0.5)
+
+
+def _draw_parts(axes: Axes, data: xr.Dataset) -> None:
+    """The functional Hessian along the top eigenvector, and softmax's part of it."""
+    softmax = data["operation_part"].sel(operation="softmax")
+    for values, look in zip((softmax, data["functional"]), PARTS.values(), strict=True):
+        _lines(axes, *_along(data, values), look)
+    axes.axhline(0, color=style.BLACK, linewidth=0.5)
+    axes.legend(loc="best", handlelength=1.6)
 
 
 def _draw_loss(axes: Axes, data: xr.Dataset) -> None:
@@ -98,13 +140,12 @@ def _draw_training(axes: Axes, data: xr.Dataset) -> None:
         lines = values.stack(line=("seed", "layer", "head")).values
         axes.plot(steps, lines, color=colour, linewidth=0.5, alpha=0.7)
     axes.plot(steps, heads.mean(("seed", "layer", "head"), skipna=False).values, color=style.BLACK)
-    # Each query attends to all that it sees alike.
-    uniform = (1 / np.arange(1, int(data["length"]) + 1)).mean()
-    axes.axhline(uniform, color=style.BLACK, linewidth=0.8, linestyle="--")
+    axes.axhline(
+        uniform_mass(int(data["length"])), color=style.BLACK, linewidth=0.8, linestyle="--"
+    )
     axes.set_xscale("symlog", linthresh=10)
     axes.set_xlim(0, steps[-1])
     axes.set_xlabel("training step")
-    axes.set_ylabel("attention on token 1")
     handles = [
         style.entry("mean of all heads", color=style.BLACK),
         style.entry("head 1 of a block", color=style.VERMILION, linewidth=0.8),
@@ -134,26 +175,48 @@ def caption(data: xr.Dataset) -> str:
     )
 
 
+Panel = tuple[str, str, Callable[[Axes, xr.Dataset], None]]
+GROWN = "ratio to that without edit"
+ENDS: list[Panel] = [
+    ("largest eigenvalue", GROWN, lambda axes, data: _draw_end(axes, data, "largest")),
+    ("most negative eigenvalue", GROWN, lambda axes, data: _draw_end(axes, data, "smallest")),
+]
+# Runs of older code have no such numbers.
+DECOMPOSED: list[Panel] = [
+    ("GGN's largest eigenvalue", GROWN, _draw_gauss_newton),
+    (
+        "functional part of the largest",
+        r"part of $v^\top F v$ over $\lambda_{\max}(H)$",
+        _draw_parts,
+    ),
+]
+ALONE: list[Panel] = [
+    ("rise of the loss", "loss minus that without edit", _draw_loss),
+    ("sinks of training", "attention on token 1", _draw_training),
+]
+
+
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
-    """The ends of the spectrum of each network beside controls, the loss, and training's sinks."""
-    figure, grid = style.panels(2, 2, height=2.2)
-    for axes, end, title in zip(
-        grid[0], ("largest", "smallest"), ("(a) largest", "(b) most negative"), strict=True
+    """Both ends of the spectrum beside controls, the GGN, the loss, and training's sinks."""
+    decomposed = "ggn" in data
+    chosen = ENDS + DECOMPOSED * decomposed + ALONE
+    figure, grid = style.panels(len(chosen) // 2, 2, height=2.2)
+    for letter, axes, (title, label, drawn) in zip(
+        style.letters(), grid.flat, chosen, strict=False
     ):
-        _draw_end(axes, data, end)
-        style.letter(axes, f"{title} eigenvalue")
-        axes.set_ylabel("ratio to that without edit")
-    _draw_loss(grid[1, 0], data)
-    style.letter(grid[1, 0], "(c) rise of the loss")
-    grid[1, 0].set_ylabel("loss minus that without edit")
-    _draw_training(grid[1, 1], data)
-    style.letter(grid[1, 1], "(d) sinks of training")
+        drawn(axes, data)
+        style.letter(axes, f"({letter}) {title}")
+        axes.set_ylabel(label)
     handles = [style.entry(markersize=3.5, **LOOKS[edit]) for edit in data["edit"].values]
     handles.append(style.entry("sink, curvlinops as released", **RELEASED | {"markersize": 5}))
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    parts, letters = "", "cd"
+    if decomposed:
+        parts = "(c, d) The Gauss-Newton matrix, and what it misses along the top eigenvector. "
+        letters = "ef"
     return figure, (
-        f"(a, b) Extreme eigenvalues of {data.sizes['seed']} models over those without an edit, "
-        "for sinks on the first token, on a middle one, and random changes of the weights with "
-        "the same loss; thin lines: one model each. (c) By how much the loss rises. (d) Attention "
-        "on the first token that training alone makes."
+        f"(a, b) Extreme eigenvalues of {data.sizes['seed']} models over those without an edit: "
+        "with sinks, other edits of the same strength or loss, or its own sink removed; thin "
+        f"lines: one model each. {parts}({letters[0]}) The loss. ({letters[1]}) Attention on the "
+        "first token by training alone."
     )
