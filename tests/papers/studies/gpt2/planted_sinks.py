@@ -24,7 +24,7 @@ def ladder(
     negative=0.5,
     own=0.32,
     near=0.9,
-    softmax=-0.5,
+    part=-0.5,
 ):
     """Arrays of networks whose extreme eigenvalues grow evenly with the rungs.
 

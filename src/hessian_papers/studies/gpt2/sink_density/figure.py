@@ -120,7 +120,9 @@ def _draw_parts(axes: Axes, data: xr.Dataset) -> None:
     for values, look in zip((softmax, data["functional"]), PARTS.values(), strict=True):
         _lines(axes, *_along(data, values), look)
     axes.axhline(0, color=style.BLACK, linewidth=0.5)
-    axes.legend(loc="best", handlelength=1.6)
+    # Room for the legend, above lines from one side to the other.
+    axes.margins(y=0.3)
+    axes.legend(loc="upper right", ncols=2, handlelength=1.6)
 
 
 def _draw_loss(axes: Axes, data: xr.Dataset) -> None:
@@ -210,13 +212,11 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     handles = [style.entry(markersize=3.5, **LOOKS[edit]) for edit in data["edit"].values]
     handles.append(style.entry("sink, curvlinops as released", **RELEASED | {"markersize": 5}))
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
-    parts, letters = "", "cd"
-    if decomposed:
-        parts = "(c, d) The Gauss-Newton matrix, and what it misses along the top eigenvector. "
-        letters = "ef"
+    parts = "(c, d) The Gauss-Newton matrix, and what it misses along the top eigenvector. "
+    removed = ", or its own sink removed" if NO_SINK in data["edit"] else ""
     return figure, (
         f"(a, b) Extreme eigenvalues of {data.sizes['seed']} models over those without an edit: "
-        "with sinks, other edits of the same strength or loss, or its own sink removed; thin "
-        f"lines: one model each. {parts}({letters[0]}) The loss. ({letters[1]}) Attention on the "
-        "first token by training alone."
+        f"with sinks, or edits of the same strength or loss{removed}; thin lines: one model each. "
+        f"{parts * decomposed}({'e' if decomposed else 'c'}) The loss. "
+        f"({'f' if decomposed else 'd'}) Attention on the first token by training alone."
     )
