@@ -142,7 +142,7 @@ def test_a_run_of_older_code_says_what_it_lacks():
     for function, message in (
         (functions.gauss_newton_grows, "recorded without the Gauss-Newton matrix of each sink"),
         (functions.softmax_shrinks, "recorded without the parts of the operations of each sink"),
-        (functions.smaller_without_sink, "this configuration leaves out edit no-sink"),
+        (functions.smaller_without_sink, "recorded without the edit that removes the sink"),
     ):
         with pytest.raises(NothingToMeasure, match=message):
             function(data)

@@ -7,7 +7,7 @@ from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, eq
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, printed, typically
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.studies.gpt2.seeds import chosen, rank_correlations, recorded
+from hessian_papers.studies.gpt2.seeds import rank_correlations, recorded
 from hessian_papers.studies.gpt2.sink_density.derived import NO_SINK, SINK, ladder, smoothed
 
 SAID = 'Section 4.3, "Attention Sinks Amplify Outlier Eigenvalues"'
@@ -220,7 +220,8 @@ def smaller_without_sink(data: xr.Dataset) -> xr.DataArray:
     uniform attention to that without edit. Mean over the seeds whose attention is above uniform;
     interval: Student's t.
     """
-    chosen(data, edit=NO_SINK)
+    if NO_SINK not in data["edit"]:
+        raise NothingToMeasure("this run was recorded without the edit that removes the sink")
     growth = _growth(_relative(data.sel(end="largest"), NO_SINK)).dropna("seed")
     if not growth.size:
         raise NothingToMeasure("in this configuration there is no sink to remove")

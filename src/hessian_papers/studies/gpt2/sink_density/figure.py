@@ -78,14 +78,19 @@ def _lines(axes: Axes, mass: xr.DataArray, values: xr.DataArray, look: dict[str,
     axes.set_xlim(0, 1)
 
 
+def _edited(data: xr.Dataset, edit: str) -> xr.DataArray:
+    """The seeds of the networks that have an edit: some have no sink to remove."""
+    strengths = data["strength"].sel(edit=edit)
+    return data["seed"][strengths.notnull().any("rung").values]
+
+
 def _draw_ladder(axes: Axes, data: xr.Dataset, values: xr.DataArray) -> None:
     """The lines of each edit."""
     for edit in values["edit"].values:
-        measured = data["strength"].sel(edit=edit).notnull().any("rung")
-        # Some networks have no sink to remove.
-        if not measured.any():
+        seeds = _edited(data, edit)
+        if not seeds.size:
             continue
-        line = values.sel(edit=edit, seed=data["seed"][measured]).dropna("rung")
+        line = values.sel(edit=edit, seed=seeds).dropna("rung")
         # A control stands beside the last sink.
         beside = ladder(data["mass"]).sel(edit=edit if edit == NO_SINK else SINK)
         _lines(axes, beside.sel(seed=line["seed"], rung=line["rung"]), line, LOOKS[edit])
@@ -209,11 +214,12 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
         drawn(axes, data)
         style.letter(axes, f"({letter}) {title}")
         axes.set_ylabel(label)
-    handles = [style.entry(markersize=3.5, **LOOKS[edit]) for edit in data["edit"].values]
+    edits = [edit for edit in data["edit"].values if _edited(data, edit).size]
+    handles = [style.entry(markersize=3.5, **LOOKS[edit]) for edit in edits]
     handles.append(style.entry("sink, curvlinops as released", **RELEASED | {"markersize": 5}))
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
     parts = "(c, d) The Gauss-Newton matrix, and what it misses along the top eigenvector. "
-    removed = ", or its own sink removed" if NO_SINK in data["edit"] else ""
+    removed = ", or its own sink removed" if NO_SINK in edits else ""
     return figure, (
         f"(a, b) Extreme eigenvalues of {data.sizes['seed']} models over those without an edit: "
         f"with sinks, or edits of the same strength or loss{removed}; thin lines: one model each. "
