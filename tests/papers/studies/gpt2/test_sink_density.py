@@ -242,13 +242,11 @@ def test_ladders_have_their_targets(actual):
 def test_the_gauss_newton_matrix_and_the_parts_are_those_of_the_edited_model(
     actual, tokens, number, place
 ):
-    """Brute force in float64: dense matrices, and one in which softmax alone is linearised."""
+    """Brute force in float64: dense matrices, and such in which one operation is linearised."""
     edited = model(number)
     gpt2.set_sink(edited, float(actual["strength"][number, 0, place]))
     problem = cv.Problem(edited.double(), loss_fn=gpt2.language_loss, data=[tokens])
-    linear = cv.linearised_hessian(problem, ["softmax"])
-    matrices = (cv.hessian(problem), cv.ggn(problem), linear)
-    hessian, ggn, linear = (cv.dense_matrix(matrix) for matrix in matrices)
+    hessian, ggn = (cv.dense_matrix(matrix(problem)) for matrix in (cv.hessian, cv.ggn))
     values, vectors = torch.linalg.eigh(hessian)
     measured = actual.isel(seed=number, rung=place)
     assert float(measured["ggn"]) == pytest.approx(float(torch.linalg.eigvalsh(ggn)[-1]), rel=2e-3)
@@ -256,11 +254,16 @@ def test_the_gauss_newton_matrix_and_the_parts_are_those_of_the_edited_model(
     parts = measured["operation_part"]
     assert parts["operation"].values.tolist() == [*OPERATIONS]
     assert float(parts.sum()) == pytest.approx(float(measured["functional"]), abs=1e-6)
-    for matrix, part in ((ggn, measured["functional"]), (linear, parts.sel(operation="softmax"))):
-        share = float(vectors[:, -1] @ (hessian - matrix) @ vectors[:, -1] / values[-1])
-        assert abs(share) > 1e-3
-        # The eigenvector is known to some digits.
-        assert float(part) == pytest.approx(share, abs=5e-3)
+
+    def share(matrix):
+        return float(vectors[:, -1] @ (hessian - matrix) @ vectors[:, -1] / values[-1])
+
+    # The eigenvector is known to some digits; of softmax there is little in so small a model.
+    assert float(measured["functional"]) == pytest.approx(share(ggn), abs=0.02)
+    for name, title, off in (("normalisation", "LayerNorm", 0.02), ("softmax", "softmax", 5e-4)):
+        linear = cv.dense_matrix(cv.linearised_hessian(problem, [name]))
+        assert float(parts.sel(operation=title)) == pytest.approx(share(linear), abs=off), title
+    assert abs(share(ggn)) > 0.5
 
 
 def test_a_sink_is_removed_down_to_uniform_attention(tokens, tmp_path):
