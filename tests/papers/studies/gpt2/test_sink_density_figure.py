@@ -104,6 +104,13 @@ def test_the_caption_has_the_setting(data):
     assert "of 3 models" in figure.controls(data)[1]
 
 
+def test_a_network_that_is_not_trained_is_drawn_by_points(data):
+    panel = figure.controls(data.isel(step=[0]))[0].axes[-1]
+    heads = [line for line in panel.lines if line.get_color() == style.SKY]
+    assert {line.get_marker() for line in heads} == {"."}
+    assert panel.get_xlim() == (0, 1)
+
+
 def test_one_network_is_drawn():
     data = data_of(ladder(), slice(1))
     assert len(figure.draw(data).axes) == 1
