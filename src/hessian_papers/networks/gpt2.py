@@ -6,10 +6,12 @@ Gauss-Newton matrix are measured at some steps. Variants of one seed are twins: 
 batches, and are measured on the same sequences.
 """
 
+import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import product
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -29,6 +31,8 @@ from hessian_papers.models.gpt2 import (
     gpt2,
     language_loss,
     parameter_count,
+    pretrained_shape,
+    start_from,
 )
 from hessian_papers.networks.base import NetworksConfig, shared
 from hessian_papers.networks.tools.dry_run import (
@@ -55,8 +59,11 @@ MEASURED = -1
 # What a measurement takes, about, in the time of one sequence's gradient, for each sequence: the
 # first, without an eigenvector to start from and with the check of the products, and a later one.
 FIRST, LATER = 80, 25
+# The files of weights in a folder of transformers.
+WEIGHTS = (".safetensors", ".bin")
 # Seconds after which a dry run tries no further variant.
 LONGEST_TRIAL = 120.0
+_ALONE = "attention alone, the variant whose weights a start has"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,18 +128,73 @@ class LanguageModelTraining(Pretraining):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Start:
+    """The weights that trainings start from.
+
+    Args:
+        folder: where they are, which tells no two trainings apart.
+        digest: that of the weights.
+    """
+
+    folder: str = field(compare=False)
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Config(LanguageModelTraining, NetworksConfig):
     """Settings of language models.
 
     Args:
         data: the text, a name from ``conf/data``.
+        start: a folder as ``save_pretrained`` of a ``GPT2LMHeadModel`` writes it, from whose
+            weights each training starts; empty: weights are drawn. With ``steps`` 0 nothing is
+            trained, and the network in the folder itself is measured.
         variants: some of :data:`~hessian_papers.models.gpt2.VARIANTS`.
         seeds: trainings of each variant; the first has ``seed``, the others the numbers after it.
     """
 
     data: str
+    start: str
     variants: Annotated[list[str], Different(tuple(VARIANTS))]
     seeds: Count
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        drawn = not self.start
+        require(drawn or self.variants == ["attention"], "variants", _ALONE, self.variants)
+        require(self.steps > 0 or not drawn, "steps", "at least 1 without a start", self.steps)
+        # Further seeds would be the same network on other sequences.
+        alone = self.steps > 0 or self.seeds == 1
+        require(alone, "seeds", "1, as nothing is trained with steps 0", self.seeds)
+
+    def started(self, vocabulary: int) -> Start | None:
+        """The weights that trainings start from, if they are not drawn.
+
+        Args:
+            vocabulary: how many different tokens the text has.
+
+        Raises:
+            ValueError: the folder has none, or those of another shape; the message begins with the
+                setting.
+        """
+        if not self.start:
+            return None
+        folder = Path(self.start).expanduser().absolute()
+        shape = pretrained_shape(folder)
+        for name in ("layers", "width", "heads", "context"):
+            there = getattr(shape, name)
+            own = getattr(self, name)
+            require(own == there, name, f"{there}, as the GPT-2 in {folder} has", own)
+        expected = f"a text with the {shape.vocabulary} tokens that the GPT-2 in {folder} has"
+        require(vocabulary == shape.vocabulary, "data", expected, vocabulary)
+        files = sorted(file for file in folder.iterdir() if file.suffix in WEIGHTS)
+        expected = f"a folder with weights of GPT-2, files that end in {' or '.join(WEIGHTS)}"
+        require(bool(files), "start", expected, self.start)
+        whole = hashlib.sha256()
+        for file in files:
+            with file.open("rb") as content:
+                whole.update(hashlib.file_digest(content, "sha256").digest())
+        return Start(folder=str(folder), digest=whole.hexdigest())
 
     def require_data(self, form: Form) -> None:
         """Refuse a data set that is no text.
@@ -174,8 +236,10 @@ VARIABLES: Variables = {
 
 def items(config: Config, data: xr.Dataset) -> list[Item]:
     """Each variant with each seed."""
-    text = {"tokens": data["train"].values, "vocabulary": int(data["vocabulary"])}
-    settings = shared(LanguageModelTraining, config)
+    vocabulary = int(data["vocabulary"])
+    text = {"tokens": data["train"].values, "vocabulary": vocabulary}
+    start = config.started(vocabulary)
+    settings = {"start": start, **shared(LanguageModelTraining, config)}
     return [
         {"variant": variant, "seed": seed, **text, **settings}
         for variant in config.variants
@@ -189,6 +253,7 @@ def compute(
     seed: int,
     tokens: np.ndarray,
     vocabulary: int,
+    start: Start | None,
     run: TrainingRun,
     **shared: object,
 ) -> Arrays:
@@ -199,6 +264,7 @@ def compute(
         seed: of weights, batches and the sequences that are measured.
         tokens: what the data set has for the text.
         vocabulary: how many different tokens there are.
+        start: the weights to start from; ``None``: they are drawn.
         run: where the training logs and keeps its unfinished state, and weights of some steps.
         shared: the :class:`LanguageModelTraining`.
 
@@ -211,7 +277,10 @@ def compute(
     text, context = opened(tokens), settings.context
     shape = settings.shape(variant, vocabulary)
     device = join()
-    model = gpt2(shape, seed).to(device)
+    model = gpt2(shape, seed)
+    if start is not None:
+        start_from(model, Path(start.folder))
+    model = model.to(device)
     limit = product_memory(settings.memory, device)
     sequences = batch(text, step=MEASURED, size=settings.sequences, length=context, seed=seed)
     with weights_folder(run) as folder:
@@ -289,7 +358,11 @@ def forecast(config: Config, *, name: str, vocabulary: int, workers: int) -> str
         name: of the networks.
         vocabulary: how many different tokens there are.
         workers: how many trainings share the device at once.
+
+    Raises:
+        ValueError: the trainings start from weights of another shape.
     """
+    config.started(vocabulary)
     device = join()
     free, limit = free_memory(device), product_memory(config.memory, device)
     plan = Plan(

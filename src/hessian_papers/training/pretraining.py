@@ -18,7 +18,7 @@ class Pretraining(Checked):
     """The settings with which a language model is trained.
 
     Args:
-        steps: updates of the weights.
+        steps: updates of the weights; 0: none.
         batch_size: sequences in a micro-batch.
         accumulation: micro-batches whose gradients make an update.
         learning_rate: after the warm-up.
@@ -32,7 +32,7 @@ class Pretraining(Checked):
         compile: whether the network is compiled, which pays on a GPU.
     """
 
-    steps: Count
+    steps: Annotated[int, AtLeast(0)]
     batch_size: Count
     accumulation: Count
     learning_rate: Positive

@@ -32,6 +32,7 @@ def config(**changes: Any) -> gpt2.Config:
         "kind": "gpt2",
         "seed": 3,
         "data": "text",
+        "start": "",
         "variants": ["attention", "no attention"],
         "seeds": 2,
         "layers": 1,

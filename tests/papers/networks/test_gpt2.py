@@ -283,7 +283,7 @@ def test_the_steps_of_a_schedule():
         ({"kept": [13]}, r"kept: expected different steps from 0 to 12, got \[13\]"),
         ({"kept": [1, 1]}, r"kept: expected different steps from 0 to 12, got \[1, 1\]"),
         ({"memory": 0}, "memory: expected at least 1, or null, got 0"),
-        ({"steps": 0}, "steps: expected at least 1, got 0"),
+        ({"steps": 0, "kept": []}, "steps: expected at least 1 without a start, got 0"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes, message):

@@ -14,7 +14,17 @@ from hessian_papers.models.gpt2.architecture import blank
 from hessian_papers.models.gpt2.attention import ATTENTION, register_attention
 from hessian_papers.models.gpt2.shape import Shape, shape_of
 from hessian_spectra.files import write_bytes
-from hessian_spectra.validation import optional_import
+from hessian_spectra.validation import optional_import, require
+
+# What transformers' configuration can change besides the shape.
+_FIXED = (
+    "activation_function",
+    "layer_norm_epsilon",
+    "n_inner",
+    "scale_attn_weights",
+    "scale_attn_by_inverse_layer_idx",
+    "tie_word_embeddings",
+)
 
 
 def save(model: nn.Module, folder: Path, name: str) -> None:
@@ -93,20 +103,57 @@ def _fill(model: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
             values.copy_(weights[name])
 
 
+def pretrained_shape(folder: Path) -> Shape:
+    """The shape of the ``GPT2LMHeadModel`` in a folder of transformers, by its ``config.json``.
+
+    Raises:
+        ValueError: there is none, or its GPT-2 differs from ours in more than the shape.
+    """
+    transformers = optional_import("transformers", "huggingface")
+    try:
+        values = json.loads((folder / "config.json").read_text("utf-8"))
+        kind = values["model_type"]
+    except (OSError, ValueError, KeyError, TypeError):
+        kind = "none"
+    if kind != "gpt2":
+        raise ValueError(f"{folder}: expected config.json with model_type 'gpt2', got {kind!r}")
+    config, usual = transformers.GPT2Config.from_dict(values), transformers.GPT2Config()
+    for name in _FIXED:
+        expected, value = getattr(usual, name), getattr(config, name)
+        require(value == expected, f"{folder}: {name}", repr(expected), value)
+    return Shape(
+        layers=config.n_layer,
+        width=config.n_embd,
+        heads=config.n_head,
+        context=config.n_positions,
+        vocabulary=config.vocab_size,
+        variant="attention",
+        dropout=config.resid_pdrop,
+    )
+
+
+def start_from(model: nn.Module, folder: Path) -> None:
+    """Copy the weights in a folder of transformers into a model of the same shape.
+
+    Args:
+        model: of :func:`gpt2`; its dropout stays as it is.
+        folder: as ``save_pretrained`` of a ``GPT2LMHeadModel`` writes it.
+
+    Raises:
+        ValueError: the folder holds something else.
+    """
+    _fill(model, _numbers(_load_pretrained(folder)), folder)
+
+
 def _load_pretrained(folder: Path) -> nn.Module:
     """The GPT-2 in a folder of transformers, with the attention of this module.
 
     Raises:
         ValueError: it holds something else.
     """
+    shape = pretrained_shape(folder)
     transformers = optional_import("transformers", "huggingface")
     register_attention(transformers)
-    try:
-        kind = json.loads((folder / "config.json").read_text("utf-8"))["model_type"]
-    except (OSError, ValueError, KeyError, TypeError):
-        kind = "none"
-    if kind != "gpt2":
-        raise ValueError(f"{folder}: expected config.json with model_type 'gpt2', got {kind!r}")
     try:
         with _quiet(transformers):
             model, result = transformers.GPT2LMHeadModel.from_pretrained(
@@ -125,19 +172,8 @@ def _load_pretrained(folder: Path) -> nn.Module:
         raise ValueError(
             f"{folder}: expected weights {min(result['missing_keys'])}, there are none"
         )
-    config = model.config
-    config.use_cache = False
-    config.shape = asdict(
-        Shape(
-            layers=config.n_layer,
-            width=config.n_embd,
-            heads=config.n_head,
-            context=config.n_positions,
-            vocabulary=config.vocab_size,
-            variant="attention",
-            dropout=config.resid_pdrop,
-        )
-    )
+    model.config.use_cache = False
+    model.config.shape = asdict(shape)
     return model.eval()
 
 

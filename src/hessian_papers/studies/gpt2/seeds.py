@@ -1,4 +1,4 @@
-"""Studies of language models share the architectures, and means over few seeds."""
+"""Studies of language models share architectures, operations, and means over few seeds."""
 
 import math
 from typing import TypeVar
@@ -14,6 +14,8 @@ ATTENTION, TWIN, NO_NORM_WEIGHTS = "attention", "no attention", "no norm weights
 # Networks with one part changed: patterns of attention in place of softmax, and other parts.
 PATTERNS = ("uniform attention", "fixed attention")
 ARMS = (*PATTERNS, "ReLU", "RMS norm", "no norm")
+# The operations of GPT-2 that have a second derivative: products are those of attention.
+OPERATIONS = ("softmax", "QK product", "AV product", "linear maps", "GELU", "LayerNorm", "head")
 # How two errors are compared: by their difference, or by the logarithm of their ratio. Errors that
 # fall by orders of magnitude vary over seeds in proportion to their size.
 COMPARED = ("difference", "ratio")
@@ -31,6 +33,17 @@ def chosen(data: Labelled, **labels: str) -> Labelled:
         if label not in data[dim].values:
             raise NothingToMeasure(f"this configuration leaves out {dim} {label}")
     return data.sel(labels, drop=True)
+
+
+def recorded(data: xr.Dataset, name: str, meaning: str) -> xr.DataArray:
+    """A variable that runs of older code lack.
+
+    Raises:
+        NothingToMeasure: this run lacks it; ``meaning`` says what it is.
+    """
+    if name not in data:
+        raise NothingToMeasure(f"this run was recorded without {meaning}")
+    return data[name]
 
 
 def compare(

@@ -13,7 +13,7 @@ from hessian_papers.models import gpt2
 from hessian_papers.networks.gpt2 import VARIABLES
 from hessian_papers.networks.tools.result import kept_in
 from hessian_papers.studies.gpt2.gauss_newton_parts import study
-from hessian_papers.studies.gpt2.gauss_newton_parts.derived import OPERATIONS
+from hessian_papers.studies.gpt2.seeds import OPERATIONS
 from hessian_spectra.seeding import generator
 
 VARIANTS = ("attention", "no attention")

@@ -7,13 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 import yaml
 
 from hessian_papers.labelled import data_set
 from hessian_papers.models import gpt2
+from hessian_papers.networks.base import shared
 from hessian_papers.networks.gpt2 import VARIABLES
+from hessian_papers.networks.tools.kept_models import KeptModel
 from hessian_papers.networks.tools.result import kept_in
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
+from hessian_papers.studies.gpt2.seeds import OPERATIONS
 from hessian_papers.studies.gpt2.sink_density import edits, study
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.curvlinops_operators import load_curvlinops
@@ -216,7 +220,8 @@ def test_random_weights_are_the_mean_over_directions(actual, tokens):
 
 def test_ladders_have_their_targets(actual):
     assert actual["edit"].values.tolist() == [*edits.EDITS]
-    ladder, controls = actual.sel(edit="first-token"), actual.drop_sel(edit="first-token")
+    ladder = actual.sel(edit="first-token")
+    controls = actual.drop_sel(edit=["first-token", "no-sink"])
     for name in ("strength", "mass", "loss", "eigenvalue", "residual"):
         assert ladder[name].shape[:2] == (SEEDS, 3), name
         assert np.isfinite(ladder[name]).all(), name
@@ -231,6 +236,60 @@ def test_ladders_have_their_targets(actual):
     # Random weights have the loss of the strongest sink, if that is a rise.
     rises = np.maximum(ladder["loss"][:, -1], ladder["loss"][:, 0])
     np.testing.assert_allclose(last["loss"].sel(edit="random-weights"), rises, atol=1e-4)
+
+
+@pytest.mark.parametrize(("number", "place"), [(0, 0), (1, 2)])
+def test_the_gauss_newton_matrix_and_the_parts_are_those_of_the_edited_model(
+    actual, tokens, number, place
+):
+    """Brute force in float64: dense matrices, and such in which one operation is linearised."""
+    edited = model(number)
+    gpt2.set_sink(edited, float(actual["strength"][number, 0, place]))
+    problem = cv.Problem(edited.double(), loss_fn=gpt2.language_loss, data=[tokens])
+    hessian, ggn = (cv.dense_matrix(matrix(problem)) for matrix in (cv.hessian, cv.ggn))
+    values, vectors = torch.linalg.eigh(hessian)
+    measured = actual.isel(seed=number, rung=place)
+    assert float(measured["ggn"]) == pytest.approx(float(torch.linalg.eigvalsh(ggn)[-1]), rel=2e-3)
+    assert 0 <= float(measured["ggn_residual"]) <= 1e-3
+    parts = measured["operation_part"]
+    assert parts["operation"].values.tolist() == [*OPERATIONS]
+    assert float(parts.sum()) == pytest.approx(float(measured["functional"]), abs=1e-6)
+
+    def share(matrix):
+        return float(vectors[:, -1] @ (hessian - matrix) @ vectors[:, -1] / values[-1])
+
+    # The eigenvector is known to some digits; of softmax there is little in so small a model.
+    assert float(measured["functional"]) == pytest.approx(share(ggn), abs=0.02)
+    for name, title, off in (("normalisation", "LayerNorm", 0.02), ("softmax", "softmax", 5e-4)):
+        linear = cv.dense_matrix(cv.linearised_hessian(problem, [name]))
+        assert float(parts.sel(operation=title)) == pytest.approx(share(linear), abs=off), title
+    assert abs(share(ggn)) > 0.5
+
+
+def test_a_sink_is_removed_down_to_uniform_attention(tokens, tmp_path):
+    uniform = np.mean(1 / np.arange(1, LENGTH + 1))
+    gpt2.save(model(4), tmp_path, "4")
+    kept = KeptModel(folder=str(tmp_path), file="4.safetensors", digest="", tokens=tokens.numpy())
+    settings = study.LadderMeasurement(**shared(study.LadderMeasurement, config()))
+    last = {
+        name: xr.DataArray(values[-1])
+        for name, values in study.measure("no-sink", kept, {}, settings).items()
+        if name in ("strength", "mass", "loss", "eigenvalue")
+    }
+    assert float(gpt2.attention_mass(model(4), tokens)[:, 0].mean()) > uniform + 1e-3
+    assert last["strength"] < 0
+    assert float(last["mass"]) == pytest.approx(uniform, abs=1e-5)
+    edited = model(4)
+    gpt2.set_sink(edited, float(last["strength"]))
+    close_to_dense(edited, tokens, last)
+
+
+def test_without_a_sink_there_is_none_to_remove(actual, tokens):
+    untouched = model()
+    assert math.isnan(edits.without_sink(untouched, tokens))
+    assert torch.equal(gpt2.attention_mass(untouched, tokens), gpt2.attention_mass(model(), tokens))
+    for name in ("strength", "mass", "loss", "eigenvalue", "residual"):
+        assert np.isnan(actual[name].sel(edit="no-sink")).all(), name
 
 
 def test_the_released_product_is_that_of_curvlinops(actual, tokens):
@@ -296,7 +355,9 @@ def test_items_know_their_weights_and_not_each_other(networks):
         probe = study.gpt2.probe(item)
         whole = study.gpt2.cost(item)
         assert 0 < study.gpt2.cost(probe) <= whole
-        assert (study.gpt2.cost(probe) < whole) == (item["edit"] != "middle-token")
+        assert (study.gpt2.cost(probe) < whole) == (
+            item["edit"] in ("first-token", "random-weights")
+        )
         assert probe["settings"].masses == [0.81]
 
 

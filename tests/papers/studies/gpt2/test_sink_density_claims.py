@@ -41,6 +41,7 @@ def planted():
             fails=[
                 ladder(growth=-0.2, negative=-0.2),
                 ladder(middle=0.7, weights=0.8),
+                ladder(none=0.1, part=0.5),
                 ladder(own=0.1),
                 off(eigenvalue=at((slice(None), slice(1, None), -1, 1), 3)),
                 ladder(near=0.2),
@@ -117,3 +118,31 @@ def test_an_eigenvalue_of_another_sign_has_no_growth():
         grown(turned, "smallest")
     with pytest.raises(NothingToMeasure, match="few steps of training were measured"):
         functions.sinks_of_training(data_of(off(training_largest=at((), np.nan))))
+
+
+def test_a_sink_that_is_not_there_counts_as_none():
+    """The last of three networks has no sink to remove; alone it leaves nothing to measure."""
+    without = functions.smaller_without_sink(data_of(ladder(none=-0.2)))
+    np.testing.assert_allclose(without, np.log1p([-0.2, -0.19]))
+    with pytest.raises(NothingToMeasure, match="there is no sink to remove"):
+        functions.smaller_without_sink(data_of(ladder(), slice(2, 3)))
+    controls = {item["control"] for item in functions._controls(data_of(ladder()))}
+    assert controls == {"middle-token", "random-weights"}
+
+
+def test_a_part_of_softmax_shrinks_in_magnitude():
+    """Its sign says nothing: a half of it is left, of the other sign."""
+    turned = data_of(ladder(part=-1.5), slice(1))
+    np.testing.assert_allclose(functions.softmax_shrinks(turned), [-0.1])
+    np.testing.assert_allclose(functions.gauss_newton_grows(turned), [np.log(1.5)])
+
+
+def test_a_run_of_older_code_says_what_it_lacks():
+    data = data_of(ladder()).drop_vars(["ggn", "operation_part"]).drop_sel(edit="no-sink")
+    for function, message in (
+        (functions.gauss_newton_grows, "recorded without the Gauss-Newton matrix of each sink"),
+        (functions.softmax_shrinks, "recorded without the parts of the operations of each sink"),
+        (functions.smaller_without_sink, "recorded without the edit that removes the sink"),
+    ):
+        with pytest.raises(NothingToMeasure, match=message):
+            function(data)

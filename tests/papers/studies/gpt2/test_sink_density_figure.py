@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from planted_sinks import EDITS, RUNGS, SEEDS, data_of, ladder
+from planted_sinks import EDITS, RUNGS, SEEDS, UNIFORM, data_of, ladder
 
 from hessian_papers.studies.gpt2.sink_density import figure
 from hessian_spectra.pictures import style
@@ -52,6 +52,9 @@ def test_both_ends_are_drawn_of_each_network_and_control(panels, data, letter, e
         ratio = (values["eigenvalue"].sel(edit=edit) / own).values
         if edit != "first-token":
             ratio = np.stack([np.ones(SEEDS), ratio[:, -1]], axis=1)
+        # The last network has no sink to remove.
+        ratio = ratio[np.isfinite(ratio[:, -1])]
+        assert len(ratio) == SEEDS - (edit == "no-sink")
         for item in (*ratio, ratio.mean(axis=0)):
             assert tuple(item) in drawn
     released = [line for line in panels[letter].lines if line.get_marker() == "D"]
@@ -60,13 +63,39 @@ def test_both_ends_are_drawn_of_each_network_and_control(panels, data, letter, e
 
 
 def test_sinks_of_training_are_drawn_of_each_head(panels, data):
-    colours = [line.get_color() for line in panels["d"].lines]
+    colours = [line.get_color() for line in panels["f"].lines]
     assert colours.count(style.VERMILION) == SEEDS * 2
     assert colours.count(style.SKY) == SEEDS * 2 * 2
-    mean = next(line for line in panels["d"].lines if len(line.get_xdata()) == 4)
+    mean = next(line for line in panels["f"].lines if len(line.get_xdata()) == 4)
     assert mean.get_ydata()[0] == pytest.approx(0.1)
-    uniform = next(line for line in panels["d"].lines if line.get_linestyle() == "--")
+    uniform = next(line for line in panels["f"].lines if line.get_linestyle() == "--")
     np.testing.assert_allclose(uniform.get_ydata(), np.mean(1 / np.arange(1, 17)))
+
+
+def test_the_removed_sink_stands_at_its_own_attention(panels):
+    (mean,) = (line for line in panels["a"].lines if line.get_marker() == "v")
+    np.testing.assert_allclose(mean.get_xdata(), [0.32, UNIFORM])
+
+
+def test_the_gauss_newton_matrix_and_the_parts_are_drawn_along_the_ladder(panels, data):
+    expected = {
+        "c": [(data["ggn"] / data["ggn"][:, 0])],
+        "d": [data["operation_part"].sel(operation="softmax"), data["functional"]],
+    }
+    for letter, each in expected.items():
+        drawn = [tuple(line.get_ydata()) for line in panels[letter].lines]
+        for values in each:
+            for item in (*values.values, values.mean("seed").values):
+                assert tuple(item) in drawn
+
+
+def test_a_run_of_older_code_is_drawn_without_them(data):
+    older = data.drop_vars(["ggn", "operation_part", "functional"]).drop_sel(edit="no-sink")
+    drawn, caption = figure.controls(older)
+    assert len(drawn.axes) == 4
+    assert "Gauss-Newton" in figure.controls(data)[1]
+    assert "Gauss-Newton" not in caption
+    assert "removed" not in caption
 
 
 def test_the_caption_has_the_setting(data):
@@ -75,7 +104,14 @@ def test_the_caption_has_the_setting(data):
     assert "of 3 models" in figure.controls(data)[1]
 
 
+def test_a_network_that_is_not_trained_is_drawn_by_points(data):
+    panel = figure.controls(data.isel(step=[0]))[0].axes[-1]
+    heads = [line for line in panel.lines if line.get_color() == style.SKY]
+    assert {line.get_marker() for line in heads} == {"."}
+    assert panel.get_xlim() == (0, 1)
+
+
 def test_one_network_is_drawn():
     data = data_of(ladder(), slice(1))
     assert len(figure.draw(data).axes) == 1
-    assert len(figure.controls(data)[0].axes) == 4
+    assert len(figure.controls(data)[0].axes) == 6

@@ -7,12 +7,13 @@ from xarray.ufuncs import isfinite
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, within
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, shown, typically
-from hessian_papers.studies.gpt2.gauss_newton_parts.derived import (
+from hessian_papers.studies.gpt2.gauss_newton_parts.derived import shares, with_operations
+from hessian_papers.studies.gpt2.seeds import (
+    COMPARED,
     OPERATIONS,
-    shares,
-    with_operations,
+    compare,
+    estimate,
 )
-from hessian_papers.studies.gpt2.seeds import COMPARED, compare, estimate
 
 SECTION = "section 4.3"
 LIBRARY = "section 4.3, with the library of D.1.6"

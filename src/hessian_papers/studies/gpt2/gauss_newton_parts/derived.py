@@ -3,10 +3,7 @@
 import xarray as xr
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.gpt2.seeds import ATTENTION, chosen
-
-# The operations of GPT-2 that have a second derivative: products are those of attention.
-OPERATIONS = ("softmax", "QK product", "AV product", "linear maps", "GELU", "LayerNorm", "head")
+from hessian_papers.studies.gpt2.seeds import ATTENTION, chosen, recorded
 
 
 def with_operations(data: xr.Dataset) -> xr.Dataset:
@@ -15,8 +12,7 @@ def with_operations(data: xr.Dataset) -> xr.Dataset:
     Raises:
         NothingToMeasure: the run is older than the measurement of the operations.
     """
-    if "operation_part" not in data:
-        raise NothingToMeasure("this run was recorded without the parts of the operations")
+    recorded(data, "operation_part", "the parts of the operations")
     return data
 
 

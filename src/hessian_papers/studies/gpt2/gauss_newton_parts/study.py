@@ -30,26 +30,15 @@ from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
 from hessian_papers.networks.tools.memory import Megabytes, product_memory
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
-from hessian_papers.studies.gpt2.gauss_newton_parts.derived import OPERATIONS
+from hessian_papers.studies.gpt2.functional_parts import by_operation
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
+from hessian_papers.studies.gpt2.seeds import OPERATIONS
 from hessian_papers.studies.layerwise.ensembles import top_of
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
-# The operations by the library's names for them.
-NAMES = {
-    "softmax": "softmax",
-    "product": "QK product",
-    "product by softmax": "AV product",
-    "linear map": "linear maps",
-    "NewGELUActivation": "GELU",
-    "normalisation": "LayerNorm",
-    "head": "head",
-}
-# The linear map to the logits has a name of its own.
-MODULES = {"lm_head": "head"}
 # The most products of a search that starts from the eigenvector of the right matrix.
 RELEASED_PRODUCTS = 30
 
@@ -107,19 +96,6 @@ class _Top:
         )
 
 
-def _by_operation(problem: cv.Problem, vector: Tensor, eigenvalue: float) -> Arrays:
-    """The parts of ``vᵀFv`` by operation and the whole, over the eigenvalue."""
-    # The same network was checked in the type of its weights.
-    result = cv.functional_parts(problem, vector.to(problem.dtype), MODULES, check=False)
-    parts = {NAMES[name]: part for name, part in result.parts.items()}
-    values = [parts.get(name, 0.0) / eigenvalue for name in OPERATIONS]
-    return {
-        "operation": np.array(OPERATIONS),
-        "operation_part": np.array(values),
-        "functional": np.array(result.functional / eigenvalue),
-    }
-
-
 def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasurement) -> Arrays:
     """The part of one network's Hessian that the GGN misses.
 
@@ -153,14 +129,14 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasuremen
     top("squared ggn", cv.ggn(squared, check=False), start)
     model.double()
     exact = problem_of(architectures.language_loss)
-    by_operation = _by_operation(exact, vector, top.pairs["hessian"][0])
     eigenvalues, residuals = zip(*top.pairs.values(), strict=True)
     arrays = {
         **facts,
         "matrix": [*top.pairs],
         "eigenvalue": eigenvalues,
         "residual": residuals,
-        **by_operation,
+        "operation": OPERATIONS,
+        **by_operation(exact, vector, top.pairs["hessian"][0]),
     }
     return {name: np.array(values) for name, values in arrays.items()}
 

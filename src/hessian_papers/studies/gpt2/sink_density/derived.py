@@ -1,9 +1,21 @@
 """Quantities of ladders of sinks that figure and claims share."""
 
+import numpy as np
 import scipy
 import xarray as xr
 
-SINK = "first-token"
+# The sink that is made stronger, and the edit that takes away what training made of it.
+SINK, NO_SINK = "first-token", "no-sink"
+
+
+def uniform_mass(length: int) -> float:
+    """The mean attention on the first token where each query attends alike to all that it sees.
+
+    Example:
+        >>> uniform_mass(2)
+        0.75
+    """
+    return float((1 / np.arange(1, length + 1)).mean())
 
 
 def ladder(values: xr.DataArray) -> xr.DataArray:

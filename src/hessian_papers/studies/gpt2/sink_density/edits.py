@@ -8,10 +8,11 @@ from scipy.optimize import brentq
 from torch import Tensor, nn
 
 from hessian_papers.models import gpt2
+from hessian_papers.studies.gpt2.sink_density.derived import NO_SINK, SINK, uniform_mass
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 
-EDITS = ("first-token", "middle-token", "random-weights")
+EDITS = (SINK, "middle-token", "random-weights", NO_SINK)
 HEAD = 0
 # Beyond such a bias all attention is on one token; so far from the weights, relative to their
 # norm, no network is left of which to speak.
@@ -68,6 +69,16 @@ def loss_of(model: nn.Module, tokens: Tensor) -> float:
         return float(gpt2.language_loss(model, tokens)[0])
 
 
+def _odds(model: nn.Module, tokens: Tensor, token: int) -> Callable[[float], float]:
+    """The log-odds of the attention on a token, of the bias on its scores."""
+
+    def odds(bias: float) -> float:
+        gpt2.set_sink(model, bias, token=token, head=HEAD)
+        return _log_odds(mass_on(model, tokens, token))
+
+    return odds
+
+
 def sinks(
     model: nn.Module, tokens: Tensor, masses: Sequence[float], token: int = 0
 ) -> Iterator[float]:
@@ -91,12 +102,7 @@ def sinks(
     own = mass_on(model, tokens, token)
     expected = f"one above the {own:.3g} that token {token + 1} has without an edit"
     require(own < masses[-1], "masses", expected, list(masses))
-
-    def odds(bias: float) -> float:
-        gpt2.set_sink(model, bias, token=token, head=HEAD)
-        return _log_odds(mass_on(model, tokens, token))
-
-    bias = 0.0
+    odds, bias = _odds(model, tokens, token), 0.0
     for target in masses:
         if target <= own:
             yield math.nan
@@ -107,6 +113,27 @@ def sinks(
         require(not math.isnan(bias), "masses", most, target)
         gpt2.set_sink(model, bias, token=token, head=HEAD)
         yield bias
+
+
+def without_sink(model: nn.Module, tokens: Tensor) -> float:
+    """Edit a model so that the first token has no more than its share of the attention.
+
+    Args:
+        model: the model; it has the edit afterwards.
+        tokens: the sequences ``(n, length + 1)`` over which the attention is averaged.
+
+    Returns:
+        The negative bias; NaN if the attention is no more than :func:`uniform_mass`, and the model
+        as it was.
+    """
+    share = uniform_mass(tokens.shape[1] - 1)
+    if mass_on(model, tokens, 0) <= share:
+        return math.nan
+    odds = _odds(model, tokens, 0)
+    # Each query but the first can leave the token: the share is always reached.
+    bias = -crossing(lambda x: -odds(-x), -_log_odds(share), start=0.0, step=1.0, most=LARGEST_BIAS)
+    odds(bias)
+    return bias
 
 
 def changes(
@@ -160,15 +187,18 @@ def edited(
         seed: of the direction in which weights move.
 
     Yields:
-        How strong the edit is: a bias, or the relative length of the change.
+        How strong the edit is: a bias, or the relative length of the change. NaN where there is
+        nothing to edit: a target that is passed over, or no sink to remove.
 
     Raises:
         ValueError: a target is not reached.
     """
     if edit == "middle-token":
         yield from sinks(model, tokens, masses, token=middle(tokens))
-    elif edit == "first-token":
+    elif edit == SINK:
         yield from sinks(model, tokens, masses)
+    elif edit == NO_SINK:
+        yield without_sink(model, tokens)
     else:
         losses = [loss_of(model, tokens) for _ in sinks(model, tokens, masses)]
         gpt2.set_sink(model, 0.0, token=0, head=HEAD)

@@ -7,6 +7,7 @@ loss. The edges of the spectrum are extreme Ritz values with residuals: a kernel
 mass of the spectrum is, but an outlier's move only where it is larger than the kernel is wide.
 """
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 import xarray as xr
-from torch import Tensor
+from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast, Between, Count
 from hessian_papers.labelled import Variable, Variables, gathering
@@ -27,8 +28,9 @@ from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
 from hessian_papers.networks.tools.memory import Megabytes, product_memory
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
+from hessian_papers.studies.gpt2.functional_parts import by_operation
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
-from hessian_papers.studies.gpt2.seeds import ATTENTION
+from hessian_papers.studies.gpt2.seeds import ATTENTION, OPERATIONS
 from hessian_papers.studies.gpt2.sink_density.derived import SINK
 from hessian_papers.studies.gpt2.sink_density.edits import EDITS, edited, loss_of, mass_on, middle
 from hessian_papers.work import FanOut, Item
@@ -38,6 +40,7 @@ from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 ENDS: dict[str, Which] = {"largest": "largest algebraic", "smallest": "smallest algebraic"}
+GGN = "ggn"
 # The control of which there are several directions, what is averaged over them, and how far apart
 # their seeds are: those of the networks follow each other.
 RANDOM = "random-weights"
@@ -130,23 +133,31 @@ class _Edges:
         self.vectors: dict[str, Tensor] = {}
         self.scale = 0.0
 
+    def _pair(self, name: str, operator: cv.SymmetricOperator, which: Which) -> tuple[float, float]:
+        """An eigenvalue and its residual."""
+        pair = cv.top_eigenpairs(
+            operator,
+            k=1,
+            tol=self._settings.tolerance,
+            which=which,
+            start=self.vectors.get(name),
+            seed=self._settings.seed,
+        )
+        assert pair.residuals is not None
+        self.vectors[name] = pair.eigenvectors()[:, 0]
+        return float(pair.eigenvalues[0]), float(pair.residuals[0])
+
     def __call__(self, operator: cv.SymmetricOperator) -> Arrays:
         """``eigenvalue`` and ``residual`` of the largest and the smallest one."""
-        pairs = []
-        for end, which in ENDS.items():
-            pair = cv.top_eigenpairs(
-                operator,
-                k=1,
-                tol=self._settings.tolerance,
-                which=which,
-                start=self.vectors.get(end),
-                seed=self._settings.seed,
-            )
-            assert pair.residuals is not None
-            self.vectors[end] = pair.eigenvectors()[:, 0]
-            pairs.append((float(pair.eigenvalues[0]), float(pair.residuals[0])))
+        pairs = [self._pair(end, operator, which) for end, which in ENDS.items()]
         self.scale = max(abs(value) for value, _ in pairs)
         return _by_end(pairs)
+
+    def gauss_newton(self, problem: cv.Problem) -> Arrays:
+        """``ggn`` and ``ggn_residual``, at first from the Hessian's eigenvector."""
+        self.vectors.setdefault(GGN, self.vectors["largest"])
+        eigenvalue, residual = self._pair(GGN, cv.ggn(problem), ENDS["largest"])
+        return {GGN: np.array(eigenvalue), f"{GGN}_residual": np.array(residual)}
 
     def released(self, problem: cv.Problem) -> Arrays:
         """Top eigenpairs by the product of curvlinops as it is released, from those found last."""
@@ -217,9 +228,12 @@ def _measured(
     data = torch.from_numpy(kept.tokens).to(next(model.parameters()).device)
     # The released product passes while the graph of ours is kept.
     memory = product_memory(settings.memory, data.device, operators=2)
-    problem = cv.Problem(
-        model, loss_fn=architectures.language_loss, data=[data], weights=len, memory=memory
-    )
+
+    def problem_of(network: nn.Module) -> cv.Problem:
+        loss = architectures.language_loss
+        return cv.Problem(network, loss_fn=loss, data=[data], weights=len, memory=memory)
+
+    problem = problem_of(model)
     token = middle(data) if edit == "middle-token" else 0
     first, last = edit == SINK, len(settings.masses)
     targets = settings.masses if first else settings.masses[-1:]
@@ -234,7 +248,9 @@ def _measured(
         rungs[rung] = {"strength": strength, "mass": mass, "loss": loss_of(model, data)}
         rungs[rung] |= edges(operator)
         if first:
-            rungs[rung] |= _density(operator, settings)
+            rungs[rung] |= _density(operator, settings) | edges.gauss_newton(problem)
+            exact, value = problem_of(copy.deepcopy(model).double()), rungs[rung]["eigenvalue"][0]
+            rungs[rung] |= by_operation(exact, edges.vectors["largest"], float(value))
         if first and rung in (0, last):
             released[rung] = edges.released(problem)
     arrays = _on_rungs(rungs, last + 1)
@@ -243,6 +259,7 @@ def _measured(
         density = _density(ReleasedHessian(problem), settings)
         quadrature = {f"released_{name}": density[name] for name in ("node", "weight")}
         arrays |= _on_rungs(released, last + 1) | quadrature
+        arrays["operation"] = np.array(OPERATIONS)
     sequences, length = data.shape
     more = {
         **facts,
@@ -302,7 +319,8 @@ def _cost(item: Item) -> float:
     if item["edit"] == SINK:
         # Those of curvlinops take twice as long.
         density = settings.probes * settings.products
-        return (len(settings.masses) + 1) * (each + density) + 2 * (each + density)
+        # A product of the GGN, or one in float64, takes about as long as one of the Hessian.
+        return (len(settings.masses) + 1) * (1.5 * each + density) + 2 * (each + density)
     return 2 * each * (settings.directions if item["edit"] == RANDOM else 1)
 
 
@@ -317,7 +335,7 @@ def _probe(item: Item) -> Item:
 EDITED = "seed edit rung"
 VARIABLES: Variables = {
     "seed": Variable("seed", "seed of the network's training"),
-    "edit": Variable("edit", "the sink on the first token, or the control that stands beside it"),
+    "edit": Variable("edit", "the sink on the first token, a control beside it, or none left"),
     "rung": Variable("rung", "which strength of the edit; 0 is none"),
     "end": Variable("end", "which end of the spectrum"),
     "step": Variable("step", "training step of a measurement"),
@@ -330,6 +348,13 @@ VARIABLES: Variables = {
     "loss": Variable(EDITED, "loss of the edited model", "nats"),
     "eigenvalue": Variable(f"{EDITED} end", "extreme eigenvalue of the Hessian"),
     "residual": Variable(f"{EDITED} end", "relative residual of the eigenvalue"),
+    GGN: Variable("seed rung", "largest eigenvalue of the Gauss-Newton matrix with the sink"),
+    f"{GGN}_residual": Variable("seed rung", "relative residual of that eigenvalue"),
+    "operation": Variable("operation", "the operation of the network"),
+    "operation_part": Variable(
+        "seed rung operation", "its part of vᵀFv over the Hessian's largest eigenvalue"
+    ),
+    "functional": Variable("seed rung", "vᵀFv over the Hessian's largest eigenvalue"),
     "released_eigenvalue": Variable("seed rung end", "the same by curvlinops' released product"),
     "released_residual": Variable("seed rung end", "relative residual by the released product"),
     "grid": Variable("seed rung point", "eigenvalues at which there is a density"),
