@@ -182,9 +182,8 @@ class Config(LanguageModelTraining, NetworksConfig):
         folder = Path(self.start).expanduser().absolute()
         shape = pretrained_shape(folder)
         for name in ("layers", "width", "heads", "context"):
-            there = getattr(shape, name)
-            own = getattr(self, name)
-            require(own == there, name, f"{there}, as the GPT-2 in {folder} has", own)
+            fitted, own = getattr(shape, name), getattr(self, name)
+            require(own == fitted, name, f"{fitted}, as the GPT-2 in {folder} has", own)
         expected = f"a text with the {shape.vocabulary} tokens that the GPT-2 in {folder} has"
         require(vocabulary == shape.vocabulary, "data", expected, vocabulary)
         files = sorted(file for file in folder.iterdir() if file.suffix in WEIGHTS)

@@ -141,15 +141,15 @@ def _draw_training(axes: Axes, data: xr.Dataset) -> None:
     """The attention on the first token that training makes, of each head and their mean."""
     steps, heads = data["step"].values, data["training_mass"]
     # A network that is not trained here has one step, and no lines.
-    look = {"marker": "." if len(steps) == 1 else ""}
+    marker = "." if len(steps) == 1 else ""
     for values, colour in (
         (heads.isel(head=slice(1, None)), style.SKY),
         (heads.isel(head=[0]), style.VERMILION),
     ):
         lines = values.stack(line=("seed", "layer", "head")).values
-        axes.plot(steps, lines, color=colour, linewidth=0.5, alpha=0.7, **look)
+        axes.plot(steps, lines, color=colour, linewidth=0.5, alpha=0.7, marker=marker)
     mean = heads.mean(("seed", "layer", "head"), skipna=False).values
-    axes.plot(steps, mean, color=style.BLACK, **look)
+    axes.plot(steps, mean, color=style.BLACK, marker=marker)
     axes.axhline(
         uniform_mass(int(data["length"])), color=style.BLACK, linewidth=0.8, linestyle="--"
     )
