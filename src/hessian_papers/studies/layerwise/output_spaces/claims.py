@@ -30,8 +30,8 @@ SHORT = (
 )
 JACOBIAN = (
     "For LeNet5 the mean Jacobian's overlap is that of Table 8 after 30 epochs. We take this for "
-    "an accident: before training it is 0.98 in fc1, and towards a minimum it falls to 0.59, as "
-    "the study of few images has it."
+    "an accident. Before training it is 0.98 in fc1, and towards a minimum of few images it falls "
+    "to 0.59."
 )
 
 # Overlaps of Table 8 with true labels, of fc1, fc2 and fc3, by data and network. In LeNet5's last
