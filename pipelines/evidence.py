@@ -69,12 +69,12 @@ def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str
 
 
 def networks_path(name: str) -> Path:
-    """Where what was recorded of each network is kept."""
+    """The file with what was recorded of each network."""
     return EVIDENCE / "networks" / f"{name}.nc"
 
 
 def single_precision(networks: xr.Dataset) -> xr.Dataset:
-    """What was recorded of each network in half the bytes: the weights have no more digits."""
+    """The record of each network in half the bytes: the weights have no more digits."""
     double = [name for name, values in networks.items() if values.dtype == np.float64]
     return networks.assign({name: networks[name].astype(np.float32) for name in double})
 

@@ -80,7 +80,7 @@ def mean(each: np.ndarray) -> np.ndarray:
 
 
 def largest(each: np.ndarray, axis: int) -> np.ndarray:
-    """Of each teacher that entry along an axis of which the mean over teachers is largest.
+    """The entries of each teacher where, along an axis, the mean over teachers is largest.
 
     All teachers have the same entry: the largest of each would be too large by chance.
 

@@ -79,7 +79,7 @@ def test_the_interval_holds_the_expected_value_as_often_as_it_says(
 
 
 def test_resampling_teachers_and_networks_counts_the_variance_within_twice():
-    """What was done before: where all teachers are alike, its variance is twice the mean's."""
+    """Where all teachers are alike, the variance of such resamples is twice that of the mean."""
     target, quantities, teacher = drawn(10, 50, 0.35, 0.0)
     each = of_each_teacher(target, quantities, teacher)[..., 0]
     draw = np.random.default_rng(0)
