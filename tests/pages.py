@@ -21,8 +21,9 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 
 def lines(block: str) -> list[str]:
-    """The commands of a block, without comments."""
-    return [line.split("#")[0].strip() for line in block.splitlines() if line]
+    """The commands of a block, without comments; a backslash at the end continues a line."""
+    continued = block.replace("\\\n", "")
+    return [line.split("#")[0].strip() for line in continued.splitlines() if line]
 
 
 def commands(page: Path) -> list[str]:

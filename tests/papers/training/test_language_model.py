@@ -230,7 +230,7 @@ def test_a_text_that_is_too_short_is_one_line():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"steps": 0}, "steps: expected at least 1, got 0"),
+        ({"steps": -1}, "steps: expected at least 0, got -1"),
         ({"accumulation": 0}, "accumulation: expected at least 1, got 0"),
         ({"warmup": -1}, "warmup: expected at least 0, got -1"),
         ({"learning_rate": 0.0}, "learning_rate: expected a positive number, got 0.0"),
