@@ -77,6 +77,33 @@ def test_all_runs_descend_as_each_alone(data):
         assert losses[7, number] == pytest.approx(float(loss), rel=1e-10)
 
 
+def test_a_course_in_its_own_coordinates_is_the_same(data):
+    """Of 12 inputs or fewer, a first layer of two rows has its own and those of the target."""
+    own = started(data, width=2)["one", "decay"]
+    images = items_of(data, "source")["digits"]
+    x, y = study._samples(config(), images, "one", study.generator(0, "subset digits 0"))
+    whole = study.reduce_regression(study.principal_components(x), y, 1.0)
+    wide = study.Course(own.labels, whole, own.weights, own.rate, own.decay)
+    sizes = (len(whole.root), 2, 2, CLASSES)
+    weights = study.kaiming_uniform(sizes, study.generator(0, "Kaiming digits 0"))
+    wide = study.replace(wide, weights=weights)
+    small = study.in_own_coordinates(wide)
+    torch.testing.assert_close(small.weights, own.weights)
+    assert len(small.problem.root) < len(whole.root)
+    (losses, ends), (expected, others) = (
+        study.descend([run], 30, [0, 30]) for run in (small, wide)
+    )
+    torch.testing.assert_close(losses, expected)
+    unbalances = [study.unbalances([w[:, 0] for w in layers]) for layers in (ends, others)]
+    torch.testing.assert_close(*unbalances)
+    for at in (0, 1):
+        dense = [
+            dense_sharpness([layer[at, 0] for layer in layers], run.problem)
+            for layers, run in ((ends, small), (others, wide))
+        ]
+        assert dense[0] == pytest.approx(dense[1], rel=1e-9)
+
+
 def dense_sharpness(weights, problem):
     """The largest eigenvalue of the Hessian of a linear network."""
     model = Perceptron(weights, [1.0] * len(weights), "linear")

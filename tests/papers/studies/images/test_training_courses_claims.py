@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from claims_contract import Planted, changed, contract, planted_data
 
-from hessian_papers.studies.images.training_courses.claims import easier, edge_balances, statements
+from hessian_papers.studies.images.training_courses.claims import (
+    easier,
+    edge_balances,
+    peak_is_not_lower,
+    statements,
+)
 from hessian_papers.studies.images.training_courses.study import VARIABLES
 
 LABELS, INPUTS = ("one", "uniform"), ("whitened", "raw")
@@ -82,17 +87,29 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 
 def test_never_is_later_than_any_epoch():
     never = changed(planted_runs(), "numerics", epochs=lambda old: np.where(old == 10, np.nan, old))
-    assert not easier(data_of(never).sel(done="half", inputs="raw")).any()
+    assert not easier(data_of(never), "one", done="half", inputs="raw").any()
 
 
 def test_as_many_epochs_are_not_fewer():
     as_many = of_one(planted_runs(), "epochs", 2.0)
-    assert not easier(data_of(as_many).sel(done="half", inputs="raw")).any()
+    assert not easier(data_of(as_many), "one", done="half", inputs="raw").any()
 
 
 def test_replicates_that_diverge_are_left_out():
     gone = np.zeros((len(LABELS), len(TREATED), REPLICATES), dtype=bool)
     gone[0, TREATED == "edge", :5] = True
     data = data_of(changed(planted_runs(), "numerics", diverged=gone))
-    assert edge_balances(data.sel(labels="one")).size == REPLICATES - 5
-    assert edge_balances(data.sel(labels="uniform")).size == REPLICATES
+    assert edge_balances(data, "one", labels="one").size == REPLICATES - 5
+    assert edge_balances(data, "one", labels="uniform").size == REPLICATES
+
+
+def test_an_image_set_is_no_draw():
+    """Each has its own case, so that one for and one against is not an interval around a half."""
+    planted = planted_runs()
+    first = np.arange(REPLICATES) < REPLICATES // 2
+    for side in planted.values():
+        side["source"] = np.where(first, "one", "other")
+    factors = np.stack([np.where(first, 1.0, 0.01), np.ones(REPLICATES)])[:, None, :, None]
+    data = data_of(changed(planted, "numerics", sharpness=lambda old: old * factors))
+    assert peak_is_not_lower(data, "one", inputs="raw").all()
+    assert not peak_is_not_lower(data, "other", inputs="raw").any()

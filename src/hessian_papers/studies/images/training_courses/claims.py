@@ -1,10 +1,13 @@
 """The statements of anon2026data on learning one class, peak sharpness, and balance of layers."""
 
+import itertools
+from collections.abc import Iterable
+
 import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import NothingToMeasure, at_most, within
-from hessian_papers.ledger.statements import Statements
+from hessian_papers.ledger.statements import Cases, Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.images.derived import quotient, worst
@@ -50,6 +53,22 @@ def spread(data: xr.Dataset) -> xr.DataArray:
     return quotient(squares.max("layer") - squares.min("layer"), squares.mean("layer"))
 
 
+def _of_each_set(*dimensions: str) -> Cases:
+    """A case for each label along some dimensions and each image set: sets are no draws."""
+
+    def cases(data: xr.Dataset) -> Iterable[dict[str, str]]:
+        names = (*dimensions, "source")
+        labels = [dict.fromkeys(np.asarray(data[name]).tolist()) for name in names]
+        return [dict(zip(names, each, strict=True)) for each in itertools.product(*labels)]
+
+    return cases
+
+
+def _of_set(data: xr.Dataset, source: str, **labels: str) -> xr.Dataset:
+    """The runs on one image set, at some labels."""
+    return data.sel(labels).isel(replicate=np.flatnonzero(data["source"].values == source))
+
+
 def _clean(data: xr.Dataset) -> xr.DataArray:
     """The replicates of which none of the runs diverged.
 
@@ -69,18 +88,18 @@ def _clean(data: xr.Dataset) -> xr.DataArray:
     MOST,
     id="one-class-is-easier-to-learn",
     otherwise=ALGEBRAIC,
-    over=["done", "inputs"],
-    name="easier-{done}-{inputs}",
+    each=_of_each_set("done", "inputs"),
+    name="easier-{done}-{inputs}-{source}",
 )
-def easier(data: xr.Dataset) -> xr.DataArray:
+def easier(data: xr.Dataset, source: str, done: str, inputs: str) -> xr.DataArray:
     """A data set with all inputs in one class should be easier to learn than one with equal shares.
 
     Statistic: fraction of pairs in which one class takes fewer epochs to remove half, 99 % or 99.9
     % of the loss that training can remove. A pair has the same initial weights and rate. Pairs in
     which neither gets there are left out. Interval: Wilson's, 95 %.
     """
-    runs = data.sel(treated=data["inputs"])
-    epochs = runs["epochs"]
+    runs = _of_set(data, source, treated=inputs)
+    epochs = runs["epochs"].sel(done=done)
     # Never is later than any epoch.
     sooner = epochs.sel(labels="one").fillna(np.inf) < epochs.sel(labels="uniform").fillna(np.inf)
     chosen = sooner.sel(replicate=_clean(runs) & epochs.notnull().any("labels"))
@@ -95,19 +114,20 @@ def easier(data: xr.Dataset) -> xr.DataArray:
     MOST,
     id="simpler-data-do-not-peak-lower",
     otherwise=RAW_PEAKS,
-    over=["inputs"],
-    name="peak-{inputs}",
+    each=_of_each_set("inputs"),
+    name="peak-{inputs}-{source}",
 )
-def peak_is_not_lower(data: xr.Dataset) -> xr.DataArray:
+def peak_is_not_lower(data: xr.Dataset, source: str, inputs: str) -> xr.DataArray:
     """The simpler data set does not have the lower peak sharpness: one class has a higher peak than
     equal shares.
 
     Statistic: fraction of pairs of networks whose largest sharpness at the recorded epochs is
     higher for one class; interval: Wilson's, 95 %.
     """
-    peaks = _peaks(data)
+    runs = _of_set(data, source, inputs=inputs, treated=inputs)
+    peaks = _peaks(runs)
     higher = peaks.sel(labels="one") > peaks.sel(labels="uniform")
-    return higher.sel(replicate=_clean(data.sel(treated=data["inputs"])))
+    return higher.sel(replicate=_clean(runs))
 
 
 def _peaks(data: xr.Dataset) -> xr.DataArray:
@@ -121,8 +141,10 @@ def _peaks(data: xr.Dataset) -> xr.DataArray:
     MOST,
     id="peak-sharpness-follows-the-geometry",
     otherwise="Inputs whose second moments are all near 1 have little geometry.",
+    each=_of_each_set(),
+    name="geometry-{source}",
 )
-def geometry_matters_more(data: xr.Dataset) -> xr.DataArray:
+def geometry_matters_more(data: xr.Dataset, source: str) -> xr.DataArray:
     """Peak sharpness is strongly influenced by the geometry of the inputs: whitening them changes
     it more than giving all of them one label does.
 
@@ -130,11 +152,12 @@ def geometry_matters_more(data: xr.Dataset) -> xr.DataArray:
     exceeds that of one class over equal shares. The former is at equal shares, the latter for
     either inputs; interval: Wilson's, 95 %.
     """
-    peaks = xr.apply_ufunc(np.log, _peaks(data))
+    runs = _of_set(data, source)
+    peaks = xr.apply_ufunc(np.log, _peaks(runs))
     uniform = peaks.sel(labels="uniform")
     by_inputs = abs(uniform.sel(inputs="raw") - uniform.sel(inputs="whitened"))
     by_labels = abs(peaks.sel(labels="one") - uniform).max("inputs", skipna=False)
-    return (by_inputs > by_labels).sel(replicate=_clean(data.sel(treated=data["inputs"])))
+    return (by_inputs > by_labels).sel(replicate=_clean(runs.sel(treated=data["inputs"])))
 
 
 @courses.statement(
@@ -194,10 +217,10 @@ def law_of_imbalance(data: xr.Dataset) -> float:
     MOST,
     id="edge-of-stability-balances",
     otherwise=OTHER_MODES,
-    over=["labels"],
-    name="edge-{labels}",
+    each=_of_each_set("labels"),
+    name="edge-{labels}-{source}",
 )
-def edge_balances(data: xr.Dataset) -> xr.DataArray:
+def edge_balances(data: xr.Dataset, source: str, labels: str) -> xr.DataArray:
     r"""Gradient descent at the edge of stability balances the singular values of the layers.
 
     Statistic: fraction of networks whose layers' largest squared singular values end at most half
@@ -206,9 +229,10 @@ def edge_balances(data: xr.Dataset) -> xr.DataArray:
     $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at the end over that at initialisation, largest over
     all networks.
     """
-    end = spread(data).isel(epoch=-1)
+    runs = _of_set(data, source, labels=labels)
+    end = spread(runs).isel(epoch=-1)
     closer = end.sel(treated="edge") <= end.sel(treated="plain") / 2
-    return closer.sel(replicate=_clean(data.sel(treated=["edge", "plain"])))
+    return closer.sel(replicate=_clean(runs.sel(treated=["edge", "plain"])))
 
 
 @courses.statement(

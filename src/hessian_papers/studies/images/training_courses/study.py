@@ -8,6 +8,7 @@ small rate, with weight decay, and at the edge of stability: what becomes of the
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -17,6 +18,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 from torch.nn import functional
+from tqdm import tqdm
 
 from hessian_papers.constraints import AtLeast, Count, Positive
 from hessian_papers.data.base import IMAGES, Form
@@ -136,15 +138,31 @@ def courses(config: Config, data: xr.Dataset) -> Iterator[Course]:
         facts = {name: np.array(value) for name, value in names.items()}
         plain = Course(facts, white, unbalanced, config.learning_rate)
         edge = config.beyond * 2 / plain.balanced_sharpness
+        reduced = in_own_coordinates(plain)
         runs = {
-            "whitened": replace(plain, weights=balanced),
+            "whitened": in_own_coordinates(replace(plain, weights=balanced)),
             "raw": replace(plain, weights=balanced, problem=raw),
-            "plain": plain,
-            "decay": replace(plain, decay=config.weight_decay),
-            "edge": replace(plain, rate=edge),
+            "plain": reduced,
+            "decay": replace(reduced, decay=config.weight_decay),
+            "edge": replace(reduced, rate=edge),
         }
         for treated, run in runs.items():
             yield replace(run, labels=facts | {"treated": np.array(treated)})
+
+
+def in_own_coordinates(run: Course) -> Course:
+    """The same course on whitened inputs, in the directions that its first layer ever has.
+
+    Where inputs have one variance in all directions, each step of the first layer is a combination
+    of its own rows and the target's. In an orthonormal basis of these, losses, imbalance, and
+    largest eigenvalue are the same, whatever the number of inputs: off the basis the Hessian is
+    that of the first layer alone, which all directions share.
+    """
+    first, *others = run.weights
+    basis, _ = torch.linalg.qr(torch.cat([first, run.problem.target]).mT)  # (r, at most m + K)
+    size = basis.shape[1]
+    problem = replace(run.problem, root=run.problem.root[:size], target=run.problem.target @ basis)
+    return replace(run, weights=(first @ basis, *others), problem=problem)
 
 
 def _samples(
@@ -235,7 +253,7 @@ def descend(
     rate, decay = settings.T[..., None, None]
     kept = 1 - rate * decay
     losses, recorded = torch.empty(epochs + 1, len(runs), dtype=torch.float64), []
-    for epoch in range(epochs + 1):
+    for epoch in tqdm(range(epochs + 1), desc="descent", unit="epoch", disable=None, leave=False):
         after = [torch.eye(target.shape[1], dtype=torch.float64).expand(len(runs), -1, -1)]
         for weight in reversed(weights[1:]):
             after.insert(0, after[0] @ weight)
@@ -254,13 +272,10 @@ def descend(
 
 def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The course of each training, and the sharpness in the runs from balanced layers."""
-    runs = list(courses(config, samples))
-    all_losses, weights = descend(runs, config.epochs, config.epoch.tolist())
     parts, sharpness = [], []
-    for number, run in enumerate(runs):
-        losses = all_losses[:, number].numpy()
+    for run, losses, recorded in _descended(config, samples):
         # What diverged has no curvature to speak of.
-        layers = [torch.nan_to_num(layer[:, number], 0.0, 0.0, 0.0) for layer in weights]
+        layers = [torch.nan_to_num(layer, 0.0, 0.0, 0.0) for layer in recorded]
         facts = {
             "epoch": config.epoch,
             "done": np.array([*LEFT]),
@@ -279,6 +294,30 @@ def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     data = assembled(parts, VARIABLES, AXES)
     data = data.merge(assembled(sharpness, VARIABLES, ("labels", "inputs", "replicate")))
     return left_out(data, int(data["diverged"].sum()))
+
+
+def _descended(
+    config: Config, samples: xr.Dataset
+) -> Iterator[tuple[Course, np.ndarray, list[Tensor]]]:
+    """Each course, its losses ``(epochs + 1,)``, and its layers at the recorded epochs.
+
+    Those with about as many inputs descend at once: few on whitened inputs, on raw ones as many as
+    an image set has.
+    """
+    runs = list(courses(config, samples))
+    alike: dict[tuple[str, bool], list[int]] = defaultdict(list)
+    for number, run in enumerate(runs):
+        alike[run.labels["source"].item(), bool(run.labels["treated"] == "raw")].append(number)
+    ends: dict[int, tuple[np.ndarray, list[Tensor]]] = {}
+    for numbers in alike.values():
+        chosen = [runs[number] for number in numbers]
+        losses, weights = descend(chosen, config.epochs, config.epoch.tolist())
+        for place, number in enumerate(numbers):
+            inputs = len(runs[number].problem.root)
+            first, *others = (layer[:, place] for layer in weights)
+            ends[number] = losses[:, place].numpy(), [first[..., :inputs], *others]
+    for number, run in enumerate(runs):
+        yield run, *ends[number]
 
 
 def _first(done: np.ndarray) -> float:
