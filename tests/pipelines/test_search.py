@@ -23,6 +23,7 @@ QUERIES = {
     },
     "GPT-2": {"cracking-fig5", "cracking-fig6", "gauss-newton-arms", "gauss-newton-parts"},
     "MNIST": {
+        "data-courses",
         "data-fig1c",
         "data-fig2",
         "dissecting-fig2",
