@@ -18,11 +18,15 @@ def teacher_data(
     seed: int,
     noise_variance: float = 0.01,
     number: int = 0,
+    *,
+    scale: float = 1.0,
+    white: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Inputs x ~ N(0, I) and targets y = φ(T x) + ε, with one random matrix T for all samples.
+    """Inputs x ~ N(0, I) and targets y = φ(s T x) + ε, with one random matrix T for all samples.
 
     T has independent entries N(0, 1/d), d the number of inputs, so that each coordinate of T x has
-    variance 1 whatever d is, and the noise the same share of the targets.
+    variance 1 whatever d is. The second moments S of n such inputs are near the identity for n ≫ d
+    only. White inputs are S^(-1/2) x, whose second moments are the identity.
 
     Args:
         samples: n.
@@ -32,12 +36,15 @@ def teacher_data(
         seed: seed of T, x and ε.
         noise_variance: of each coordinate of ε.
         number: which of the seed's teachers, each with data of its own.
+        scale: s, the standard deviation of a linear teacher's outputs.
+        white: whether the inputs are made white.
 
     Returns:
         x ``(n, inputs)`` and y ``(n, outputs)``, float64.
 
     Raises:
-        ValueError: a size below 1, an unknown activation, or a negative variance.
+        ValueError: a size below 1, an unknown activation, a negative variance or scale, or white
+            inputs of fewer samples than inputs.
 
     Source: singh2026cracking, appendix D.1.3 (n = 1024, noise variance 0.01). It says of T that it
     is fixed; its distribution is our choice.
@@ -53,13 +60,20 @@ def teacher_data(
     require(activation in ("linear", "relu"), "activation", "linear or relu", activation)
     valid = math.isfinite(noise_variance) and noise_variance >= 0
     require(valid, "noise_variance", "a number of at least 0", noise_variance)
+    require(scale >= 0, "scale", "a number of at least 0", scale)
+    enough = not white or samples >= inputs
+    require(enough, "samples", f"at least the {inputs} inputs, to make them white", samples)
 
     def gaussian(purpose: str, rows: int, columns: int) -> Tensor:
         numbers = generator(seed, f"teacher {number} {purpose}")
         return torch.randn(rows, columns, dtype=torch.float64, generator=numbers)
 
     x = gaussian("inputs", samples, inputs)
-    y = x @ gaussian("weights", outputs, inputs).T / math.sqrt(inputs)
+    if white:
+        # The polar factor of x is x (xᵀx)^(-1/2).
+        left, _, right = torch.linalg.svd(x, full_matrices=False)
+        x = math.sqrt(samples) * (left @ right)
+    y = x @ gaussian("weights", outputs, inputs).T / math.sqrt(inputs) * scale
     if activation == "relu":
         y = torch.relu(y)
     return x, y + math.sqrt(noise_variance) * gaussian("noise", samples, outputs)

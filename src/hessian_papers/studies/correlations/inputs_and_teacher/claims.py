@@ -1,0 +1,64 @@
+"""The statements about inputs and teachers that D.3.3 of singh2026cracking leaves open."""
+
+import xarray as xr
+
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least
+from hessian_papers.ledger.statements import Statements
+from hessian_papers.ledger.verdicts import left_open, typically
+from hessian_papers.studies.correlations.inputs_and_teacher.derived import (
+    WHITE,
+    drawn_inputs,
+    lead_where_alike,
+)
+
+INITIALISATION = 'Appendix D.3.3, "Impact of Initialization"'
+POSITIVE = at_least(0.0, "the sign; chance rarely puts the whole interval on one side of 0")
+OURS = at_least(0.0, "the sign, for a paired difference", source="ours")
+statements = Statements().having(paper="singh2026cracking")
+
+
+@statements.statement(
+    INITIALISATION,
+    left_open,
+    POSITIVE,
+    over=["inputs", "scale"],
+    book="beyond",
+    otherwise="The argument has white inputs, the experiment 1024 samples, and the teacher's "
+    "scale is not named.",
+)
+def alignment_leads_by_inputs(data: xr.Dataset) -> xr.DataArray:
+    """At initialisation, where both matrices have entries of similar magnitude, the sharpness
+    correlates more with their alignment than with their norms: cases are inputs and teachers.
+
+    Statistic: best r by an absolute alignment minus best r by a squared norm, mean over the points
+    at which the entries differ by a factor of at most 1.5; interval: Student's t over teachers.
+    """
+    return lead_where_alike(data)
+
+
+@statements.statement(
+    f"{INITIALISATION}, beyond the paper", typically, OURS, over=["scale"], book="beyond"
+)
+def white_inputs_raise_the_alignment(data: xr.Dataset) -> xr.DataArray:
+    """White inputs raise the lead of the alignment over the norms.
+
+    Statistic: that lead with white inputs minus that with the fewest samples, of the same networks,
+    mean over the points of similar matrices; interval: Student's t over teachers.
+    """
+    leads = lead_where_alike(data)
+    return leads.sel(inputs=WHITE) - leads.sel(inputs=drawn_inputs(data)[0])
+
+
+@statements.statement(
+    f"{INITIALISATION}, beyond the paper", typically, OURS, over=["inputs"], book="beyond"
+)
+def large_teachers_raise_the_alignment(data: xr.Dataset) -> xr.DataArray:
+    """A larger teacher raises the lead of the alignment over the norms.
+
+    Statistic: that lead with the largest teacher minus that with the smallest, of the same
+    networks, mean over the points of similar matrices; interval: Student's t over teachers.
+    """
+    if data.sizes["scale"] < 2:
+        raise NothingToMeasure("this configuration has a single scale of the teacher")
+    leads = lead_where_alike(data).sortby("scale")
+    return leads.isel(scale=-1) - leads.isel(scale=0)

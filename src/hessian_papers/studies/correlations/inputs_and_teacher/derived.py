@@ -1,0 +1,50 @@
+"""What figure and claims take from the correlations of this study."""
+
+import numpy as np
+import xarray as xr
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.correlations.norm_correlation.regions import SIMILAR
+from hessian_papers.studies.correlations.teachers import largest
+
+ALIGNMENT, WHITE = "alignment", "white"
+
+
+def drawn_inputs(data: xr.Dataset) -> list[str]:
+    """The inputs that are drawn, those of fewest samples first."""
+    return [name for name in data["inputs"].values.tolist() if name != WHITE]
+
+
+def usual_scale(data: xr.Dataset) -> float:
+    """The scale of the teacher nearest to 1, which the other studies have."""
+    scales = data["scale"].values
+    return float(scales[np.abs(np.log(scales)).argmin()])
+
+
+def alike(data: xr.Dataset) -> xr.DataArray:
+    """Where the entries of both matrices are of similar magnitude."""
+    return abs(np.log(data["magnitude_ratio"])) <= np.log(SIMILAR)
+
+
+def lead(data: xr.Dataset) -> xr.DataArray:
+    """By how much r of the best alignment exceeds that of the best norm, for each teacher.
+
+    Which one is best is the same for all teachers, as in :func:`largest`.
+    """
+    matrices = data["correlation"].drop_sel(factor=ALIGNMENT)
+    norms = matrices.stack(each=["factor", "norm"]).transpose("teacher", ...)
+    alignments = data["correlation"].sel(factor=ALIGNMENT).transpose("teacher", ..., "norm")
+    best = largest(alignments.values, axis=-1) - largest(norms.values, axis=-1)
+    return alignments.isel(norm=0, drop=True).drop_vars("factor").copy(data=best)
+
+
+def lead_where_alike(data: xr.Dataset) -> xr.DataArray:
+    """The :func:`lead` for each teacher, its mean over the points of :func:`alike` matrices.
+
+    Raises:
+        NothingToMeasure: no matrices are alike.
+    """
+    similar = alike(data)
+    if not similar.any():
+        raise NothingToMeasure(f"this configuration has no matrices within a factor of {SIMILAR}")
+    return lead(data).where(similar).mean(["parametrisation", "size"])

@@ -1,0 +1,106 @@
+"""Correlations with the sharpness at initialisation, a line for each kind of inputs or teacher."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from hessian_papers.ledger.bounds import mean_of
+from hessian_papers.studies.correlations.ensembles import PARAMETRISATIONS
+from hessian_papers.studies.correlations.inputs_and_teacher.derived import (
+    ALIGNMENT,
+    WHITE,
+    alike,
+    drawn_inputs,
+    lead,
+    usual_scale,
+)
+from hessian_spectra.pictures import style
+
+COLUMNS = {"first matrix": "$W_1$", "second matrix": "$W_2$", ALIGNMENT: "alignment"}
+LEAD = "lead"
+
+
+def _columns(data: xr.Dataset) -> Mapping[str, xr.DataArray]:
+    """What a row of panels shows: spectral norms, the spectral alignment, and the lead."""
+    r = data["correlation"].sel(norm="spectral")
+    shown = {title: r.sel(factor=name, drop=True) for name, title in COLUMNS.items()}
+    return {**shown, LEAD: lead(data)}
+
+
+def _line(axes: Axes, values: xr.DataArray, **look: Any) -> None:
+    """The mean over teachers along the sizes, with its interval."""
+    value, low, high = np.array([mean_of(at) for at in values.transpose("size", "teacher")]).T
+    axes.plot(values["size"], value, **look)
+    axes.fill_between(values["size"], low, high, color=look["color"], alpha=0.13, linewidth=0)
+
+
+def _mark_alike(axes: Axes, similar: xr.DataArray) -> None:
+    """A mark below each size at which the matrices are alike."""
+    sizes = similar["size"].values[similar.values]
+    place = axes.get_xaxis_transform()
+    axes.plot(sizes, np.full(len(sizes), 0.03), "^", color=style.BLACK, ms=3, transform=place)
+
+
+def _panels(data: xr.Dataset, along: str, labels: Sequence[str]) -> Figure:
+    """A row for each parametrisation, a column for each quantity, a line for each label."""
+    names = data["parametrisation"].values.tolist()
+    sizes = data["size"].values.tolist()
+    figure, grid = style.panels(len(names), 4, height=2.0, squeeze=False, sharex=True, sharey=True)
+    colours = colormaps["viridis"](np.linspace(0.0, 0.85, len(labels)))
+    looks = [{"color": colour, "marker": "o", "markersize": 3.0} for colour in colours]
+    if along == "inputs":
+        looks[-1] |= {"color": style.VERMILION, "marker": "*", "markersize": 6.0}
+    letters = iter(style.letters())
+    for name, row in zip(names, grid, strict=True):
+        of_name = data.sel(parametrisation=name)
+        for axes, (title, values) in zip(row, _columns(of_name).items(), strict=True):
+            for entry, look in enumerate(looks):
+                _line(axes, values.isel({along: entry}), **look)
+            axes.axhline(0, color=style.BLACK, linewidth=0.6)
+            style.letter(axes, f"({next(letters)}) {PARAMETRISATIONS[name]}, {title}")
+            _mark_alike(axes, alike(of_name))
+            if sizes[-1] >= 10 * sizes[0]:
+                axes.set_xscale("log")
+            style.mark(axes.xaxis, sizes)
+        row[0].set_ylabel("correlation $r$")
+        # Of few teachers Student's intervals go beyond what a correlation can be.
+        row[0].set_ylim(-1.05, 1.05)
+    for axes in grid[-1]:
+        axes.set_xlabel("size $D$")
+    handles = [style.entry(label, **look) for label, look in zip(labels, looks, strict=True)]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(labels))
+    return figure
+
+
+def _said(inputs: str) -> str:
+    return "white inputs" if inputs == WHITE else f"$n/D$ = {inputs}"
+
+
+def draw(data: xr.Dataset) -> Figure:
+    """Each kind of inputs a line, at the usual scale of the teacher."""
+    labels = [_said(name) for name in data["inputs"].values.tolist()]
+    return _panels(data.sel(scale=usual_scale(data)), "inputs", labels)
+
+
+def caption(data: xr.Dataset) -> str:
+    """The text below the figure."""
+    number, width = data["networks"].item(), data["width"].item()
+    return (
+        "Pearson's r of the initial sharpness with squared spectral norms and the absolute "
+        "alignment, and by how much the best alignment leads the best norm; teacher's scale "
+        f"{usual_scale(data):g}. Bands: 95 %, Student's t over {data.sizes['teacher']} teachers of "
+        f"{number} networks of width {width}. Triangles: entries of similar magnitude."
+    )
+
+
+def controls(data: xr.Dataset) -> tuple[Figure, str]:
+    """Each scale of the teacher a line, for the inputs of fewest samples."""
+    few = drawn_inputs(data)[0]
+    labels = [f"teacher's scale {scale:g}" for scale in data["scale"].values]
+    picture = _panels(data.sel(inputs=few), "scale", labels)
+    return picture, f"The same by the scale of the teacher, with {few} samples of each input."
