@@ -144,6 +144,16 @@ def growing(sides, name, by=1.0):
     return changed(sides, "correlation", **{name: lambda r: by + r})
 
 
+def switching(sides, width):
+    """With a first matrix that leads at size 1 and 3 and not at 5, in networks of this width."""
+
+    def falling(leads):
+        planted = np.array([0.6, 0.2, -0.2]).reshape(1, 1, 3, 1, 1, 1, 1, 1)
+        return np.broadcast_to(planted + np.array([0.0, -0.1, 0.1]), leads.shape)
+
+    return changed(sides, "correlation", factor_lead=falling, width=np.array(width))
+
+
 def wide_figures():
     """Figures 4, 14, 15, 16 and 26: two layers, along size."""
     first, second = (driven(wide(), "norms", layer, "spectral") for layer in (0, 1))
@@ -153,18 +163,20 @@ def wide_figures():
         driven_where(wide(), first, second, first_if_larger=larger) for larger in (True, False)
     )
     others = (first, second, frobenius, unrelated(wide()))
-    yield about(
-        4,
-        growing(
-            lowered(correlation(by_size, **two), "mean_best_correlation"),
-            "mean_best_norm_growth",
-        ),
-        [
-            growing(correlation(networks, **two), "mean_best_norm_growth", by=-1.0)
-            for networks in (*others, not_by_size)
-        ],
-        smaller_wide(),
+    holds = growing(
+        lowered(correlation(by_size, **two), "mean_best_correlation"), "mean_best_norm_growth"
     )
+    fails = [
+        growing(correlation(networks, **two), "mean_best_norm_growth", by=-1.0)
+        for networks in (*others, not_by_size)
+    ]
+    for which in (4, "4 (narrow networks)"):
+        yield about(
+            which,
+            switching(holds, width=5),
+            [switching(sides, width=2) for sides in fails],
+            smaller_wide(),
+        )
     alike = correlation(driven(twins(wide()), "norms", 0, "spectral"), parametrisations=["ntp"])
     others = [correlation(networks) for networks in others]
     yield about(14, lowered(alike, "mean_best_correlation"), others, smaller_wide())
@@ -263,6 +275,16 @@ def planted():
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
     statements, study.VARIABLES
 )
+
+
+def test_the_switch_is_where_the_lines_between_logarithms_cross():
+    data = switching(correlation(wide()), width=10)["correlation"]
+    actual = functions.driver_switches(data.sel(parametrisation="sp", time="trained"))
+    expected = [np.sqrt(15), 3 * (5 / 3) ** 0.25, 3 * (5 / 3) ** 0.75]
+    np.testing.assert_allclose(actual, np.array(expected) / 10)
+    never = data.assign(factor_lead=abs(data["factor_lead"]))
+    with pytest.raises(NothingToMeasure, match="no sizes between which the driver switches"):
+        functions.driver_switches(never.sel(parametrisation="sp", time="trained"))
 
 
 def test_the_printed_sentence_is_the_opposite_of_ours(planted):

@@ -18,7 +18,7 @@ def drawn_inputs(data: xr.Dataset) -> list[str]:
 def usual_scale(data: xr.Dataset) -> float:
     """The scale of the teacher nearest to 1, which the other studies have."""
     scales = data["scale"].values
-    return float(scales[np.abs(np.log(scales)).argmin()])
+    return float(scales[np.abs(scales - 1.0).argmin()])
 
 
 def alike(data: xr.Dataset) -> xr.DataArray:

@@ -13,13 +13,13 @@ import numpy as np
 import torch
 import xarray as xr
 
-from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers, Once, Positive
+from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers
 from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.models import PARAMETRISATIONS, draw
 from hessian_papers.models.teacher import teacher_data
 from hessian_papers.studies.base import StudyConfig
 from hessian_papers.studies.correlations.ensembles import NORMS
-from hessian_papers.studies.correlations.teachers import of_each_teacher
+from hessian_papers.studies.correlations.teachers import INSIDE, of_each_teacher
 from hessian_spectra.curvature.ensemble import (
     SecondMoments,
     ensemble_sharpness,
@@ -53,11 +53,11 @@ class Config(StudyConfig):
     sizes: Annotated[list[int], DifferentNumbers(2)]
     width: Count
     samples_per_input: Annotated[list[int], DifferentNumbers(1)]
-    teacher_scales: Annotated[list[Positive], Once()]
+    teacher_scales: Annotated[list[float], DifferentNumbers(0)]
     teachers: Annotated[int, AtLeast(2)]
     networks: Annotated[int, AtLeast(3)]
-    noise_variance: float
-    tolerance: Positive
+    noise_variance: Annotated[float, AtLeast(0)]
+    tolerance: Annotated[float, INSIDE]
 
 
 VARIABLES: Variables = {

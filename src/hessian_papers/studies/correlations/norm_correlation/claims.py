@@ -46,6 +46,11 @@ NEGATIVE = replace(POSITIVE, relation="<=")
 WEAKLY = reading_of("strongly", relation="<=")
 WELL = reading_of("well")
 AGAINST_SP = replace(POSITIVE, source="what the sentence must mean, since it sets μP against SP")
+BELOW_THE_WIDTH = at_most(
+    1.0,
+    "entries are equally large at D = m, where the first matrix no longer varies more",
+    source="the sum of both squared norms, of which the larger varies more",
+)
 SECOND_IN_PRINT = Print(
     "For SP it is the second weight matrix, while for μP it is the second one: in print the second "
     "matrix drives the correlation under both",
@@ -96,15 +101,21 @@ def _mean(data: xr.Dataset, statistic: str, region: str = "all", **labels: str |
     return mean
 
 
-def _everywhere(data: xr.Dataset, statistic: str, **labels: Any) -> list[Estimate]:
-    """A statistic where it is defined, at some labels, of which a configuration may lack some."""
+def _at(data: xr.Dataset, **labels: Any) -> xr.Dataset:
+    """The finished networks at some labels, of which a configuration may lack some."""
     for axis, label in labels.items():
         missing = np.setdiff1d(label, data[axis])
         if len(missing):
             raise NothingToMeasure(f"this configuration leaves out {axis} {missing[0]}")
     chosen = data.sel(labels)
-    _require_region(chosen, labels.get("region", "all"))
     require_finished(chosen)
+    return chosen
+
+
+def _everywhere(data: xr.Dataset, statistic: str, **labels: Any) -> list[Estimate]:
+    """A statistic where it is defined, at some labels."""
+    chosen = _at(data, **labels)
+    _require_region(chosen, labels.get("region", "all"))
     if defined := estimates(chosen[statistic]):
         return defined
     compared = [text for part, text in COMPARED.items() if part in statistic]
@@ -193,6 +204,39 @@ def magnitude_drives(data: xr.Dataset) -> Estimate:
     entries differ least is taken.
     """
     return _lead(data, "larger less similar")
+
+
+def _crossings(size: np.ndarray, curve: np.ndarray) -> list[float]:
+    """The sizes at which a curve goes from above to below zero, with straight lines in log D."""
+    falls = np.flatnonzero((curve[:-1] > 0) & (curve[1:] <= 0))
+    logs = [np.interp(0.0, curve[[k + 1, k]], np.log(size[[k + 1, k]])) for k in falls]
+    return np.exp(logs).tolist()
+
+
+@(figures(4) | statements.about("singh2026cracking", "Figure 4 (narrow networks)")).statement(
+    f"{INITIALISATION}, beyond the paper",
+    everywhere,
+    BELOW_THE_WIDTH,
+    over=at_both_times,
+    book="beyond",
+)
+def driver_switches(data: xr.Dataset) -> Estimate:
+    """The matrix that drives the correlation switches with D/m: it is the first at small D, and
+    below $D = m$ the second takes over.
+
+    Statistic: D/m at which r of the squared spectral norm of $W_1$ falls below that of $W_2$, the
+    mean over teachers; interval: where the ends of Student's t interval do, the first and the last
+    time.
+    """
+    matrices = _at(_two_layers(data, "matrices"), layer=1, norm="spectral")
+    leads = matrices["factor_lead"].squeeze("depth").transpose("estimate", "size")
+    defined = leads.notnull().all("estimate").values
+    size = leads["size"].values[defined]
+    value, low, high = (_crossings(size, curve) for curve in leads.values[:, defined])
+    if not (value and low and high):
+        raise NothingToMeasure("this configuration has no sizes between which the driver switches")
+    width = float(data["width"])
+    return Estimate(value[0] / width, low[0] / width, high[-1] / width)
 
 
 def _drivers(data: xr.Dataset) -> Iterator[Labels]:

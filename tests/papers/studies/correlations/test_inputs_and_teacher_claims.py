@@ -1,0 +1,48 @@
+"""The claims about inputs and teachers, on planted correlations."""
+
+import pytest
+from claims_contract import Planted, contract, planted_data
+from inputs_and_teacher_arrays import measured
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.correlations.inputs_and_teacher import claims, study
+
+
+def with_leads(of_white, of_fewest, of_large=0.0, chance=0.01):
+    """Alignments that lead by so much on white and on sampled inputs, by more if y is large."""
+    data = measured().copy(deep=True)
+    r = data["correlation"]
+    r[:] = 0.1
+    r.loc[{"factor": "alignment"}] += of_fewest
+    r.loc[{"factor": "alignment", "inputs": "white"}] += of_white - of_fewest
+    r.loc[{"factor": "alignment", "scale": r["scale"].max()}] += of_large
+    r[{"teacher": 0}] += chance * (r["factor"] == "alignment")
+    return {"numerics": data}
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return [
+        Planted(
+            paper="singh2026cracking",
+            artifact="Appendix D.3.3, inputs and teacher",
+            holds=with_leads(0.4, 0.1, 0.2),
+            fails=[with_leads(-0.2, 0.1, -0.3), with_leads(-0.2, -0.1, -0.1)],
+            reduced=[
+                {"numerics": measured().isel(scale=[0])},
+                {"numerics": measured().isel(size=[0], parametrisation=[0])},
+            ],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
+    claims.statements, study.VARIABLES
+)
+
+
+def test_matrices_that_are_not_alike_are_not_measured():
+    data = planted_data(with_leads(0.4, 0.1), study.VARIABLES)
+    apart = data.assign(magnitude_ratio=data["magnitude_ratio"] * 0 + 2.0)
+    with pytest.raises(NothingToMeasure, match="no matrices within a factor"):
+        claims.alignment_leads_by_inputs(apart.sel(inputs="white", scale=2.0))
