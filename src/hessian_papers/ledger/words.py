@@ -21,6 +21,7 @@ _READINGS = MappingProxyType(
         "intact": at_most(0.1, "a tenth"),
         "mainly": at_least(0.5, "at least half"),
         "many": at_least(0.5, "at least half"),
+        "most": at_least(0.5, "at least half"),
         "nearly": at_most(0.25, "a quarter"),
         "orders of magnitude": at_least(100.0, "two of them"),
         "similar": at_most(0.25, "a quarter"),

@@ -1,0 +1,64 @@
+"""How much of the largest eigenvalue the functional Hessian makes, against the weights' norm."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from hessian_papers.ledger.bounds import mean_of
+from hessian_papers.studies.attention.functional_part.derived import functional_part
+from hessian_spectra.pictures import style
+
+# The lines of a panel: a model, or a quantity of self-attention.
+MODELS = {
+    "attention": ("self-attention", {"color": style.VERMILION, "marker": "*", "markersize": 7.0}),
+    "linear": ("two-layer linear", {"color": style.BLUE, "marker": "o", "markersize": 4.0}),
+    "relu": ("two-layer ReLU", {"color": style.GREEN, "marker": "s", "markersize": 4.0}),
+}
+QUANTITIES = {
+    "largest eigenvalue": {"color": style.VERMILION, "marker": "*", "markersize": 7.0},
+    "lower bound": {"color": style.BLACK, "marker": "v", "markersize": 4.0, "linestyle": "--"},
+    "upper bound": {"color": style.BLACK, "marker": "^", "markersize": 4.0, "linestyle": "--"},
+}
+
+
+def _line(axes: Axes, part: xr.DataArray, **look: Any) -> None:
+    """The mean over draws, with its interval."""
+    norms = part["weight_norm"].values
+    value, low, high = np.array([mean_of(at) for at in part.transpose("weight_norm", "draw")]).T
+    axes.plot(norms, value, **look)
+    axes.fill_between(norms, low, high, color=look["color"], alpha=0.15, linewidth=0)
+
+
+def draw(data: xr.Dataset) -> Figure:
+    """The largest eigenvalue of all models, and the bounds of self-attention."""
+    part = functional_part(data)
+    figure, (left, right) = style.panels(1, 2, height=2.6, sharey=True)
+    for name, (label, look) in MODELS.items():
+        of_model = part.sel(model=name, quantity="largest eigenvalue")
+        _line(left, of_model, label=label, **look)
+    for quantity, look in QUANTITIES.items():
+        _line(right, part.sel(model="attention", quantity=quantity), label=quantity, **look)
+    titles = "(a) largest eigenvalue", "(b) self-attention and its bounds"
+    for axes, title in zip((left, right), titles, strict=True):
+        axes.axhline(0.5, color=style.GREY, linewidth=0.6)
+        axes.set_xscale("log")
+        style.mark(axes.xaxis, data["weight_norm"].values.tolist())
+        axes.set_xlabel("norm of each weight")
+        axes.set_ylim(0, 1)
+        style.letter(axes, title)
+        axes.legend()
+    left.set_ylabel("functional part")
+    return figure
+
+
+def caption(data: xr.Dataset) -> str:
+    """The text below the figure."""
+    return (
+        "What the residuals add to the largest eigenvalue or its bounds (121), or take from it, "
+        "over the sum of that and of what there is without residuals; grey: half. Bands: 95 %, "
+        f"Student's t over {data.sizes['draw']} draws of weights, inputs and targets; "
+        f"{int(data['width'])} query and key weights or hidden units."
+    )
