@@ -3,8 +3,9 @@
 from functools import cache
 
 import xarray as xr
-from study_configs import configured
+from study_configs import both_sides, configured
 
+from hessian_papers.labelled import joined
 from hessian_papers.studies.correlations.inputs_and_teacher import study
 
 SMALL = {
@@ -28,5 +29,5 @@ def config(**changes: object) -> study.Config:
 
 @cache
 def measured() -> xr.Dataset:
-    """The correlations of the smallest study."""
-    return study.numerics(config(), xr.Dataset())
+    """Both sides of the smallest study."""
+    return joined([*both_sides(study, config()).values()])

@@ -170,7 +170,7 @@ def wide_figures():
         growing(correlation(networks, **two), "mean_best_norm_growth", by=-1.0)
         for networks in (*others, not_by_size)
     ]
-    for which in (4, "4 (narrow networks)"):
+    for which in (4, "4 (narrow networks)", "4 (narrow networks, more samples)"):
         yield about(
             which,
             switching(holds, width=5),

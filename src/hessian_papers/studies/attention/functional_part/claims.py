@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import at_least
+from hessian_papers.ledger.bounds import at_least, within
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import left_open
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.attention.functional_part.derived import functional_part
+from hessian_spectra.agreement import EXACT
 
 SECTION = 'section 3.3, "Comparison With the Linear Network Spectrum"'
 NAMES = {"linear": "two-layer linear", "relu": "two-layer ReLU"}
@@ -20,6 +21,25 @@ UNNAMED = (
 )
 
 statements = Statements(values=NAMES).having(paper="singh2026cracking", book="readings")
+
+
+@statements.identity(
+    "Theorems 3.1, 3.4 and 3.5",
+    within(EXACT, "round-off of float64 eigenvalues", source="theorem"),
+    book="beyond",
+)
+def without_residuals_it_is_the_gauss_newton_matrix(data: xr.Dataset) -> float:
+    """With its own outputs as targets, a network's largest Hessian eigenvalue is that of the
+    Gauss-Newton matrix.
+
+    Statistic: largest difference from the numerical matrices over their eigenvalue, of Hessian and
+    Gauss-Newton matrix.
+    """
+    exact = data.sel(quantity="largest eigenvalue", draw=data["checked_draw"])
+    errors = [
+        abs(exact[name] / exact[f"numerical_{name}"] - 1) for name in ("hessian", "gauss_newton")
+    ]
+    return float(max(error.max(skipna=False) for error in errors))
 
 
 def _each(data: xr.Dataset) -> Iterator[Labels]:
@@ -35,8 +55,8 @@ def _mean_part(data: xr.Dataset, model: str, quantity: str, norm: float) -> xr.D
 
 @statements.statement(SECTION, left_open, MOST, each=_each, otherwise=UNNAMED)
 def functional_dictates_attention(data: xr.Dataset, quantity: str, norm: float) -> xr.DataArray:
-    """Most of the largest eigenvalue's bounds is dictated by the functional Hessian in
-    self-attention.
+    """In self-attention most of the largest eigenvalue's bounds is dictated by the functional
+    Hessian.
 
     Statistic: what the residuals add to the bound, or take from it, over the sum of that and the
     bound without residuals; interval: Student's t over draws.
@@ -75,8 +95,8 @@ def functional_part_is_larger(data: xr.Dataset, model: str, norm: float) -> xr.D
     """More of the largest eigenvalue is dictated by the functional Hessian in self-attention than
     without it, at the same norms, inputs and targets.
 
-    Statistic: what the residuals add to the eigenvalue, or take from it, over the sum of that and
-    the eigenvalue without residuals, in self-attention minus in the other network; interval:
+    Statistic: what the residuals add to the eigenvalue or take from it, over the sum of that and
+    the eigenvalue without residuals. That in self-attention minus that in the other network, with
     Student's t over draws.
     """
     parts = [_mean_part(data, name, "largest eigenvalue", norm) for name in ("attention", model)]

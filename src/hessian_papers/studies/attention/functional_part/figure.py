@@ -1,4 +1,4 @@
-"""How much of the largest eigenvalue the functional Hessian makes, against the weights' norm."""
+"""The functional part of the largest eigenvalue and of its bounds, against the weights' norm."""
 
 from typing import Any
 

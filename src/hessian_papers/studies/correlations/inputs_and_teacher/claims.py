@@ -27,11 +27,11 @@ statements = Statements().having(paper="singh2026cracking")
     "scale is not named.",
 )
 def alignment_leads_by_inputs(data: xr.Dataset) -> xr.DataArray:
-    """At initialisation, where both matrices have entries of similar magnitude, the sharpness
-    correlates more with their alignment than with their norms: cases are inputs and teachers.
+    """At initialisation, where both matrices have similar entries, the sharpness correlates more
+    with their alignment than with their norms: cases are inputs and teachers.
 
-    Statistic: best r by an absolute alignment minus best r by a squared norm, mean over the points
-    at which the entries differ by a factor of at most 1.5; interval: Student's t over teachers.
+    Statistic: best r by an absolute alignment minus best r by a squared norm; interval: Student's t
+    over teachers. Mean over the points at which the entries differ by a factor of at most 1.5.
     """
     return lead_where_alike(data)
 

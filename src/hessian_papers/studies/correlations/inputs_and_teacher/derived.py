@@ -1,4 +1,4 @@
-"""What figure and claims take from the correlations of this study."""
+"""The lead of the alignment, which figure and claims take from the correlations."""
 
 import numpy as np
 import xarray as xr

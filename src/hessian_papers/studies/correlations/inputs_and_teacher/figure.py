@@ -26,7 +26,7 @@ LEAD = "lead"
 
 
 def _columns(data: xr.Dataset) -> Mapping[str, xr.DataArray]:
-    """What a row of panels shows: spectral norms, the spectral alignment, and the lead."""
+    """The panels of a row: spectral norms, the spectral alignment, and the lead."""
     r = data["correlation"].sel(norm="spectral")
     shown = {title: r.sel(factor=name, drop=True) for name, title in COLUMNS.items()}
     return {**shown, LEAD: lead(data)}

@@ -15,7 +15,7 @@ import xarray as xr
 
 from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers
 from hessian_papers.labelled import Variable, Variables, data_set
-from hessian_papers.models import PARAMETRISATIONS, draw
+from hessian_papers.models import PARAMETRISATIONS, draw, parametrise
 from hessian_papers.models.teacher import teacher_data
 from hessian_papers.studies.base import StudyConfig
 from hessian_papers.studies.correlations.ensembles import NORMS
@@ -28,7 +28,6 @@ from hessian_spectra.curvature.ensemble import (
 from hessian_spectra.models import Ensemble
 
 WHITE = "white"
-FROBENIUS = list(NORMS).index("frobenius")
 FACTORS = ("first matrix", "second matrix", "alignment")
 
 
@@ -65,18 +64,30 @@ VARIABLES: Variables = {
     "size": Variable("size", "D, inputs and outputs of a network"),
     "inputs": Variable("inputs", "samples of each input, n/D, or white"),
     "scale": Variable("scale", "standard deviation of the teacher's outputs"),
-    "factor": Variable("factor", "whose norm is correlated with the sharpness"),
+    "factor": Variable("factor", "matrix or alignment whose norm is correlated with the sharpness"),
     "norm": Variable("norm", "of that factor"),
     "width": Variable("", "hidden units"),
     "networks": Variable("", "networks of each teacher"),
     "magnitude_ratio": Variable(
-        "parametrisation size", "root mean square of the first matrix's entries over the second's"
+        "parametrisation size", "deviation of the first matrix's entries over that of the second's"
     ),
     "correlation": Variable(
         "parametrisation size inputs scale teacher factor norm",
         "Pearson's r with the sharpness over a teacher's networks",
     ),
 }
+
+
+def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
+    """The magnitude of the first matrix's entries over the second's, by the parametrisation."""
+    sizes = sorted(config.sizes)
+    deviations = [
+        [parametrise(name, (size, config.width, size)).standard_deviations for size in sizes]
+        for name in config.parametrisations
+    ]
+    first, second = np.moveaxis(np.array(deviations), -1, 0)
+    labels = {"parametrisation": list(config.parametrisations), "size": sizes}
+    return data_set(labels | {"magnitude_ratio": first / second}, VARIABLES)
 
 
 def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
@@ -87,9 +98,6 @@ def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
         [_of_point(config, name, size, per_input, scales) for size in sizes]
         for name in config.parametrisations
     ]
-    r, ratios = (
-        np.array([[point[place] for point in row] for row in points]) for place in range(2)
-    )
     labels = {
         "parametrisation": list(config.parametrisations),
         "size": sizes,
@@ -100,15 +108,13 @@ def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
         "width": config.width,
         "networks": config.networks,
     }
-    return data_set(
-        labels | {"correlation": r.round(12), "magnitude_ratio": ratios.round(12)}, VARIABLES
-    )
+    return data_set(labels | {"correlation": np.array(points).round(12)}, VARIABLES)
 
 
 def _of_point(
     config: Config, name: str, size: int, per_input: Sequence[int], scales: Sequence[float]
-) -> tuple[np.ndarray, float]:
-    """Correlations ``(inputs, scale, T, factor, norm)`` of one point, and its magnitude ratio."""
+) -> np.ndarray:
+    """Correlations ``(inputs, scale, T, factor, norm)`` of one point."""
     values, sharpness = [], []
     for teacher in range(config.teachers):
         numbers = range(teacher * config.networks, (teacher + 1) * config.networks)
@@ -118,12 +124,11 @@ def _of_point(
         values.append(torch.cat([statistics.norms.square(), alignments], dim=1))
         sharpness.append(_sharpness(config, networks, size, teacher, per_input, scales))
     factors = torch.cat(values)
-    first, second = factors[:, :2, FROBENIUS].sqrt().unbind(dim=1)
     target = torch.cat(sharpness, dim=-1).numpy()
     quantities = np.broadcast_to(factors.numpy(), (*target.shape, *factors.shape[1:]))
     teachers = np.repeat(np.arange(config.teachers), config.networks)
     r = of_each_teacher(target, quantities, teachers)
-    return np.moveaxis(r, 0, 2), float((first / second).median())
+    return np.moveaxis(r, 0, 2)
 
 
 def _sharpness(

@@ -213,7 +213,10 @@ def _crossings(size: np.ndarray, curve: np.ndarray) -> list[float]:
     return np.exp(logs).tolist()
 
 
-@(figures(4) | statements.about("singh2026cracking", "Figure 4 (narrow networks)")).statement(
+NARROW = ("Figure 4 (narrow networks)", "Figure 4 (narrow networks, more samples)")
+
+
+@(figures(4) | statements.about("singh2026cracking", *NARROW)).statement(
     f"{INITIALISATION}, beyond the paper",
     everywhere,
     BELOW_THE_WIDTH,
