@@ -73,6 +73,8 @@ def network(weights: list[np.ndarray], depth: int) -> dict[str, np.ndarray]:
         "alignments": np.array(aligned),
         "largest_block": np.array(max(blocks)),
         "ggn_sum": np.array(sum(blocks)),
+        "sampled_terms": np.array(blocks + [np.nan] * (depth - layers)),
+        "gauss_newton": np.array(sum(blocks)),
         "trace": np.array(size * sum(norms_of(w)[1] ** 2 for w in weights)),
     }
 

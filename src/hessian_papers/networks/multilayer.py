@@ -141,6 +141,8 @@ VARIABLES: Variables = {
     "trace": Variable(_EACH, "trace of the Hessian"),
     "largest_block": Variable(_EACH, "largest of the layers' terms of the sharpness' formulas"),
     "ggn_sum": Variable(_EACH, "sum of these terms"),
+    "sampled_terms": Variable(f"{_EACH} layer", "these terms with the inputs' second moments"),
+    "gauss_newton": Variable(_EACH, "largest eigenvalue of the Gauss-Newton matrix, of two layers"),
     "norms": Variable(f"{_EACH} layer norm", "of the layer's matrix"),
     "products": Variable(f"{_EACH} layer norm", "of the product of all matrices but the layer's"),
     "alignments": Variable(f"{_EACH} norm", "of the two matrices of two layers"),
@@ -186,9 +188,13 @@ def _measure(
     sharpness = ensemble_sharpness(ensemble, data, tol=tolerance)
     statistics = ensemble_weight_statistics(ensemble)
     # The argument of D.3.3 is about linear networks.
-    blocks = (
-        ensemble_block_bounds(ensemble).blocks if linear else torch.full((len(loss), 1), torch.nan)
-    )
+    blocks = sampled = torch.full((len(loss), len(ensemble.weights)), torch.nan)
+    largest = torch.full_like(loss, torch.nan)
+    if isinstance(data, SecondMoments):
+        blocks = ensemble_block_bounds(ensemble).blocks
+        sampled = ensemble_block_bounds(ensemble, data.sxx).blocks
+        if len(ensemble.weights) == 2:
+            largest = _gauss_newton(ensemble, data.sxx)
     return {
         "loss": loss,
         "sharpness": sharpness.values,
@@ -199,7 +205,29 @@ def _measure(
         "alignments": statistics.alignments,
         "largest_block": blocks.amax(dim=1),
         "ggn_sum": blocks.sum(dim=1),
+        "sampled_terms": sampled,
+        "gauss_newton": largest,
     }
+
+
+def _gauss_newton(ensemble: Ensemble, sxx: Tensor) -> Tensor:
+    """The largest eigenvalue of the Gauss-Newton matrix of two linear layers ``(N,)``.
+
+    With J the derivative of the outputs it is that of ``J Jᵀ = a_2² I ⊗ S^{1/2} A_1ᵀ A_1 S^{1/2} +
+    a_1² A_2 A_2ᵀ ⊗ S``, with ``A_l = a_l W_l``: its largest where ``A_2 A_2ᵀ`` has its own.
+    """
+    # Networks that diverged are blanked where all is measured.
+    first, second = (
+        multiplier * weights.nan_to_num(0.0, 0.0, 0.0)
+        for multiplier, weights in zip(ensemble.multipliers, ensemble.weights, strict=True)
+    )
+    a_1, a_2 = ensemble.multipliers
+    squares = torch.linalg.matrix_norm(second, 2).square()
+    values, vectors = torch.linalg.eigh(sxx)
+    root = vectors * values.clamp(min=0).sqrt()
+    inner = (a_2 * first @ root).mT @ (a_2 * first @ root)
+    inner = inner + (a_1**2 * squares)[:, None, None] * torch.diag(values.clamp(min=0))
+    return torch.linalg.eigvalsh(inner)[:, -1]
 
 
 def _full_loss(ensemble: Ensemble, x: Tensor, y: Tensor) -> Tensor:
@@ -233,8 +261,9 @@ def compute(
 
     Returns:
         ``epochs`` and ``status`` (N,); all others with the two times in front: ``loss``,
-        ``sharpness``, ``residual``, ``trace``, ``largest_block`` and ``ggn_sum`` (2, N), ``norms``
-        and ``products`` (2, N, depth, 3), ``alignments`` (2, N, 3).
+        ``sharpness``, ``residual``, ``trace``, ``largest_block``, ``ggn_sum`` and ``gauss_newton``
+        (2, N), ``sampled_terms`` (2, N, depth), ``norms`` and ``products`` (2, N, depth, 3),
+        ``alignments`` (2, N, 3).
     """
     settings = MultilayerTraining(**shared)
     activation = cast(PiecewiseLinear, settings.activation)

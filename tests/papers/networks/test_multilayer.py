@@ -82,6 +82,17 @@ def test_curvature_and_norms_at_initialisation_are_those_of_each_network(made):
         loss = HalfSquaredError()(network(x), y).item()
         assert float(actual["loss"]) == pytest.approx(loss, rel=1e-9)
         frobenius = [float(w.detach().norm()) for w in network.parameters()]
+        if config.activation == "linear" and depth == 2:
+            gauss_newton = cv.dense_matrix(cv.ggn(problem))
+            top = torch.linalg.eigvalsh(gauss_newton)[-1].item()
+            assert float(actual["gauss_newton"]) == pytest.approx(top, rel=1e-9)
+        if config.activation == "linear":
+            # The diagonal blocks of the Hessian are those of the Gauss-Newton matrix.
+            hessian, last = cv.dense_matrix(cv.hessian(problem)), 0
+            for layer, weights in enumerate(network.parameters(), start=1):
+                first, last = last, last + weights.numel()
+                block = torch.linalg.eigvalsh(hessian[first:last, first:last])[-1].item()
+                assert float(actual["sampled_terms"].sel(layer=layer)) == pytest.approx(block)
         norms = actual["norms"].sel(norm="frobenius", layer=slice(depth))
         assert norms.values == pytest.approx(frobenius, rel=1e-9)
 

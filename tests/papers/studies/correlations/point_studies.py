@@ -4,6 +4,7 @@ from ensemble_arrays import NORMS
 from study_configs import configured
 
 from hessian_papers.studies.correlations.norm_correlation import study as norm_correlation
+from hessian_papers.studies.correlations.predicted_correlation import study as predictions
 from hessian_papers.studies.correlations.sharpness_bounds import study as sharpness_bounds
 
 FIELDS = {
@@ -31,3 +32,8 @@ def norms_config(**changes: object) -> norm_correlation.Config:
 def bounds_config(**changes: object) -> sharpness_bounds.Config:
     """The sharpness over both formulas, with some fields changed."""
     return configured(sharpness_bounds, FIELDS | changes)
+
+
+def predictions_config(**changes: object) -> predictions.Config:
+    """Correlations and what predicts them, with some fields changed."""
+    return configured(predictions, FIELDS | changes)

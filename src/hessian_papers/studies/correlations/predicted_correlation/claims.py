@@ -1,0 +1,82 @@
+"""Our statements about correlations that the terms of the sharpness predict."""
+
+import numpy as np
+import xarray as xr
+
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most
+from hessian_papers.ledger.statements import Statements
+from hessian_papers.ledger.verdicts import typically
+from hessian_papers.ledger.words import reading_of
+from hessian_papers.studies.correlations.ensembles import TIMES, require_finished
+from hessian_papers.studies.correlations.predicted_correlation.derived import (
+    misses,
+    root_mean_square,
+)
+
+PLACE = "section 4.2, beyond the paper"
+NEARER = at_least(0.0, "a sign, for a paired difference", source="ours")
+KNOWN = at_most(1.0, "a correlation is not known better than its standard error", source="ours")
+FORMULA = {"terms": "both terms", "Gauss-Newton": "the Gauss-Newton matrix"}
+EACH = {"formula": lambda data: [*FORMULA], "time": None}
+
+statements = Statements(values=TIMES | FORMULA).having(paper="singh2026cracking", book="beyond")
+
+
+def _defined(data: xr.Dataset) -> xr.Dataset:
+    """The data, of which every teacher has some correlation.
+
+    Raises:
+        NothingToMeasure: a teacher has none, or training did not end.
+    """
+    require_finished(data)
+    if not np.isfinite(misses(data)).all():
+        raise NothingToMeasure("this configuration has a teacher without correlations")
+    return data
+
+
+@statements.statement(PLACE, typically, NEARER, over=["time"])
+def second_moments_predict_better(data: xr.Dataset) -> xr.DataArray:
+    """The terms of the sharpness predict its correlations with both norms better with the second
+    moments of the inputs than without.
+
+    Statistic: root mean square over points of predicted minus measured r by both squared norms,
+    minus that by both terms with the second moments; interval: Student's t over teachers.
+    """
+    off = misses(_defined(data))
+    return off.sel(formula="norms") - off.sel(formula="terms")
+
+
+@statements.statement(
+    PLACE,
+    typically,
+    KNOWN,
+    over=EACH,
+    otherwise="What the formulas lack is the residual. It is small after training only, and a "
+    "correlation over few networks moves with it.",
+)
+def predicted_as_well_as_known(data: xr.Dataset) -> xr.DataArray:
+    """The terms with the second moments of the inputs predict the correlations as well as these are
+    known from so many networks.
+
+    Statistic: root mean square over points of predicted minus measured r, over that of the standard
+    error of r; interval: Student's t over teachers.
+    """
+    return misses(_defined(data)) / root_mean_square(data["error"])
+
+
+@statements.statement(
+    PLACE,
+    typically,
+    reading_of("almost every"),
+    over=EACH,
+)
+def predicted_driver(data: xr.Dataset) -> xr.DataArray:
+    """The terms say which norm correlates more with the sharpness.
+
+    Statistic: fraction of the points, of each teacher, at which predicted and measured r say the
+    same; interval: Student's t over teachers.
+    """
+    chosen = _defined(data)
+    leads = [chosen[name].diff("layer").squeeze("layer") for name in ("predicted", "measured")]
+    agreement = leads[0] * leads[1]
+    return (agreement > 0).where(agreement.notnull()).mean(["parametrisation", "size"])

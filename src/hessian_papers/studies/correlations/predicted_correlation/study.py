@@ -1,0 +1,85 @@
+"""Correlations of the sharpness with the norms of two matrices, predicted from its terms.
+
+Where the residual is small the sharpness of a two-layer linear network is nearly the largest
+eigenvalue of its Gauss-Newton matrix, a term for each matrix. How a matrix's norm then correlates
+with the sharpness follows from how much the terms vary and from how they vary together.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from hessian_papers.labelled import Variable, Variables
+from hessian_papers.studies.correlations.points import (
+    POINTS,
+    PointsConfig,
+    described,
+    select,
+    study_data,
+)
+from hessian_papers.studies.correlations.teachers import of_each_teacher
+from hessian_spectra.validation import require
+
+# What stands for the sharpness: the sum of both squared norms; of both terms with the second
+# moments of the inputs; and the largest eigenvalue of the Gauss-Newton matrix.
+FORMULAS = ("norms", "terms", "Gauss-Newton")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(PointsConfig):
+    """The study's configuration; nothing is drawn."""
+
+    def require_networks(self, networks: Any) -> None:
+        """Refuse an ensemble that lacks one of the points, or that the formulas are not about."""
+        super().require_networks(networks)
+        fits = networks.activation == "linear" and self.along == "size" and self.depths == [2]
+        require(fits, "ensemble", "linear networks of two layers, along size", self.ensemble)
+
+
+_EACH = "teacher parametrisation size time layer"
+VARIABLES: Variables = {
+    **POINTS,
+    "layer": Variable("layer", "whose squared spectral norm is correlated"),
+    "formula": Variable("formula", "what stands for the sharpness in a prediction"),
+    "measured": Variable(_EACH, "Pearson's r of squared norm and sharpness, of a teacher"),
+    "predicted": Variable(f"{_EACH} formula", "the same with a formula for the sharpness"),
+    "error": Variable(_EACH, "standard error of the measured r, by its number of networks"),
+}
+
+
+def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
+    """Correlations with the sharpness and with the formulas that stand for it.
+
+    Args:
+        config: the study's configuration.
+        ensembles: the networks of the ensemble.
+
+    Returns:
+        What ``VARIABLES`` declares; NaN where all networks of a teacher diverged.
+
+    Raises:
+        ValueError: the ensemble lacks what the configuration asks for.
+    """
+    points = select(config, ensembles)
+    flat = points.squeeze("depth").transpose("parametrisation", "size", "time", "network", ...)
+    squares = flat["norms"].sel(norm="spectral", layer=[1, 2]).values ** 2
+    stands = (
+        flat["ggn_sum"],
+        flat["sampled_terms"].sel(layer=[1, 2]).sum("layer", skipna=False),
+        flat["gauss_newton"],
+    )
+    teacher = points["teacher"].values
+    measured = of_each_teacher(flat["sharpness"].values, squares, teacher)
+    predicted = [of_each_teacher(each.values, squares, teacher) for each in stands]
+    networks = len(teacher) // len(np.unique(teacher))
+    arrays = {
+        **described(points, config.along),
+        "layer": np.array([1, 2]),
+        "formula": np.array(FORMULAS),
+        "measured": measured.round(12),
+        "predicted": np.stack(predicted, axis=-1).round(12),
+        "error": (1 - measured**2) / np.sqrt(networks - 1),
+    }
+    return study_data(arrays, VARIABLES)

@@ -1,0 +1,114 @@
+"""Correlations that the terms of the sharpness predict, of planted ensembles."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from claims_contract import Planted, contract
+from ensemble_arrays import ensemble, replaced
+from matplotlib import pyplot as plt
+from point_studies import predictions_config
+
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.correlations.predicted_correlation import claims, derived, figure, study
+
+
+@cache
+def networks():
+    """Networks whose sharpness is the sum of both terms, and those the squared norms."""
+    return ensemble(sizes=(1, 3, 5), networks=96, teachers=8)
+
+
+def other_norms():
+    """Networks with the squared norms of others in the place of the terms without S."""
+    return replaced(networks(), ggn_sum=networks()["ggn_sum"].values[..., ::-1].copy())
+
+
+def of(ensembles, **changes):
+    return {"correlation": study.correlation(predictions_config(**changes), ensembles)}
+
+
+def test_a_formula_that_is_the_sharpness_predicts_all():
+    data = of(networks())["correlation"]
+    for formula in study.FORMULAS:
+        np.testing.assert_allclose(data["predicted"].sel(formula=formula), data["measured"])
+    assert derived.misses(data).max() < 1e-9
+
+
+def test_correlations_are_those_of_a_teachers_networks():
+    data = of(other_norms())["correlation"]
+    place = {"parametrisation": "sp", "size": 5, "time": "initialisation"}
+    points = other_norms().sel(place).squeeze("depth")
+    own = points.isel(network=points["teacher"].values == 3)
+    square = own["norms"].sel(layer=2, norm="spectral") ** 2
+    for name, quantity in (
+        (data["measured"], own["sharpness"]),
+        (data["predicted"].sel(formula="norms"), own["ggn_sum"]),
+        (data["predicted"].sel(formula="terms"), own["sampled_terms"].sum("layer")),
+    ):
+        actual = name.sel(place).sel(layer=2, teacher=3).item()
+        assert actual == pytest.approx(np.corrcoef(square, quantity)[0, 1], abs=1e-9)
+    r = data["measured"].sel(place).sel(layer=2, teacher=3).item()
+    number = own.sizes["network"]
+    error = data["error"].sel(place).sel(layer=2, teacher=3).item()
+    assert error == pytest.approx((1 - r**2) / (number - 1) ** 0.5)
+
+
+def unrelated():
+    """Networks of which no formula says anything, the norms least of all."""
+    turned = networks()["sharpness"].values[..., ::-1].copy()
+    return replaced(networks(), sharpness=turned)
+
+
+def norms_alone():
+    """Networks whose norms tell the sharpness, and whose terms do not."""
+    terms = networks()["sampled_terms"].values[..., ::-1, :].copy()
+    top = networks()["gauss_newton"].values[..., ::-1].copy()
+    return replaced(networks(), sampled_terms=terms, gauss_newton=top)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return [
+        Planted(
+            paper="singh2026cracking",
+            artifact="Section 4.2, predicted correlations",
+            holds=of(other_norms()),
+            fails=[of(norms_alone()), of(unrelated())],
+            reduced=[
+                of(networks(), parametrisations=["ntp"]),
+                of(networks(), sizes=[1]),
+                of(ensemble(networks=4, teachers=1)),
+            ],
+        )
+    ]
+
+
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
+    claims.statements, study.VARIABLES
+)
+
+
+def test_a_teacher_without_networks_is_named():
+    data = of(networks())["correlation"]
+    measured = data["measured"].where(data["teacher"] != 2)
+    with pytest.raises(NothingToMeasure, match="has a teacher without correlations"):
+        claims.second_moments_predict_better(data.assign(measured=measured).sel(time="trained"))
+
+
+def test_each_point_is_drawn_for_each_formula():
+    data = of(other_norms())["correlation"]
+    picture = figure.draw(data)
+    # Two parametrisations, two times, two layers, and the diagonal.
+    assert [len(axes.lines) for axes in picture.axes] == [9, 9, 9]
+    assert "rms 0.00" in {text.get_text() for text in picture.axes[1].texts}
+    assert "8 teachers of 12 networks" in figure.caption(data)
+    plt.close("all")
+
+
+def test_other_networks_are_refused():
+    class OfRelu:
+        activation, parametrisations, depths, sizes = "relu", ["sp", "ntp"], [2], [1, 3]
+
+    with pytest.raises(ValueError, match="ensemble: expected linear networks of two layers"):
+        predictions_config().require_networks(OfRelu)
