@@ -37,26 +37,57 @@ SOURCES = {"ensemble": ("networks", "networks"), "data": ("data", "data.sets")}
 
 
 @cache
+def ours_at(scale: str) -> dict[str, dict[str, Any]]:
+    """The entries of ``conf`` at a scale: ``studies``, ``networks`` and ``data``, by name."""
+    entries = {
+        group: {file.stem: read_yaml(file) for file in sorted((CONF / group).rglob("*.yaml"))}
+        for group in ("studies", "networks", "data")
+    }
+    config = {**entries, "data": {"sets": entries["data"]}, "scale": scale}
+    resolved: Any = OmegaConf.to_container(OmegaConf.create(config), resolve=True)
+    return {**resolved, "data": resolved["data"]["sets"]}
+
+
+@cache
 def published() -> dict[str, dict[str, Any]]:
     """The settings of the papers: ``studies``, ``networks`` and ``data``, by name.
 
     Of each entry with ``published`` in ``conf``: the values there, and else ours at scale=paper.
     """
-    entries = {
-        group: {file.stem: read_yaml(file) for file in sorted((CONF / group).rglob("*.yaml"))}
-        for group in ("studies", "networks", "data")
-    }
-    config = {**entries, "data": {"sets": entries["data"]}, "scale": "paper"}
-    resolved: Any = OmegaConf.to_container(OmegaConf.create(config), resolve=True)
-    resolved["data"] = resolved["data"]["sets"]
+    ours = ours_at("paper")
     return {
         group: {
             name: compared(entry) | entry["published"]
-            for name, entry in resolved[group].items()
+            for name, entry in ours[group].items()
             if "published" in entry
         }
-        for group in entries
+        for group in ("studies", "networks", "data")
     }
+
+
+def reached(
+    scale: str,
+    name: str,
+    study: Mapping[str, Any],
+    networks: Mapping[str, Any],
+    data: Mapping[str, Any],
+) -> str:
+    """The scale that a run has reached: not ``paper`` where a size in it is below ours there.
+
+    Args:
+        scale: that it was asked for at.
+        name: of the study; further arguments as for :func:`departures`.
+        study: its resolved configuration.
+        networks: those of ensembles.
+        data: those of data sets.
+    """
+    ours = {
+        group: {entry: compared(settings) for entry, settings in ours_at(scale)[group].items()}
+        for group in ("studies", "networks", "data")
+    }
+    pairs = departures(name, study, networks, data, ours).values()
+    reduced = any(type(size) is int and here < size for here, size in pairs)
+    return "workstation" if scale == "paper" and reduced else scale
 
 
 def compared(entry: Mapping[str, Any]) -> dict[str, Any]:

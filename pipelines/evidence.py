@@ -14,6 +14,7 @@ import xarray as xr
 from hessian_papers import labelled
 from hessian_spectra.files import digest, write_bytes, write_json
 from pipelines import chain, inputs, schema
+from pipelines.departures import reached
 from pipelines.recorded import EVIDENCE
 from pipelines.schema import plain
 from pipelines.stage import Context, main
@@ -51,14 +52,15 @@ def processor() -> str:
 
 
 def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str, Any]:
-    facts: dict[str, Any] = {"scale": context.config.scale, "commit": commit}
+    networks, data = (plain(part) for part in (context.config.networks, context.config.data.sets))
+    scale = reached(context.config.scale, context.name, config, networks, data)
+    facts: dict[str, Any] = {"scale": scale, "commit": commit}
     facts["date"] = _git("show", "--no-patch", "--format=%as", commit)
     facts["configuration"] = {"study": digest(config)}
     facts["study"] = dict(config)
-    groups = {"ensemble": context.config.networks, "data": context.config.data.sets}
-    for key, group in groups.items():
+    for key, group in {"ensemble": networks, "data": data}.items():
         if name := config.get(key) or facts.get("ensemble", {}).get(key):
-            facts[key] = plain(group[name])
+            facts[key] = group[name]
             facts["configuration"][key] = digest(facts[key])
     facts["hardware"] = {"processor": processor(), "cores": os.cpu_count()}
     facts |= inputs.sources(plain(context.config), context.name)

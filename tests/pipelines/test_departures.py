@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from hessian_papers.results import SCALES
 from hessian_spectra.files import read_json
 from pipelines import inputs, schema
-from pipelines.departures import compared, departures, published
+from pipelines.departures import compared, departures, published, reached
 from pipelines.stage import CONF
 from pipelines.yaml_files import read_yaml
 
@@ -157,6 +157,26 @@ def test_with_the_papers_settings_nothing_departs(name):
 )
 def test_one_override_is_what_departs(name, key, value, expected):
     assert departing(changed(with_papers_values(), {key: value}), name) == expected
+
+
+@pytest.mark.parametrize(
+    ("scale", "key", "value", "expected"),
+    [
+        ("paper", "networks.two-layer-linear.networks", 20, "workstation"),
+        ("paper", "networks.two-layer-linear.networks", 60, "paper"),
+        ("paper", "networks.two-layer-linear.learning_rates.mup", 0.01, "paper"),
+        ("paper", "networks.two-layer-relu.networks", 20, "paper"),
+        ("demo", "networks.two-layer-linear.networks", 3, "demo"),
+    ],
+)
+def test_a_run_of_smaller_sizes_has_not_reached_the_papers_scale(scale, key, value, expected):
+    config = changed(composed(scale), {key: value})
+    study, networks, data = (
+        config["studies"]["cracking-fig4"],
+        config["networks"],
+        config["data"]["sets"],
+    )
+    assert reached(scale, "cracking-fig4", study, networks, data) == expected
 
 
 def test_the_data_of_the_networks_depart_as_well():

@@ -40,8 +40,9 @@ ONE_OF_MANY = (
 MIRRORED = (
     "Under NTP all entries have one distribution, so the network read backwards, "
     "$W_B^⊤, …, W_1^⊤$, is as likely. The products without the first and without the last "
-    "matrix then have the same distribution. They also contribute equally to the "
-    "Gauss-Newton matrix, so neither can lead."
+    "matrix then have the same distribution. On white inputs, and where D = 1, they also "
+    "contribute equally to the Gauss-Newton matrix, so neither can lead. With samples of more "
+    "inputs their second moments enter the term of the first alone, and one may lead a little."
 )
 FEW_INPUTS = (
     "With $D = 1$ the spectral norm of the first matrix is its Frobenius norm, which drives "
