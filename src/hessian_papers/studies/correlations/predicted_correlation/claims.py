@@ -16,10 +16,10 @@ from hessian_papers.studies.correlations.predicted_correlation.derived import (
 PLACE = "section 4.2, beyond the paper"
 NEARER = at_least(0.0, "a sign, for a paired difference", source="ours")
 KNOWN = at_most(1.0, "a correlation is not known better than its standard error", source="ours")
-FORMULA = {"terms": "both terms", "Gauss-Newton": "the Gauss-Newton matrix"}
-EACH = {"formula": lambda data: [*FORMULA], "time": None}
+# After training the Gauss-Newton matrix is the Hessian: that it predicts all then says nothing.
+TERMS = "terms"
 
-statements = Statements(values=TIMES | FORMULA).having(paper="singh2026cracking", book="beyond")
+statements = Statements(values=TIMES).having(paper="singh2026cracking", book="beyond")
 
 
 def _defined(data: xr.Dataset) -> xr.Dataset:
@@ -43,40 +43,30 @@ def second_moments_predict_better(data: xr.Dataset) -> xr.DataArray:
     minus that by both terms with the second moments; interval: Student's t over teachers.
     """
     off = misses(_defined(data))
-    return off.sel(formula="norms") - off.sel(formula="terms")
+    return off.sel(formula="norms") - off.sel(formula=TERMS)
 
 
-@statements.statement(
-    PLACE,
-    typically,
-    KNOWN,
-    over=EACH,
-    otherwise="What the formulas lack is the residual. It is small after training only, and a "
-    "correlation over few networks moves with it.",
-)
+@statements.statement(PLACE, typically, KNOWN)
 def predicted_as_well_as_known(data: xr.Dataset) -> xr.DataArray:
-    """The terms with the second moments of the inputs predict the correlations as well as these are
-    known from so many networks.
+    """After training the terms with the second moments of the inputs predict the correlations as
+    well as these are known from so many networks.
 
     Statistic: root mean square over points of predicted minus measured r, over that of the standard
     error of r; interval: Student's t over teachers.
     """
-    return misses(_defined(data)) / root_mean_square(data["error"])
+    trained = _defined(data.sel(time="trained"))
+    return misses(trained).sel(formula=TERMS) / root_mean_square(trained["error"])
 
 
-@statements.statement(
-    PLACE,
-    typically,
-    reading_of("almost every"),
-    over=EACH,
-)
+@statements.statement(PLACE, typically, reading_of("almost every"), over=["time"])
 def predicted_driver(data: xr.Dataset) -> xr.DataArray:
-    """The terms say which norm correlates more with the sharpness.
+    """The terms with the second moments say which norm correlates more with the sharpness.
 
     Statistic: fraction of the points, of each teacher, at which predicted and measured r say the
     same; interval: Student's t over teachers.
     """
     chosen = _defined(data)
-    leads = [chosen[name].diff("layer").squeeze("layer") for name in ("predicted", "measured")]
+    predicted = chosen["predicted"].sel(formula=TERMS)
+    leads = [r.diff("layer").squeeze("layer") for r in (predicted, chosen["measured"])]
     agreement = leads[0] * leads[1]
     return (agreement > 0).where(agreement.notnull()).mean(["parametrisation", "size"])
