@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers import labelled
+from hessian_papers.networks.tools.result import DATA, folder_of, manifest_of
 from hessian_spectra.files import digest, write_bytes, write_json
 from pipelines import chain, inputs, schema
 from pipelines.departures import reached
@@ -90,12 +91,23 @@ def keep_networks(name: str, content: bytes) -> None:
         path.unlink(missing_ok=True)
 
 
+def weights_of(networks: xr.Dataset) -> dict[str, Any]:
+    """The weights that trainings kept, which are too large for Git: where, sizes and digests.
+
+    The run's settings, its commit and its command make them again, to the byte on one machine.
+    """
+    folder = folder_of(networks)
+    kept = {path: facts for path, facts in manifest_of(folder).items() if path != DATA}
+    return {"weights": {"folder": str(folder), "files": kept}} if kept else {}
+
+
 def evidence(context: Context) -> None:
     """Write ``reports/evidence/<study>/``: the arrays of its sides, and ``facts.json``.
 
     Of networks that several studies share, what was recorded of each of them is kept as well, once
     for all these studies, in ``reports/evidence/networks/<name>.nc``, where it is small. Of these
-    ``python -m pipelines.reanalysis`` computes other statistics without a training.
+    ``python -m pipelines.reanalysis`` computes other statistics without a training. Weights stay
+    where the training keeps them; the facts have their digests.
     """
     if context.locked:
         raise ValueError("evidence: expected a run with a configuration of its own, got -cn locked")
@@ -111,6 +123,7 @@ def evidence(context: Context) -> None:
         networks = labelled.content(single_precision(given))
         facts["networks of this run"] = hashlib.sha256(networks).hexdigest()
         keep_networks(config["ensemble"], networks)
+        facts |= weights_of(given)
     labelled.write(EVIDENCE / name / labelled.WHOLE, labelled.joined([*sides.values()]))
     write_json(EVIDENCE / name / "facts.json", facts)
     print(f"wrote {EVIDENCE / name}; `dvc repro` measures and shows it")

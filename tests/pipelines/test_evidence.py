@@ -8,9 +8,10 @@ import pytest
 import xarray as xr
 
 from hessian_papers import labelled
+from hessian_papers.networks.tools.result import write
 from hessian_spectra.files import digest
 from pipelines.evidence import SMALL as LIMIT
-from pipelines.evidence import keep_networks
+from pipelines.evidence import keep_networks, weights_of
 from tests.pipelines.workspace import smallest
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("evidence")]
@@ -99,6 +100,20 @@ def test_a_study_that_trains_for_itself_is_told_the_time_of_training_and_of_meas
     assert len(took) == 2
     assert messages == {"data-fig2": pytest.approx(sum(took), abs=0.06)}
     workspace.run("git", "checkout", "--quiet", "reports/evidence")
+
+
+def test_weights_stay_where_they_are_and_their_digests_are_kept(tmp_path):
+    made = tmp_path / "made"
+    made.mkdir()
+    (made / "600.safetensors").write_bytes(b"weights")
+    data = xr.Dataset({"loss": 0.5})
+    bare = write(tmp_path / "bare", data)
+    assert weights_of(bare) == {}
+    facts = weights_of(write(tmp_path / "kept", data, {"3": made}))["weights"]
+    assert facts["folder"] == str(tmp_path / "kept")
+    assert {path: of["sha256"] for path, of in facts["files"].items()} == {
+        "3/600.safetensors": hashlib.sha256(b"weights").hexdigest()
+    }
 
 
 def test_of_networks_that_are_too_large_none_of_another_run_are_left(tmp_path, monkeypatch):
