@@ -1,4 +1,4 @@
-"""How far the predictions are off, of which figure and claims are made."""
+"""The misses of the predictions, of which figure and claims are made."""
 
 import xarray as xr
 
