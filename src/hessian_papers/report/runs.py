@@ -87,6 +87,8 @@ def size(study: Settings, ensemble: Settings) -> str:
         'three replicates, 200 draws'
     """
     template = _TEMPLATES.get(str(ensemble.get("kind")))
+    if {"teachers", "networks"} <= {*study}:
+        ensemble, template = study, _of_teachers
     if template is not None:
         return template(ensemble, study)
     return ", ".join([*_parts({**ensemble, **study})][:_MOST])

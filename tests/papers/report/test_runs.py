@@ -28,6 +28,7 @@ EVIDENCE = sorted((Path(__file__).parents[3] / "reports" / "evidence").glob("*/f
             {"kind": "classifiers", "networks": ["F-1", "F-2"], "seeds": 1},
             "one architecture, one seed each",
         ),
+        ({"teachers": 10, "networks": 40}, {}, "400 networks of ten teachers"),
         (
             {},
             {"kind": "gpt2", "variants": ["a", "b"], "seeds": 3, "steps": 1500},

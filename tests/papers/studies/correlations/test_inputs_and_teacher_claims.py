@@ -45,4 +45,4 @@ def test_matrices_that_are_not_alike_are_not_measured():
     data = planted_data(with_leads(0.4, 0.1), study.VARIABLES)
     apart = data.assign(magnitude_ratio=data["magnitude_ratio"] * 0 + 2.0)
     with pytest.raises(NothingToMeasure, match="no matrices within a factor"):
-        claims.alignment_leads_by_inputs(apart.sel(inputs="white", scale=2.0))
+        claims.alignment_leads_by_inputs(apart, "white", 2.0)

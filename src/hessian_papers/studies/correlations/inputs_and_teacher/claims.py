@@ -1,14 +1,18 @@
 """The statements about inputs and teachers that D.3.3 of singh2026cracking leaves open."""
 
+import itertools
+from collections.abc import Iterator
+
 import xarray as xr
 
 from hessian_papers.ledger.bounds import NothingToMeasure, at_least
-from hessian_papers.ledger.statements import Statements
+from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import left_open, typically
 from hessian_papers.studies.correlations.inputs_and_teacher.derived import (
     WHITE,
     drawn_inputs,
     lead_where_alike,
+    said,
 )
 
 INITIALISATION = 'Appendix D.3.3, "Impact of Initialization"'
@@ -17,23 +21,33 @@ OURS = at_least(0.0, "the sign, for a paired difference", source="ours")
 statements = Statements().having(paper="singh2026cracking")
 
 
+def _settings(data: xr.Dataset) -> Iterator[Labels]:
+    for inputs, scale in itertools.product(data["inputs"].values, data["scale"].values):
+        words = f"{said(inputs)}, teacher's scale {scale:g}"
+        yield {"inputs": str(inputs), "scale": float(scale), "words": words}
+
+
 @statements.statement(
     INITIALISATION,
     left_open,
     POSITIVE,
-    over=["inputs", "scale"],
+    each=_settings,
+    shown=("words",),
+    name="alignment-leads-{inputs}-{scale}",
     book="beyond",
     otherwise="The argument has white inputs, the experiment 1024 samples, and the teacher's "
     "scale is not named.",
 )
-def alignment_leads_by_inputs(data: xr.Dataset) -> xr.DataArray:
+def alignment_leads_by_inputs(
+    data: xr.Dataset, inputs: str, scale: float, **_: str
+) -> xr.DataArray:
     """At initialisation, where both matrices have similar entries, the sharpness correlates more
     with their alignment than with their norms: cases are inputs and teachers.
 
     Statistic: best r by an absolute alignment minus best r by a squared norm; interval: Student's t
     over teachers. Mean over the points at which the entries differ by a factor of at most 1.5.
     """
-    return lead_where_alike(data)
+    return lead_where_alike(data.sel(inputs=inputs, scale=scale))
 
 
 @statements.statement(

@@ -15,6 +15,11 @@ def drawn_inputs(data: xr.Dataset) -> list[str]:
     return [name for name in data["inputs"].values.tolist() if name != WHITE]
 
 
+def said(inputs: str) -> str:
+    """The inputs as figures and claims say them."""
+    return "white inputs" if inputs == WHITE else f"$n/D$ = {inputs}"
+
+
 def usual_scale(data: xr.Dataset) -> float:
     """The scale of the teacher nearest to 1, which the other studies have."""
     scales = data["scale"].values

@@ -13,10 +13,10 @@ from hessian_papers.ledger.bounds import mean_of
 from hessian_papers.studies.correlations.ensembles import PARAMETRISATIONS
 from hessian_papers.studies.correlations.inputs_and_teacher.derived import (
     ALIGNMENT,
-    WHITE,
     alike,
     drawn_inputs,
     lead,
+    said,
     usual_scale,
 )
 from hessian_spectra.pictures import style
@@ -77,13 +77,9 @@ def _panels(data: xr.Dataset, along: str, labels: Sequence[str]) -> Figure:
     return figure
 
 
-def _said(inputs: str) -> str:
-    return "white inputs" if inputs == WHITE else f"$n/D$ = {inputs}"
-
-
 def draw(data: xr.Dataset) -> Figure:
     """Each kind of inputs a line, at the usual scale of the teacher."""
-    labels = [_said(name) for name in data["inputs"].values.tolist()]
+    labels = [said(name) for name in data["inputs"].values.tolist()]
     return _panels(data.sel(scale=usual_scale(data)), "inputs", labels)
 
 
