@@ -7,7 +7,10 @@ from claims_contract import Planted, contract
 from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, pretrained, read
 
 from hessian_papers.ledger.statements import Study
-from hessian_papers.studies.gpt2.gauss_newton_error.claims import statements
+from hessian_papers.studies.gpt2.gauss_newton_error.claims import (
+    statements,
+    with_one_part_changed,
+)
 from hessian_papers.studies.gpt2.gauss_newton_error.study import VARIABLES
 
 FIGURES = {
@@ -64,7 +67,7 @@ def planted():
             paper="singh2026cracking",
             artifact=ARMS,
             holds=arms(),
-            fails=[arms(dict.fromkeys(CHANGED, 0.9))],
+            fails=[arms(dict.fromkeys((TWIN, *CHANGED), 0.9))],
             reduced=[arms(variants=(TWIN, *CHANGED)), arms(variants=(ATTENTION, TWIN))],
         )
     ]
@@ -96,11 +99,25 @@ def test_a_part_that_is_changed_is_held_to_the_network_without_a_change():
     made = Study("test", {"paper": "singh2026cracking", "artifact": ARMS})
     entries = [*statements.entries(made, read(networks, along=["loss"]))]
     values = {entry.id.partition("/")[2]: entry.measure().value for entry in entries}
-    assert values == {
-        "with-one-part-changed-uniform attention": pytest.approx(math.log(0.1 / 0.5), abs=0.01),
-        "with-one-part-changed-ReLU": pytest.approx(math.log(0.3 / 0.5), abs=0.01),
-        "softmax-makes-the-error-uniform attention": pytest.approx(math.log(0.1 / 0.5), abs=0.01),
+    errors = {TWIN: 0.1, **CHANGED}
+    expected = {
+        f"with-one-part-changed-{arm}-{losses}": math.log(error / 0.5)
+        for arm, error in errors.items()
+        for losses in ("the lowest", "the lowest third")
     }
+    expected["softmax-makes-the-error-uniform attention"] = math.log(0.1 / 0.5)
+    assert values == pytest.approx(expected, abs=0.01)
+
+
+def test_at_the_lowest_common_loss_the_rest_of_a_training_does_not_count():
+    networks = pretrained((ATTENTION, TWIN, *CHANGED), noise=0.0, ripple=0.0, errors=CHANGED)
+    early = networks["step"] < networks["step"].max() / 2
+    grown = networks.assign(ggn=networks["ggn"].where(~early, networks["hessian"] * 0.01))
+    values = [
+        with_one_part_changed(read(each, along=["loss"]), "ReLU", "the lowest").value
+        for each in (networks, grown)
+    ]
+    assert values[0] == pytest.approx(values[1], abs=0.01)
 
 
 def test_a_study_of_runs_states_nothing_of_their_mean():
