@@ -92,13 +92,13 @@ def keep_networks(name: str, content: bytes) -> None:
 
 
 def weights_of(networks: xr.Dataset) -> dict[str, Any]:
-    """The weights that trainings kept, which are too large for Git: where, sizes and digests.
+    """Sizes and digests of the weights that trainings kept, which are too large for Git.
 
-    The run's settings, its commit and its command make them again, to the byte on one machine.
+    The run's settings and its commit make them again, to the byte on one machine.
     """
-    folder = folder_of(networks)
-    kept = {path: facts for path, facts in manifest_of(folder).items() if path != DATA}
-    return {"weights": {"folder": str(folder), "files": kept}} if kept else {}
+    manifest = manifest_of(folder_of(networks))
+    kept = {path: facts for path, facts in manifest.items() if path != DATA}
+    return {"weights": kept} if kept else {}
 
 
 def evidence(context: Context) -> None:

@@ -42,9 +42,9 @@ LESS = at_most(0.0, f"a sign; {SEEDS}", source="ours")
 # at the end, too.
 PARTS = {"the whole": 0.0, "the second half": 0.5}
 
-# At which losses networks with one part changed are compared. A third of the range of losses is
-# most of a short training.
-LOSSES = ("the lowest", "the lowest third")
+# Where networks with one part changed are compared: at the end, as the pair of Figure 5, and at
+# equal losses. A third of the range of losses is most of a short training.
+PLACES = ("the last step", "the lowest loss", "the lowest third of losses")
 
 statements = Statements(
     values={
@@ -64,10 +64,10 @@ def _arms(data: xr.Dataset) -> list[dict[str, str]]:
 
 
 def _late_arms(data: xr.Dataset) -> list[dict[str, str]]:
-    """Cases at both losses, of networks without attention as well."""
+    """Cases at each place, of networks without attention as well."""
     arms = _arms(data)
     names = [{"arm": TWIN}, *arms] if arms else []
-    return [name | {"losses": losses} for losses in LOSSES for name in names]
+    return [name | {"place": place} for place in PLACES for name in names]
 
 
 def _along(data: xr.Dataset, shown: str) -> list[dict[str, str]]:
@@ -162,15 +162,19 @@ def worse_late(data: xr.Dataset, compared: str) -> Estimate:
 @arms.statement(
     "section 4.3, beyond the paper", shown, LESS, id="error-with-one-part-changed", each=_late_arms
 )
-def with_one_part_changed(data: xr.Dataset, arm: str, losses: str) -> Estimate:
+def with_one_part_changed(data: xr.Dataset, arm: str, place: str) -> Estimate:
     """The error of GPT-2's GGN is smaller with one part of the network changed: attention, softmax,
     GELU, or layer norm.
 
-    Statistic: natural logarithm of the ratio of the errors, with that part changed and with none,
-    at equal loss: the lowest that is common to all runs, and the mean over the lowest third.
+    Statistic: natural logarithm of the ratio of the errors, with that part changed and with none.
+    At the last step; at the lowest loss that is common to all runs; and at equal loss, the mean
+    over the lowest third.
     """
     pair = {"first": arm, "second": ATTENTION}
-    if losses == "the lowest":
+    if place == PLACES[0]:
+        last = data.isel(step=-1)
+        return estimate(compare(last["measured"], last["measured_uncertainty"], "ratio", **pair))
+    if place == PLACES[1]:
         return estimate(common(data, "loss", "ratio", **pair).isel(point=0))
     return _late(data, "loss", "ratio", **pair)
 
@@ -187,9 +191,9 @@ def softmax_makes_the_error(data: xr.Dataset, arm: str) -> Estimate:
     changes in place of softmax, it is smaller.
 
     Statistic: natural logarithm of the ratio of the errors, with such patterns and with softmax, at
-    the lowest loss common to all runs.
+    the last step.
     """
-    return with_one_part_changed(data, arm, LOSSES[0])
+    return with_one_part_changed(data, arm, PLACES[0])
 
 
 @figure_5.statement(
