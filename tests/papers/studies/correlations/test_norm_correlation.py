@@ -291,7 +291,7 @@ def test_bad_settings_are_refused_in_one_line(change):
 
 def test_every_configuration_of_this_kind_is_valid():
     actual = [norm_correlation.Config(**f) for f in configurations("norm_correlation").values()]
-    assert len(actual) == 12
+    assert len(actual) == 14
     assert {config.paper for config in actual} == {"singh2026cracking"}
 
 

@@ -57,8 +57,7 @@ def draw(data: xr.Dataset) -> Figure:
 def caption(data: xr.Dataset) -> str:
     """The text below the figure."""
     return (
-        "What the residuals add to the largest eigenvalue or its bounds (121), or take from it, "
-        "over the sum of that and of what there is without residuals; grey: half. Bands: 95 %, "
-        f"Student's t over {data.sizes['draw']} draws of weights, inputs and targets; "
-        f"{int(data['width'])} query and key weights or hidden units."
+        "|F|/(G + |F|): F of the residuals' part of the largest eigenvalue or its bounds (121), G "
+        f"of the Gauss-Newton matrix; grey: half. Bands: 95 %, Student's t over "
+        f"{data.sizes['draw']} draws; width {int(data['width'])}."
     )
