@@ -190,9 +190,9 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, monkeypatch: pytest.M
 
 def test_the_findings_are_well_formed_without_any_run() -> None:
     sentences = findings(inputs.findings(), [record("something-else")])
-    assert len(sentences) == 9
+    assert len(sentences) == 14
     assert not any(sentence.stated for sentence in sentences)
-    assert len({sentence.name for sentence in sentences}) == 9
+    assert len({sentence.name for sentence in sentences}) == 14
 
 
 def test_the_first_screen_has_a_misprint_and_a_finding_that_are_measured() -> None:
