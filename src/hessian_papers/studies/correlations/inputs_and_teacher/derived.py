@@ -32,7 +32,7 @@ def alike(data: xr.Dataset) -> xr.DataArray:
 
 
 def lead(data: xr.Dataset) -> xr.DataArray:
-    """By how much r of the best alignment exceeds that of the best norm, for each teacher.
+    """The r of the best alignment less that of the best norm, for each teacher.
 
     Which one is best is the same for all teachers, as in :func:`largest`.
     """

@@ -43,7 +43,8 @@ LESS = at_most(0.0, f"a sign; {SEEDS}", source="ours")
 PARTS = {"the whole": 0.0, "the second half": 0.5}
 
 # Where networks with one part changed are compared: at the end, as the pair of Figure 5, and at
-# equal losses. A third of the range of losses is most of a short training.
+# equal losses. A third of the range of losses is most of a short training: the last step and the
+# lowest loss were put beside it after the first recorded run was seen.
 PLACES = ("the last step", "the lowest loss", "the lowest third of losses")
 
 statements = Statements(
