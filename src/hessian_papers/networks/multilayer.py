@@ -6,7 +6,7 @@ and in the order of their data only.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, cast, get_args
 
@@ -20,7 +20,13 @@ from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models.parametrisation import PARAMETRISATIONS, draw, parametrise
 from hessian_papers.models.teacher import teacher_data
 from hessian_papers.networks.base import NetworksConfig, shared
-from hessian_papers.training.ensemble import DIVERGED, EnsembleTraining, Order, train_ensemble
+from hessian_papers.training.ensemble import (
+    DIVERGED,
+    EPOCH_LIMIT,
+    EnsembleTraining,
+    Order,
+    train_ensemble,
+)
 from hessian_papers.work import FanOut, Item, TrainingRun
 from hessian_spectra.curvature.ensemble import (
     SecondMoments,
@@ -45,36 +51,32 @@ class MultilayerTraining(Checked):
         seed: seed of data, initial weights and the orders of the data.
         activation: ``linear`` or ``relu``.
         width: hidden units m of each hidden layer.
-        samples: number of training points n.
         noise_variance: variance of the noise on the teacher's outputs.
-        batch_size: samples in an update.
         order: ``own`` for another order of the samples in each network, or ``shared``.
         smallest_learning_rate: training ends on its plateau.
         factor: what the learning rate is multiplied with on a plateau.
         patience: epochs without improvement before that.
         threshold: relative decrease of the loss that counts as improvement.
-        epochs: the most that a network is trained.
+        epochs: the most that a network is trained; with 0 it is measured as it is drawn.
         tolerance: relative residual of the sharpness, ‖H v − λ v‖/|λ|.
     """
 
     seed: int
     activation: str
     width: Count
-    samples: Count
     noise_variance: Annotated[float, AtLeast(0)]
-    batch_size: int
     order: str
     smallest_learning_rate: float
     factor: float
     patience: Count
     threshold: float
-    epochs: Count
+    epochs: Annotated[int, AtLeast(0)]
     tolerance: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(MultilayerTraining, NetworksConfig):
-    """Settings of an ensemble of fully connected networks.
+class Points(MultilayerTraining, NetworksConfig):
+    """Settings of an ensemble of fully connected networks, but for its data.
 
     Args:
         parametrisations: some of ``sp``, ``mup``, ``ntp``.
@@ -108,8 +110,6 @@ class Config(MultilayerTraining, NetworksConfig):
                 expected = f"at least smallest_learning_rate for {name}"
                 require(rate >= self.smallest_learning_rate, field, expected, rate)
         require(self.networks >= 3, "networks", "at least 3, to correlate them", self.networks)
-        in_range = 1 <= self.batch_size <= self.samples
-        require(in_range, "batch_size", "between 1 and samples", self.batch_size)
         require(self.order in get_args(Order), "order", " or ".join(get_args(Order)), self.order)
         rate = self.smallest_learning_rate
         require(rate > 0, "smallest_learning_rate", "a positive number", rate)
@@ -117,6 +117,25 @@ class Config(MultilayerTraining, NetworksConfig):
             value = getattr(self, field)
             require(0 < value < 1, field, "between 0 and 1", value)
         require(0 <= self.threshold < 1, "threshold", "in [0, 1)", self.threshold)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Points):
+    """Settings of an ensemble whose networks all have as many samples.
+
+    Args:
+        samples: number of training points n.
+        batch_size: samples in an update.
+    """
+
+    samples: Count
+    batch_size: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        in_range = 1 <= self.batch_size <= self.samples
+        require(in_range, "batch_size", "between 1 and samples", self.batch_size)
+        require(self.epochs >= 1, "epochs", "at least 1", self.epochs)
 
 
 AXES = ("parametrisation", "depth", "size")
@@ -149,18 +168,29 @@ VARIABLES: Variables = {
 }
 
 
-def _points(config: Config) -> Iterator[tuple[str, int, int]]:
+def times(config: MultilayerTraining) -> tuple[str, ...]:
+    """The times at which networks are measured: without epochs there is one."""
+    return TIMES if config.epochs else TIMES[:1]
+
+
+def _points(config: Points) -> Iterator[tuple[str, int, int]]:
     """Parametrisation, depth and size of each point, in the order of the items."""
     return itertools.product(config.parametrisations, config.depths, config.sizes)
 
 
-def _base_rate(config: Config, parametrisation: str, size: int) -> float:
+def _base_rate(config: Points, parametrisation: str, size: int) -> float:
     large = size >= config.large_size
     return (config.large_learning_rates if large else config.learning_rates)[parametrisation]
 
 
 def items(config: Config, data: xr.Dataset) -> list[Item]:
-    """The networks of each point and teacher in chunks."""
+    """The networks of each point and teacher in chunks, with their data."""
+    of_all = {"samples": config.samples, "batch_size": config.batch_size}
+    return [{**item, **of_all} for item in chunks(config)]
+
+
+def chunks(config: Points) -> list[Item]:
+    """The networks of each point and teacher in chunks, without ``samples`` and ``batch_size``."""
     step = config.networks_per_item
     return [
         {
@@ -243,6 +273,10 @@ def compute(
     teacher: int,
     first: int,
     count: int,
+    samples: int,
+    batch_size: int,
+    scale: float = 1.0,
+    white: bool = False,
     run: TrainingRun,
     **shared: Any,
 ) -> Arrays:
@@ -256,11 +290,15 @@ def compute(
         teacher: number of the teacher.
         first: number of the first network, of all teachers' together.
         count: how many.
+        samples: number of training points n.
+        batch_size: samples in an update.
+        scale: standard deviation of the teacher's outputs.
+        white: whether the inputs' second moments are the identity.
         run: where the training logs.
         shared: the :class:`MultilayerTraining`.
 
     Returns:
-        ``epochs`` and ``status`` (N,); all others with the two times in front: ``loss``,
+        ``epochs`` and ``status`` (N,); all others with the times in front: ``loss``,
         ``sharpness``, ``residual``, ``trace``, ``largest_block``, ``ggn_sum`` and ``gauss_newton``
         (2, N), ``sampled_terms`` (2, N, depth), ``norms`` and ``products`` (2, N, depth, 3),
         ``alignments`` (2, N, 3).
@@ -270,28 +308,35 @@ def compute(
     sizes = (size, *[settings.width] * (depth - 1), size)
     numbers = range(first, first + count)
     x, y = teacher_data(
-        settings.samples,
+        samples,
         size,
         size,
         activation,
         settings.seed,
         settings.noise_variance,
         number=teacher,
+        scale=scale,
+        white=white,
     )
     # Trained in the precision of the paper's networks, measured in double.
     start = draw(parametrisation, sizes, activation, settings.seed, numbers, torch.float32)
-    factors = parametrise(parametrisation, sizes).learning_rates
-    training = _train(start, x, y, learning_rate, factors, numbers, settings, run)
+    ensembles, epochs = [start], torch.zeros(count, dtype=torch.int64)
+    status = torch.full((count,), EPOCH_LIMIT, dtype=torch.int8)
+    if settings.epochs:
+        factors = parametrise(parametrisation, sizes).learning_rates
+        training = _train(start, x, y, learning_rate, factors, numbers, batch_size, settings, run)
+        ensembles.append(training.ensemble)
+        epochs, status = training.epochs, training.status
     measured = []
-    for ensemble in (start, training.ensemble):
+    for ensemble in ensembles:
         exact = ensemble.to(torch.float64)
         measured.append(_measure(exact, x, y, _full_loss(exact, x, y), settings.tolerance))
     arrays = {name: torch.stack([time[name] for time in measured]).numpy() for name in measured[0]}
     # What a network that diverged ends with means nothing.
-    gone = training.status.numpy() == DIVERGED
+    gone = status.numpy() == DIVERGED
     for values in arrays.values():
-        values[1, gone] = np.nan
-    return arrays | {"epochs": training.epochs.numpy(), "status": training.status.numpy()}
+        values[1:, gone] = np.nan
+    return arrays | {"epochs": epochs.numpy(), "status": status.numpy()}
 
 
 def _train(
@@ -301,6 +346,7 @@ def _train(
     learning_rate: float,
     factors: Sequence[float],
     numbers: Sequence[int],
+    batch_size: int,
     settings: MultilayerTraining,
     run: TrainingRun,
 ) -> EnsembleTraining:
@@ -310,7 +356,7 @@ def _train(
         y.float(),
         learning_rate=learning_rate,
         factors=factors,
-        batch_size=settings.batch_size,
+        batch_size=batch_size,
         order=settings.order,
         smallest_rate=settings.smallest_learning_rate,
         factor=settings.factor,
@@ -323,23 +369,44 @@ def _train(
     )
 
 
-def gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
+def gather(config: Points, parts: Sequence[Arrays]) -> xr.Dataset:
     """The data set of all points: what :data:`VARIABLES` declares, NaN where there is nothing."""
-    chunks = config.teachers * -(-config.networks // config.networks_per_item)
+    return gathered(config, parts, VARIABLES, {})
+
+
+def gathered(
+    config: Points,
+    parts: Sequence[Arrays],
+    variables: Variables,
+    outer: Mapping[str, Sequence[Any]],
+) -> xr.Dataset:
+    """The data set of all points under each of some settings of their data.
+
+    Args:
+        config: of the points.
+        parts: of the :func:`chunks` under the first setting, under the second, and so on.
+        variables: what is declared.
+        outer: the labels of each dimension of the settings, which run as in a product.
+    """
+    count = config.teachers * -(-config.networks // config.networks_per_item)
     facts = {
-        "time": np.array(TIMES),
+        "time": np.array(times(config)),
         "norm": np.array(NORMS),
         "layer": np.arange(1, max(config.depths) + 1),
         "teacher": np.repeat(np.arange(config.teachers), config.networks),
         "width": np.array(config.width),
         "activation": np.array(config.activation),
     }
+    axes = (*outer, *AXES)
     rows = []
-    for number, point in enumerate(_points(config)):
-        own = parts[number * chunks : (number + 1) * chunks]
-        labels = {axis: np.array(label) for axis, label in zip(AXES, point, strict=True)}
+    everything = itertools.product(itertools.product(*outer.values()), _points(config))
+    for number, (setting, point) in enumerate(everything):
+        own = parts[number * count : (number + 1) * count]
+        labels = {
+            axis: np.array(label) for axis, label in zip(axes, (*setting, *point), strict=True)
+        }
         rows.append(facts | labels | {name: _of_point(name, own) for name in own[0]})
-    return assembled(rows, VARIABLES, AXES)
+    return assembled(rows, variables, axes)
 
 
 def _of_point(name: str, chunks: Sequence[Arrays]) -> np.ndarray:

@@ -61,6 +61,7 @@ def _of_transformers(ensemble: Settings, _: Settings) -> str:
 
 # How the networks of a kind that several studies share are counted.
 _TEMPLATES: Mapping[str, Callable[[Settings, Settings], str]] = {
+    "inputs_and_teacher": _of_teachers,
     "multilayer": _of_teachers,
     "classifiers": _of_classifiers,
     "gpt2": _of_transformers,

@@ -5,7 +5,7 @@ import pytest
 from attention_arrays import edge_sides
 from claims_contract import planted_data
 
-from hessian_papers.drawing.envelope import envelope
+from hessian_papers.drawing.bands import envelope
 from hessian_papers.studies.attention.attention_edge_of_stability import figure as figures
 from hessian_papers.studies.attention.attention_edge_of_stability.study import VARIABLES
 from hessian_papers.studies.trainings import compared

@@ -1,33 +1,56 @@
-"""The study of inputs and teachers at its smallest."""
+"""Networks by inputs and teachers, and the study of them, at their smallest."""
 
+from dataclasses import replace
 from functools import cache
 
 import xarray as xr
-from study_configs import both_sides, configured
 
-from hessian_papers.labelled import joined
+from hessian_papers.networks import inputs_and_teacher as networks
 from hessian_papers.studies.correlations.inputs_and_teacher import study
 
-SMALL = {
-    "parametrisations": ["sp", "ntp"],
-    "sizes": [2, 6],
-    "width": 6,
-    "samples_per_input": [3, 40],
-    "teacher_scales": [0.5, 2.0],
-    "teachers": 3,
-    "networks": 6,
-    "noise_variance": 0.01,
-    "tolerance": 1e-6,
-    "seed": 0,
-}
+SMALL = networks.Config(
+    kind="inputs_and_teacher",
+    seed=0,
+    activation="linear",
+    parametrisations=["sp", "ntp"],
+    depths=[2],
+    sizes=[2, 6],
+    width=6,
+    teachers=2,
+    networks=6,
+    noise_variance=0.01,
+    order="own",
+    learning_rates={"sp": 0.05, "ntp": 0.3},
+    large_size=100,
+    large_learning_rates={"sp": 0.05, "ntp": 0.3},
+    smallest_learning_rate=1e-2,
+    factor=0.1,
+    patience=2,
+    threshold=1e-2,
+    epochs=40,
+    tolerance=1e-5,
+    networks_per_item=6,
+    samples_per_input=[3, 40],
+    teacher_scales=[0.5, 2.0],
+    updates=4,
+)
+STUDY = study.Config(
+    kind="inputs_and_teacher",
+    paper="singh2026cracking",
+    artifact="Appendix D.3.3, inputs and teacher",
+    title="A title",
+    seed=0,
+    ensemble="linear-by-inputs",
+)
 
 
-def config(**changes: object) -> study.Config:
-    """A valid configuration of the study, with some fields changed."""
-    return configured(study, SMALL | changes)
+@cache
+def trained(**changes: object) -> xr.Dataset:
+    """The networks, with some settings changed."""
+    return networks.train(replace(SMALL, **changes), xr.Dataset())
 
 
 @cache
 def measured() -> xr.Dataset:
-    """Both sides of the smallest study."""
-    return joined([*both_sides(study, config()).values()])
+    """The study of them."""
+    return study.correlation(STUDY, trained())

@@ -11,13 +11,14 @@ from hessian_papers.studies.correlations.inputs_and_teacher import claims, study
 def with_leads(of_white, of_fewest, of_large=0.0, chance=0.01):
     """Alignments that lead by so much on white and on sampled inputs, by more if y is large."""
     data = measured().copy(deep=True)
+    data["epoch_limit"][:] = 0
     r = data["correlation"]
     r[:] = 0.1
     r.loc[{"factor": "alignment"}] += of_fewest
     r.loc[{"factor": "alignment", "inputs": "white"}] += of_white - of_fewest
     r.loc[{"factor": "alignment", "scale": r["scale"].max()}] += of_large
     r[{"teacher": 0}] += chance * (r["factor"] == "alignment")
-    return {"numerics": data}
+    return {"correlation": data}
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +30,8 @@ def planted():
             holds=with_leads(0.4, 0.1, 0.2),
             fails=[with_leads(-0.2, 0.1, -0.3), with_leads(-0.2, -0.1, -0.1)],
             reduced=[
-                {"numerics": measured().isel(scale=[0])},
-                {"numerics": measured().isel(size=[0], parametrisation=[0])},
+                {"correlation": measured().isel(scale=[0])},
+                {"correlation": measured().isel(size=[0], parametrisation=[0])},
             ],
         )
     ]
@@ -45,4 +46,11 @@ def test_matrices_that_are_not_alike_are_not_measured():
     data = planted_data(with_leads(0.4, 0.1), study.VARIABLES)
     apart = data.assign(magnitude_ratio=data["magnitude_ratio"] * 0 + 2.0)
     with pytest.raises(NothingToMeasure, match="no matrices within a factor"):
-        claims.alignment_leads_by_inputs(apart, "white", 2.0)
+        claims.alignment_leads_by_inputs(apart, "white", 2.0, "trained")
+
+
+def test_networks_on_their_way_are_not_measured():
+    stopped = measured().assign(epoch_limit=measured()["epoch_limit"] * 0 + 18)
+    with pytest.raises(NothingToMeasure, match="the epochs end before"):
+        claims.alignment_leads_by_inputs(stopped, "white", 2.0, "trained")
+    claims.alignment_leads_by_inputs(stopped, "white", 2.0, "initialisation")

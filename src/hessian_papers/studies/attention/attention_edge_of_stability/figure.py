@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hessian_papers.drawing import curves
-from hessian_papers.drawing.envelope import draw_envelope, envelope
+from hessian_papers.drawing.bands import draw_envelope, envelope
 from hessian_papers.drawing.errors import error_axis, visible
 from hessian_papers.studies.attention.attention_edge_of_stability.derived import edge
 from hessian_papers.studies.spectra import error

@@ -1,13 +1,9 @@
 """The functional part of the largest eigenvalue and of its bounds, against the weights' norm."""
 
-from typing import Any
-
-import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hessian_papers.ledger.bounds import mean_of
+from hessian_papers.drawing.bands import draw_mean
 from hessian_papers.studies.attention.functional_part.derived import functional_part
 from hessian_spectra.pictures import style
 
@@ -24,23 +20,16 @@ QUANTITIES = {
 }
 
 
-def _line(axes: Axes, part: xr.DataArray, **look: Any) -> None:
-    """The mean over draws, with its interval."""
-    norms = part["weight_norm"].values
-    value, low, high = np.array([mean_of(at) for at in part.transpose("weight_norm", "draw")]).T
-    axes.plot(norms, value, **look)
-    axes.fill_between(norms, low, high, color=look["color"], alpha=0.15, linewidth=0)
-
-
 def draw(data: xr.Dataset) -> Figure:
     """The largest eigenvalue of all models, and the bounds of self-attention."""
     part = functional_part(data)
     figure, (left, right) = style.panels(1, 2, height=2.6, sharey=True)
     for name, (label, look) in MODELS.items():
         of_model = part.sel(model=name, quantity="largest eigenvalue")
-        _line(left, of_model, label=label, **look)
+        draw_mean(left, of_model, "weight_norm", label=label, **look)
     for quantity, look in QUANTITIES.items():
-        _line(right, part.sel(model="attention", quantity=quantity), label=quantity, **look)
+        of_attention = part.sel(model="attention", quantity=quantity)
+        draw_mean(right, of_attention, "weight_norm", label=quantity, **look)
     titles = "(a) largest eigenvalue", "(b) self-attention and its bounds"
     for axes, title in zip((left, right), titles, strict=True):
         axes.axhline(0.5, color=style.GREY, linewidth=0.6)

@@ -1,1 +1,1 @@
-"""Correlations at initialisation against the inputs' second moments and the teacher's scale."""
+"""Correlations of the sharpness against the inputs' second moments and the teacher's scale."""

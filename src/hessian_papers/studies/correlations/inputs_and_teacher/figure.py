@@ -1,7 +1,6 @@
-"""Correlations with the sharpness at initialisation, a line for each kind of inputs or teacher."""
+"""Correlations with the sharpness, a line for each kind of inputs or teacher."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -9,8 +8,8 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hessian_papers.ledger.bounds import mean_of
-from hessian_papers.studies.correlations.ensembles import PARAMETRISATIONS
+from hessian_papers.drawing.bands import draw_mean
+from hessian_papers.studies.correlations.ensembles import PARAMETRISATIONS, TIMES
 from hessian_papers.studies.correlations.inputs_and_teacher.derived import (
     ALIGNMENT,
     alike,
@@ -30,13 +29,6 @@ def _columns(data: xr.Dataset) -> Mapping[str, xr.DataArray]:
     r = data["correlation"].sel(norm="spectral")
     shown = {title: r.sel(factor=name, drop=True) for name, title in COLUMNS.items()}
     return {**shown, LEAD: lead(data)}
-
-
-def _line(axes: Axes, values: xr.DataArray, **look: Any) -> None:
-    """The mean over teachers along the sizes, with its interval."""
-    value, low, high = np.array([mean_of(at) for at in values.transpose("size", "teacher")]).T
-    axes.plot(values["size"], value, **look)
-    axes.fill_between(values["size"], low, high, color=look["color"], alpha=0.13, linewidth=0)
 
 
 def _mark_alike(axes: Axes, similar: xr.DataArray) -> None:
@@ -60,7 +52,7 @@ def _panels(data: xr.Dataset, along: str, labels: Sequence[str]) -> Figure:
         of_name = data.sel(parametrisation=name)
         for axes, (title, values) in zip(row, _columns(of_name).items(), strict=True):
             for entry, look in enumerate(looks):
-                _line(axes, values.isel({along: entry}), **look)
+                draw_mean(axes, values.isel({along: entry}), "size", **look)
             axes.axhline(0, color=style.BLACK, linewidth=0.6)
             style.letter(axes, f"({next(letters)}) {PARAMETRISATIONS[name]}, {title}")
             _mark_alike(axes, alike(of_name))
@@ -78,25 +70,30 @@ def _panels(data: xr.Dataset, along: str, labels: Sequence[str]) -> Figure:
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """Each kind of inputs a line, at the usual scale of the teacher."""
+    """Each kind of inputs a line, at the usual scale of the teacher and the last time."""
     labels = [said(name) for name in data["inputs"].values.tolist()]
-    return _panels(data.sel(scale=usual_scale(data)), "inputs", labels)
+    return _panels(data.sel(scale=usual_scale(data)).isel(time=-1), "inputs", labels)
+
+
+def _last(data: xr.Dataset) -> str:
+    return TIMES[data["time"].values[-1]]
 
 
 def caption(data: xr.Dataset) -> str:
     """The text below the figure."""
-    number, width = data["networks"].item(), data["width"].item()
+    teachers, width = data.sizes["teacher"], data["width"].item()
     return (
-        "Pearson's r of the initial sharpness with squared spectral norms and the absolute "
+        f"Pearson's r {_last(data)} of the sharpness with squared spectral norms and the absolute "
         "alignment, and by how much the best alignment leads the best norm; teacher's scale "
-        f"{usual_scale(data):g}. Bands: 95 %, Student's t over {data.sizes['teacher']} teachers of "
-        f"{number} networks of width {width}. Triangles: entries of similar magnitude."
+        f"{usual_scale(data):g}. Bands: 95 %, Student's t over {teachers} teachers of "
+        f"{data['networks'].item() // teachers} networks of width {width}. Triangles: entries of "
+        "similar magnitude at first."
     )
 
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
-    """Each scale of the teacher a line, for the inputs of fewest samples."""
+    """Each scale of the teacher a line, for the inputs of fewest samples, at the last time."""
     few = drawn_inputs(data)[0]
     labels = [f"teacher's scale {scale:g}" for scale in data["scale"].values]
-    picture = _panels(data.sel(inputs=few), "scale", labels)
+    picture = _panels(data.sel(inputs=few).isel(time=-1), "scale", labels)
     return picture, f"The same by the scale of the teacher, with {few} samples of each input."

@@ -1,164 +1,86 @@
-"""Correlations of the sharpness at initialisation, by the inputs and by the scale of the teacher.
+"""Correlations of the sharpness by the inputs and by the scale of the teacher.
 
-D.3.3 of singh2026cracking argues with white inputs and measures on n samples of D inputs, whose
-second moments are not white where D is no small share of n. The scale of its teacher is not named.
-Here both are settings: the networks are the same under all of them.
+D.3.3 of singh2026cracking argues with white inputs and measures on samples, and does not name the
+scale of its teacher. The networks of the ensemble begin the same under all of them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 
-from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers
-from hessian_papers.labelled import Variable, Variables, data_set
-from hessian_papers.models import PARAMETRISATIONS, draw, parametrise
-from hessian_papers.models.teacher import teacher_data
-from hessian_papers.studies.base import StudyConfig
+from hessian_papers.labelled import Variable, Variables, data_set, left_out
+from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.correlations.ensembles import NORMS
-from hessian_papers.studies.correlations.teachers import INSIDE, of_each_teacher
-from hessian_spectra.curvature.ensemble import (
-    SecondMoments,
-    ensemble_sharpness,
-    ensemble_weight_statistics,
-)
-from hessian_spectra.models import Ensemble
+from hessian_papers.studies.correlations.norm_correlation.regions import magnitude_ratio
+from hessian_papers.studies.correlations.points import DIVERGED, EPOCH_LIMIT
+from hessian_papers.studies.correlations.teachers import of_each_teacher
+from hessian_spectra.validation import require
 
-WHITE = "white"
 FACTORS = ("first matrix", "second matrix", "alignment")
+KIND = "inputs_and_teacher"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(StudyConfig):
-    """Settings of the study.
+class Config(EnsembleStudyConfig):
+    """The study's configuration; nothing is drawn."""
 
-    Args:
-        parametrisations: some of ``sp``, ``mup``, ``ntp``.
-        sizes: input and output sizes D = K.
-        width: hidden units m.
-        samples_per_input: n/D of the inputs that are drawn. White ones, as many as the most of
-            these, are measured beside them.
-        teacher_scales: standard deviations of the teacher's outputs.
-        teachers: teachers T, each with data and networks of its own.
-        networks: networks N of each teacher.
-        noise_variance: variance of the noise on the teacher's outputs.
-        tolerance: relative residual of the sharpness, ‖H v − λ v‖/|λ|.
-    """
-
-    parametrisations: Annotated[list[str], Different(tuple(PARAMETRISATIONS))]
-    sizes: Annotated[list[int], DifferentNumbers(2)]
-    width: Count
-    samples_per_input: Annotated[list[int], DifferentNumbers(1)]
-    teacher_scales: Annotated[list[float], DifferentNumbers(0)]
-    teachers: Annotated[int, AtLeast(2)]
-    networks: Annotated[int, AtLeast(3)]
-    noise_variance: Annotated[float, AtLeast(0)]
-    tolerance: Annotated[float, INSIDE]
+    def require_networks(self, networks: Any) -> None:
+        """Refuse networks of another kind, of a single teacher, or of too few of each."""
+        fits = getattr(networks, "kind", "") == KIND
+        require(fits, "ensemble", f"networks of the kind {KIND}", self.ensemble)
+        require(networks.teachers >= 2, "ensemble", "networks of two teachers", networks.teachers)
 
 
+PLACES = "parametrisation size inputs scale"
 VARIABLES: Variables = {
     "parametrisation": Variable("parametrisation", "how weights scale with the width"),
     "size": Variable("size", "D, inputs and outputs of a network"),
     "inputs": Variable("inputs", "samples of each input, n/D, or white"),
     "scale": Variable("scale", "standard deviation of the teacher's outputs"),
+    "time": Variable("time", "at initialisation or trained"),
     "factor": Variable("factor", "matrix or alignment whose norm is correlated with the sharpness"),
     "norm": Variable("norm", "of that factor"),
     "width": Variable("", "hidden units"),
-    "networks": Variable("", "networks of each teacher"),
+    "along": Variable("", "what varies"),
+    "networks": Variable("", "networks of a point, of all teachers"),
+    "epoch_limit": Variable(PLACES, "networks of a point stopped by the epoch limit"),
     "magnitude_ratio": Variable(
-        "parametrisation size", "deviation of the first matrix's entries over that of the second's"
+        "parametrisation size",
+        "root mean square of the first matrix's entries over the second's, at initialisation",
     ),
     "correlation": Variable(
-        "parametrisation size inputs scale teacher factor norm",
+        f"{PLACES} time teacher factor norm",
         "Pearson's r with the sharpness over a teacher's networks",
     ),
 }
 
 
-def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
-    """The magnitude of the first matrix's entries over the second's, by the parametrisation."""
-    sizes = sorted(config.sizes)
-    deviations = [
-        [parametrise(name, (size, config.width, size)).standard_deviations for size in sizes]
-        for name in config.parametrisations
-    ]
-    first, second = np.moveaxis(np.array(deviations), -1, 0)
-    labels = {"parametrisation": list(config.parametrisations), "size": sizes}
-    return data_set(labels | {"magnitude_ratio": first / second}, VARIABLES)
+def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
+    """The correlations of squared norms and of absolute alignments with the sharpness.
 
+    Args:
+        config: the study's configuration.
+        ensembles: the networks of the ensemble.
 
-def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
-    """The correlations of squared norms and of absolute alignments with the sharpness."""
-    scales = sorted(config.teacher_scales)
-    sizes, per_input = sorted(config.sizes), sorted(config.samples_per_input)
-    points = [
-        [_of_point(config, name, size, per_input, scales) for size in sizes]
-        for name in config.parametrisations
-    ]
-    labels = {
-        "parametrisation": list(config.parametrisations),
-        "size": sizes,
-        "inputs": [*map(str, per_input), WHITE],
-        "scale": scales,
-        "factor": list(FACTORS),
-        "norm": list(NORMS),
-        "width": config.width,
-        "networks": config.networks,
+    Returns:
+        What ``VARIABLES`` declares; NaN where all networks of a teacher diverged.
+    """
+    points = ensembles.transpose(*PLACES.split(), "depth", "time", "network", "layer", "norm")
+    ratio = magnitude_ratio(points.isel(inputs=0, scale=0))[:, 0]
+    points = points.sel(norm=list(NORMS), layer=[1, 2]).squeeze("depth")
+    alignments = np.abs(points["alignments"].values)[..., None, :]
+    factors = np.concatenate([points["norms"].values ** 2, alignments], axis=-2)
+    r = of_each_teacher(points["sharpness"].values, factors, points["teacher"].values)
+    status = points["status"].transpose(*PLACES.split(), "network").values
+    labels = {name: points[name].values for name in (*PLACES.split(), "time", "width", "norm")}
+    arrays = labels | {
+        "factor": np.array(FACTORS),
+        "along": np.array("size"),
+        "networks": np.array(status.shape[-1]),
+        "epoch_limit": (status == EPOCH_LIMIT).sum(axis=-1),
+        "magnitude_ratio": ratio,
+        "correlation": np.moveaxis(r, 0, 5).round(12),
     }
-    return data_set(labels | {"correlation": np.array(points).round(12)}, VARIABLES)
-
-
-def _of_point(
-    config: Config, name: str, size: int, per_input: Sequence[int], scales: Sequence[float]
-) -> np.ndarray:
-    """Correlations ``(inputs, scale, T, factor, norm)`` of one point."""
-    values, sharpness = [], []
-    for teacher in range(config.teachers):
-        numbers = range(teacher * config.networks, (teacher + 1) * config.networks)
-        networks = draw(name, (size, config.width, size), "linear", config.seed, numbers)
-        statistics = ensemble_weight_statistics(networks)
-        alignments = statistics.alignments.abs()[:, None]
-        values.append(torch.cat([statistics.norms.square(), alignments], dim=1))
-        sharpness.append(_sharpness(config, networks, size, teacher, per_input, scales))
-    factors = torch.cat(values)
-    target = torch.cat(sharpness, dim=-1).numpy()
-    quantities = np.broadcast_to(factors.numpy(), (*target.shape, *factors.shape[1:]))
-    teachers = np.repeat(np.arange(config.teachers), config.networks)
-    r = of_each_teacher(target, quantities, teachers)
-    return np.moveaxis(r, 0, 2)
-
-
-def _sharpness(
-    config: Config,
-    networks: Ensemble,
-    size: int,
-    teacher: int,
-    per_input: Sequence[int],
-    scales: Sequence[float],
-) -> torch.Tensor:
-    """The sharpness ``(inputs, scale, N)`` of one teacher's networks."""
-
-    def of_data(number: int, scale: float, *, white: bool) -> torch.Tensor:
-        x, y = teacher_data(
-            number * size,
-            size,
-            size,
-            "linear",
-            config.seed,
-            config.noise_variance,
-            teacher,
-            scale=scale,
-            white=white,
-        )
-        moments = SecondMoments.of(x, y)
-        return ensemble_sharpness(networks, moments, tol=config.tolerance).values
-
-    inputs = [(number, False) for number in per_input] + [(per_input[-1], True)]
-    rows = [
-        torch.stack([of_data(number, scale, white=white) for scale in scales])
-        for number, white in inputs
-    ]
-    return torch.stack(rows)
+    return left_out(data_set(arrays, VARIABLES), int((status == DIVERGED).sum()))

@@ -1,8 +1,10 @@
-"""The band around curves that oscillate."""
+"""Bands: around means of draws, and around curves that oscillate."""
 
 import numpy as np
+import xarray as xr
+from scipy import stats
 
-from hessian_papers.drawing.envelope import draw_envelope, envelope
+from hessian_papers.drawing.bands import draw_envelope, draw_mean, envelope
 from hessian_spectra.pictures import style
 
 
@@ -21,3 +23,17 @@ def test_an_oscillation_of_period_two_is_a_band_around_a_smooth_line():
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), np.full(30, 5.0))
     (band,) = axes.collections
     assert (band.get_datalim(axes.transData).y0, band.get_datalim(axes.transData).y1) == (4.0, 6.0)
+
+
+def test_a_mean_has_the_band_of_its_draws():
+    values = np.random.default_rng(0).normal(size=(3, 5))
+    _, axes = style.panels()
+    draws = xr.DataArray(values, {"size": [1, 4, 9]}, ("size", "draw"))
+    draw_mean(axes, draws, "size", color=style.BLUE)
+    np.testing.assert_allclose(axes.lines[0].get_xydata(), np.stack([[1, 4, 9], values.mean(1)], 1))
+    error = stats.sem(values, axis=1)
+    low, high = stats.t.interval(0.95, 4, loc=values.mean(1), scale=error)
+    (band,) = axes.collections
+    corners = band.get_paths()[0].vertices[:, 1]
+    assert corners.min() == low.min()
+    assert corners.max() == high.max()

@@ -1,9 +1,26 @@
-"""Curves that oscillate faster than a figure shows: the range of neighbouring steps as a band."""
+"""Lines with bands: means of draws, and curves that oscillate faster than a figure shows."""
 
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
+
+from hessian_spectra.statistics import student_mean
+
+
+def draw_mean(axes: Axes, values: xr.DataArray, along: str, **look: Any) -> None:
+    """The mean of draws along a dimension, with a band: Student's interval of 95 %.
+
+    Args:
+        axes: where it is drawn.
+        values: along that dimension, whose labels are numbers, and along the draws.
+        along: that dimension.
+        look: of the line; it has a ``color``.
+    """
+    mean, low, high = student_mean(values.transpose(..., along).values)
+    axes.plot(values[along], mean, **look)
+    axes.fill_between(values[along], low, high, color=look["color"], alpha=0.14, linewidth=0)
 
 
 def envelope(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
