@@ -96,6 +96,7 @@ def measured(
                 scale=run["scale"],
                 recorded=run is not about[name],
                 departs=run["departs"],
+                seconds=run["seconds"],
                 damaged=damage,
             )
             for settings, folder, run in runs

@@ -185,15 +185,16 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
     """The facts that a figure and claims have of a study's runs besides its arrays.
 
     Returns:
-        ``scale``, ``departs`` (the keys that depart from the paper's setting), ``facts`` (see
-        :func:`sources`) and ``recorded``: scale and departures of the recorded run with the digests
-        of its files, if there is one; and ``damaged``: what is wrong with it, in one line, if it
-        counts for nothing.
+        ``scale``, ``seconds`` (of one core, that the figure takes), ``departs`` (the keys that
+        depart from the paper's setting), ``facts`` (see :func:`sources`) and ``recorded``: scale,
+        seconds and departures of the recorded run with the digests of its files, if there is one;
+        and ``damaged``: what is wrong with it, in one line, if it counts for nothing.
     """
     config = params["studies"][study]
     known = recorded.read(study)
     return {
         "scale": params["scale"],
+        "seconds": durations().get("seconds", {}).get(study),
         "departs": departures(
             study, config, params["networks"], params["data"]["sets"], published()
         ),
@@ -203,6 +204,7 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
         if known is None or known.damage
         else {
             "scale": known.scale,
+            "seconds": known.seconds,
             "departs": departures(study, known.config, known.networks, known.data, published()),
             "files": known.digests(),
         },

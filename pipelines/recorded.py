@@ -37,6 +37,12 @@ class Recorded:
         return str(self.facts["scale"])
 
     @property
+    def seconds(self) -> float | None:
+        """The time of one core that its items took, or ``None`` if it has none."""
+        each = self.facts.get("seconds of all items, one core each", {})
+        return float(sum(each.values())) if each else None
+
+    @property
     def config(self) -> Mapping[str, Any]:
         """The study's resolved configuration."""
         return dict(self.facts["study"])

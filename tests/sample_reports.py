@@ -102,6 +102,7 @@ def case(
         "scale": "demo" if study else None,
         "recorded": False,
         "departs": DEPARTS["demo"] if study == RECORDED else {},
+        "seconds": None,
         "beside": None,
     }
     return fields | changes

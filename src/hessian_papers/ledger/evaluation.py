@@ -43,6 +43,7 @@ class Measured:
         scale: ``demo``, ``paper``, or another.
         recorded: whether it is a recorded run, not today's.
         departs: the settings that are not the paper's, ``[value here, the paper's]`` by key.
+        seconds: the time of one core that it took, if that is known.
         damaged: what is wrong with the study's recorded run, if nothing is measured on it for that.
     """
 
@@ -52,6 +53,7 @@ class Measured:
     scale: str
     recorded: bool = False
     departs: Mapping[str, list[Any]] = field(default_factory=dict)
+    seconds: float | None = None
     damaged: str = ""
 
 
@@ -187,6 +189,7 @@ def _record(
         scale=None if run is None else run.scale,
         recorded=run is not None and run.recorded,
         departs={} if run is None else dict(run.departs),
+        seconds=None if run is None else run.seconds,
         beside=None,
     )
 

@@ -87,6 +87,7 @@ class CaseRecord:
         scale: of the run that this was measured on; ``None`` if no study of ours measures it.
         recorded: whether that is a recorded run, not today's.
         departs: the settings of that run that are not the paper's, ``[value here, the paper's]``.
+        seconds: the time of one core that the run took, or ``None``.
         beside: the same case on the weaker run, if there is one; nothing is beside that.
     """
 
@@ -109,6 +110,7 @@ class CaseRecord:
     scale: str | None
     recorded: bool
     departs: dict[str, list[Any]]
+    seconds: float | None
     beside: "CaseRecord | None"
 
     @property

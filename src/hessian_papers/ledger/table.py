@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from hessian_papers.ledger.bounds import Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord
 from hessian_papers.ledger.totals import ROUND_OFF, by_paper_and_book, round_off, summary, words
+from hessian_papers.ledger.undecided import needed
 from hessian_papers.ledger.verdicts import BOOKS, book_title
 from hessian_papers.papers import paper
 
@@ -137,7 +138,7 @@ def _remark(statement: StatementRecord) -> str:
             for case in statement.cases
             if case.explanation and case.outcome != "holds"
         )
-    return " ".join(remarks[:2])
+    return " ".join([*remarks[:2], needed(statement)]).strip()
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hessian_papers.drawing.record import FigureRecord
+from hessian_papers.ledger.undecided import duration
 
 # The settings that say most about a study, the first that it has is changed: which networks, how
 # they are trained, how large they are, what is looked at.
@@ -72,19 +73,6 @@ def override(study: str, config: Mapping[str, Any]) -> tuple[str, str]:
     if "ensemble" in config:
         return f"networks.{config['ensemble']}.seed=1", "other networks are drawn"
     return f"studies.{study}.seed={int(config.get('seed', 0)) + 1}", "other draws"
-
-
-def duration(seconds: float) -> str:
-    """A time in the largest unit of which it has more than one.
-
-    Example:
-        >>> duration(26.0), duration(2233.9), duration(10979.4), duration(600000.0)
-        ('26 s', '37 min', '3 h', '7 days')
-    """
-    for unit, length in (("days", 86400.0), ("h", 3600.0), ("min", 60.0)):
-        if seconds >= 1.5 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _seconds(recorded: FigureRecord) -> float:

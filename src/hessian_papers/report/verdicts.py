@@ -12,6 +12,7 @@ from hessian_papers.case_axis import Row, is_logarithmic, limits, position
 from hessian_papers.ledger.bounds import OUTCOMES, Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.totals import Tally, counts, words
+from hessian_papers.ledger.undecided import needed
 from hessian_papers.report.findings import Finding
 
 # More cases than this are too many to be shown at once.
@@ -148,7 +149,7 @@ def remarks(shown: Shown) -> list[str]:
     """Our reading of a word, and why cases that do not follow do not, each once."""
     texts = [f"{case.reason[:1].upper()}{case.reason[1:]}." for case in shown.cases if case.word]
     texts += [case.explanation for case in shown.cases if case.explanation]
-    return [*dict.fromkeys(texts)]
+    return [text for text in dict.fromkeys([*texts, needed(shown.statement)]) if text]
 
 
 def origins(shown: Shown) -> list[tuple[str, str]]:

@@ -225,6 +225,7 @@ class TestEvaluate:
             "scale": "demo",
             "recorded": False,
             "departs": {},
+            "seconds": None,
             "beside": None,
         }
         rest = {"verdict": "reproduced", "pooled": None, "pooled_interval": None, "printed": None}

@@ -1,0 +1,108 @@
+"""How many draws would decide what an interval leaves open."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hessian_papers.ledger.bounds import Bound, Estimate, at_least, equal_to, mean_of
+from hessian_papers.ledger.record import CaseRecord, StatementRecord
+from hessian_papers.ledger.undecided import needed, times_as_many
+
+SIGN = at_least(0.0, "a sign")
+
+
+def case(estimate, bound=SIGN, *, study="one", seconds=60.0, departs=None):
+    """A case with that estimate, as the ledger has it."""
+    return CaseRecord(
+        id=f"{study}/case-{estimate.value}",
+        labels={},
+        study=study,
+        digest=None,
+        test=None,
+        expected=bound.expected,
+        relation=bound.relation,
+        tolerance=bound.tolerance,
+        source="",
+        word="",
+        reason="a reason",
+        measured=estimate.value,
+        interval=[estimate.low, estimate.high] if estimate.has_interval else None,
+        outcome=bound.outcome(estimate),
+        printed_error=None,
+        explanation="",
+        scale="paper" if not departs else "demo",
+        recorded=False,
+        departs=departs or {},
+        seconds=seconds,
+        beside=None,
+    )
+
+
+def statement(*cases, quantifier="everywhere", pooled=None, book="observations"):
+    """An open statement of these cases."""
+    return StatementRecord(
+        id="a-statement",
+        places={"a": "section 1"},
+        sentence="Something holds.",
+        statistic="",
+        quantifier=quantifier,
+        book=book,
+        identity=False,
+        verdict="open",
+        pooled=None if pooled is None else pooled.value,
+        pooled_interval=None if pooled is None else [pooled.low, pooled.high],
+        printed=None,
+        cases=list(cases),
+    )
+
+
+@pytest.mark.parametrize("bound", [SIGN, Bound(relation="<=", expected=0.3, reason="a reason")])
+def test_so_many_draws_decide(bound):
+    draws = np.random.default_rng(2).normal(0.12, 1.0, size=40)
+    estimate = mean_of(draws)
+    assert bound.outcome(estimate) == "open"
+    times = times_as_many(estimate, bound)
+    assert times > 1
+    # The same draws again and again have their mean and their variance.
+    assert bound.outcome(mean_of(np.tile(draws, int(times)))) != "open"
+    assert bound.outcome(mean_of(np.tile(draws, int(times) // 2))) == "open"
+
+
+def test_the_nearer_end_of_a_range_counts():
+    around = equal_to(1.0, "a tenth", tolerance=0.1)
+    assert times_as_many(Estimate(1.06, 0.98, 1.14), around) == 4
+    assert times_as_many(Estimate(1.14, 1.06, 1.22), around) == 4
+
+
+def test_nothing_decides_at_the_bound_or_from_one_draw():
+    assert times_as_many(Estimate(0.0, -1.0, 1.0), SIGN) == math.inf
+    assert times_as_many(Estimate(1.0, -math.inf, math.inf), SIGN) == math.inf
+    assert "no number of draws" in needed(statement(case(Estimate(1e-9, -1.0, 1.0))))
+
+
+def test_all_open_cases_are_drawn_again_and_of_each_study_once():
+    few, many = Estimate(0.5, -0.2, 1.2), Estimate(0.2, -0.3, 0.7)
+    text = needed(statement(case(few), case(many), case(few, study="two", seconds=600.0)))
+    assert text == (
+        "With 7 times as many draws it would be decided, if the estimate stays: 27 min of one core."
+    )
+    assert "With 2 times" in needed(statement(case(few), case(many), quantifier="exists"))
+    assert "no number" not in needed(statement(case(few), case(Estimate(0.5, 0.1, 0.9))))
+
+
+def test_one_number_of_all_cases_is_drawn_again_with_those_that_count():
+    apart = {"width": [5, 50]}
+    cases = case(Estimate(0.1, -1.0, 1.2)), case(Estimate(0.4, 0.1, 0.7), departs=apart, study="b")
+    mean = Estimate(0.1, -0.15, 0.35)
+    typical = statement(*cases, quantifier="typically", pooled=mean)
+    assert needed(typical).endswith("stays: 7 min of one core.")
+    assert needed(replace(typical, book="beyond")).endswith("stays: 14 min of one core.")
+
+
+def test_what_is_not_open_or_not_known_needs_no_sentence():
+    open_one = statement(case(Estimate(0.5, -0.2, 1.2), seconds=None))
+    assert needed(open_one).endswith("if the estimate stays.")
+    assert not needed(replace(open_one, verdict="differs"))
+    assert not needed(statement(case(Estimate(-0.5)), quantifier="exists"))
