@@ -37,9 +37,12 @@ def draw(data: xr.Dataset) -> Figure:
         axes.set_xlabel("measured $r$")
     panels[0].set_ylabel("predicted $r$")
     entries = [
-        style.entry(f"{PARAMETRISATIONS[name]}, $W_{layer}$, {TIMES[time]}", **look)
+        style.entry(
+            f"{PARAMETRISATIONS[name]}, $W_{layer}$, {TIMES[time]}",
+            **_look(name, time, layer),
+            linestyle="none",
+        )
         for name, time, layer in _kinds(data)
-        if (look := _look(name, time, layer) | {"linestyle": "none"})
     ]
     figure.legend(handles=entries, loc="outside upper center", ncols=4, fontsize=6)
     return figure
