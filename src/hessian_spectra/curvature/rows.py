@@ -7,6 +7,8 @@ from torch import Tensor
 
 # Columns to add up in the vectors' own type; more would cost float32 its digits, fewer time.
 _CHUNK = 1 << 15
+# Columns of a basis to rotate at a time: a GPU has room for many, and each launch takes its time.
+_ROTATED = {"cuda": 1 << 20}
 # Vectors to allocate together.
 _SLAB = 32
 
@@ -17,10 +19,13 @@ def gram(left: Tensor, right: Tensor) -> Tensor:
     Float32 sums over all of ``p`` lose two digits at three million entries, and with them the
     orthogonality of a basis; partial sums that are added up in float64 keep six and a half.
     """
-    total = torch.zeros(len(left), len(right), dtype=torch.float64, device=left.device)
-    for columns, others in zip(left.split(_CHUNK, dim=1), right.split(_CHUNK, dim=1), strict=True):
-        total += columns @ others.T
-    return total.cpu()
+    # All chunks together: one by one they would be a thousand launches of a GPU for each sum.
+    whole = left.shape[1] // _CHUNK * _CHUNK
+    chunks, others = (
+        rows[:, :whole].unflatten(1, (-1, _CHUNK)).transpose(0, 1) for rows in (left, right)
+    )
+    total = (chunks @ others.mT).sum(dim=0, dtype=torch.float64)
+    return (total + left[:, whole:] @ right[:, whole:].T).cpu()
 
 
 def norm(vector: Tensor) -> float:
@@ -101,8 +106,9 @@ class Rows:
         rotation[keep:, :count] = 0
         rotation[keep:, count:] = torch.eye(waiting, dtype=torch.float64)
         rotation = rotation.to(self._like.dtype).to(self._like.device)
-        for start in range(0, self._like.shape[-1], _CHUNK):
-            columns = slice(start, start + _CHUNK)
+        size = _ROTATED.get(self._like.device.type, _CHUNK)
+        for start in range(0, self._like.shape[-1], size):
+            columns = slice(start, start + size)
             old = torch.cat([slab[:, columns] for _, slab in self.slabs(0, count + waiting)])
             new = rotation @ old
             for places, slab in self.slabs(0, keep + waiting):

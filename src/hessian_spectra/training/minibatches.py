@@ -20,6 +20,8 @@ from hessian_spectra.training.unfinished import STATE, Saver, read_unfinished, t
 
 # What a loss is computed from: tensors of one length.
 Batch = tuple[Tensor, ...]
+# Devices on which all is computed when a call returns, so that to read a number takes no time.
+_SYNCHRONOUS = ("cpu",)
 
 
 class Observer:
@@ -106,6 +108,9 @@ def train_by_minibatches(
     micro-batches, and their gradients are added up before the update: all processes hold the same
     weights, those of a single one up to rounding. A loss that is not finite ends the training.
 
+    A GPU is not waited for but where something is logged, observed or written: it computes while
+    the next batches are made, and a loss that is not finite is noticed there.
+
     Args:
         task: what is learned.
         plan: how.
@@ -161,6 +166,8 @@ class _Training:
         self._digest = ""
         self.device = next(task.model.parameters()).device
         self.losses = np.full(plan.steps, np.nan)
+        # The last steps' losses, which the device may be computing yet.
+        self._unread: list[Tensor] = []
         self.step = 0
 
     def run(self, save: Saver | None) -> None:
@@ -170,13 +177,16 @@ class _Training:
         steps, seconds, since = self._plan.steps, 0.0, 0
         while True:
             step = self.step
+            if (step in self._observed or step == steps) and not self._finite():
+                return
             if step in self._observed:
                 self._observer(step)
             if step == steps:
                 break
             began = time.perf_counter()
-            self.losses[step] = self._gradient(step)
-            if not math.isfinite(self.losses[step]):
+            self._unread.append(self._gradient(step))
+            waits = self.device.type in _SYNCHRONOUS or self._is_told(step)
+            if waits and not self._finite(step + 1):
                 return
             self._update(step)
             seconds, since = seconds + time.perf_counter() - began, since + 1
@@ -188,18 +198,34 @@ class _Training:
                 save()
         self._log(steps, self._observer.metrics(steps))
 
+    def _finite(self, steps: int | None = None) -> bool:
+        """Read the losses of the first ``steps``, by default all so far; whether they are finite.
+
+        Those behind one that is not are none of a training.
+        """
+        count = self.step if steps is None else steps
+        if self._unread:
+            self.losses[count - len(self._unread) : count] = torch.stack(self._unread).tolist()
+            self._unread.clear()
+        wrong = np.flatnonzero(~np.isfinite(self.losses[:count]))
+        if len(wrong):
+            self.losses[wrong[0] + 1 :] = np.nan
+        return not len(wrong)
+
+    def _is_told(self, step: int) -> bool:
+        return step in self._observed or step % self._every == 0
+
     def _tell(self, step: int, more: Mapping[str, float]) -> bool:
         """Log a step if it is one of those that are."""
-        is_observed = step in self._observed
-        if not (is_observed or step % self._every == 0):
+        if not self._is_told(step):
             return False
         metrics = {"loss": float(self.losses[step]), "learning_rate": self._plan.rate(step), **more}
-        seen = self._observer.metrics(step) if is_observed else {}
+        seen = self._observer.metrics(step) if step in self._observed else {}
         self._log(step, {**metrics, **seen})
         return True
 
-    def _gradient(self, step: int) -> float:
-        """Leave the gradient of an update in the parameters; its loss."""
+    def _gradient(self, step: int) -> Tensor:
+        """Leave the gradient of an update in the parameters; its loss ``()`` on the device."""
         pieces = self._task.batches(step)
         self._model.train()
         self._optimizer.zero_grad(set_to_none=False)
@@ -207,14 +233,20 @@ class _Training:
         for number in range(self._rank, len(pieces), self._count):
             draws = generator(self._task.seed, f"dropout {step} {number}")
             _seed_dropout(draws.initial_seed(), self.device)
-            batch = tuple(tensor.to(self.device) for tensor in pieces[number])
+            batch = tuple(map(self._sent, pieces[number]))
             with self._mixed():
                 share = self._task.loss(self._network, *batch) / len(pieces)
             share.backward()
             total += share.detach()
         add_up(p.grad for p in self._parameters.values() if p.grad is not None)
         add_up([total])
-        return float(total)
+        return total[0]
+
+    def _sent(self, tensor: Tensor) -> Tensor:
+        """A tensor on the device; only from pinned memory does a copy not wait."""
+        if self.device.type == "cuda" and tensor.device.type == "cpu":
+            tensor = tensor.pin_memory()
+        return tensor.to(self.device, non_blocking=True)
 
     def _mixed(self) -> AbstractContextManager[Any]:
         kind, reduced = self.device.type, self._plan.precision == "bf16"
@@ -235,7 +267,9 @@ class _Training:
         return tensors_digest(f"{words} {identity}", *start, *self._parameters.values())
 
     def write(self, path: Path) -> None:
-        """Write the state of this moment, whole or not at all."""
+        """Write the state of this moment, whole or not at all, unless a loss is not finite."""
+        if not self._finite():
+            return
         arrays: Arrays = {"digest": np.array(self._digest), "step": np.array(self.step)}
         arrays["losses"] = self.losses[: self.step]
         for name, value in self._values.items():

@@ -9,7 +9,7 @@ from torch import nn
 
 from hessian_papers.data.tools.tokens import batch
 from hessian_papers.training import language_model
-from hessian_spectra.training import Observer, unfinished
+from hessian_spectra.training import Observer, minibatches, unfinished
 from tests.papers.training import small_language_model as small
 from tests.papers.training.small_language_model import CONTEXT, TOKENS, Model, loss, plan, trained
 
@@ -214,6 +214,37 @@ def test_a_divergence_ends_the_training():
     (end, *rest) = np.flatnonzero(~np.isfinite(losses))
     assert 0 < end < 12
     assert rest == list(range(end + 1, 12))
+
+
+@pytest.mark.parametrize("rate", [0.1, 1e30])
+def test_a_device_that_is_not_waited_for_has_the_same_losses(monkeypatch, rate):
+    def followed_for_long():
+        model, said = Model(dtype=torch.float32), []
+        watch = Norms(model)
+        settings = plan(steps=250, decay_steps=250, learning_rate=rate, warmup=60, clip=1e30)
+        losses = trained(
+            model,
+            settings,
+            observer=watch,
+            observed=range(0, 251, 10),
+            log=lambda step, metrics: said.append((step, metrics.get("loss"))),
+        )
+        return losses.tobytes(), watch.seen, said
+
+    expected = followed_for_long()
+    monkeypatch.setattr(minibatches, "_SYNCHRONOUS", ())
+    assert followed_for_long() == expected
+    assert np.isfinite(np.frombuffer(expected[0])).all() == (rate < 1)
+
+
+def test_no_state_is_written_once_a_loss_is_not_finite(monkeypatch, tmp_path, eager):
+    monkeypatch.setattr(minibatches, "_SYNCHRONOUS", ())
+    rates = {"learning_rate": 1e30, "warmup": 0, "clip": 1e30, "steps": 450, "decay_steps": 450}
+    model = Model(dtype=torch.float32)
+    losses = trained(model, plan(**rates), checkpoint=tmp_path)
+    with np.load(tmp_path / "state.npz") as state:
+        assert np.isfinite(state["losses"]).all()
+        assert len(state["losses"]) <= np.flatnonzero(~np.isfinite(losses))[0]
 
 
 def test_processes_share_the_micro_batches_evenly(monkeypatch):
