@@ -223,7 +223,8 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     yield "prepare", None, made | {"files": own_files(params, *data["sets"].values())}
     for name, config in params["networks"].items():
         module = kinds("networks")[config["kind"]]
-        yield COMPUTES, name, made_by(computes, [module]) | _own("networks", name, config)
+        own = _own("networks", name, config) | _start(config)
+        yield COMPUTES, name, made_by(computes, [module]) | own
     package, digests = kinds("studies"), {}
     for name, config in params["studies"].items():
         kind, own = package[config["kind"]], _own("studies", name, config)
@@ -264,6 +265,14 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
 def _own(group: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of one study, or of one kind of networks, alone."""
     return {"settings": {group: {name: config}}}
+
+
+def _start(config: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The digests of the user's network in a folder that trainings start from, if they do."""
+    if not config.get("start"):
+        return {}
+    folder = Path(config["start"]).expanduser()
+    return {"files": file_digests(file for file in sorted(folder.glob("*")) if file.is_file())}
 
 
 def papers_of(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -85,6 +85,23 @@ def test_another_version_of_a_package_runs_again_what_runs_on_it(workspace, tmp_
     assert record["facts"]["versions"]["scipy"] == "99.0"
 
 
+def test_another_network_in_the_folder_that_trainings_start_from_is_noticed(tmp_path, params):
+    folder, weights = tmp_path / "inputs", tmp_path / "own" / "model.safetensors"
+    weights.parent.mkdir()
+    params["networks"]["gpt2"]["start"] = str(weights.parent)
+
+    def written(content):
+        weights.write_bytes(content)
+        inputs.write(folder, params)
+        record = json.loads((folder / "gpt2" / "computes.json").read_text("utf-8"))
+        return record["files"], (folder / "gpt2-arms" / "computes.json").read_bytes()
+
+    (before, others), (after, same) = written(b"one"), written(b"two")
+    assert [*before] == [*after] == [str(weights)]
+    assert before != after
+    assert others == same
+
+
 def test_all_versions_are_known_without_an_import():
     known = versions(["numpy", "sklearn", "yaml", "no_such_package"])
     assert {*known} == {"python", "numpy", "sklearn", "yaml"}
