@@ -6,6 +6,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from hessian_papers.results import SCALES
 from pipelines.messages import CONF
 from pipelines.schema import NO_SETTINGS
 from pipelines.yaml_files import read_yaml
@@ -30,6 +31,9 @@ NOT_COMPARED_OF = {
     # A twin that the paper does not have is one more, no other.
     "gpt2": {"variants"},
 }
+
+# The scale below which there is none.
+SMALLEST = SCALES[-1]
 
 # Which key of a study, or of its networks, names what it is made from, and where that stands in the
 # configuration.
@@ -72,7 +76,9 @@ def reached(
     networks: Mapping[str, Any],
     data: Mapping[str, Any],
 ) -> str:
-    """The scale that a run has reached: not ``paper`` where a size in it is below ours there.
+    """The scale that a run has reached: none where a size in it is below ours there.
+
+    A size is a number, or how many entries a list has.
 
     Args:
         scale: that it was asked for at.
@@ -81,13 +87,24 @@ def reached(
         networks: those of ensembles.
         data: those of data sets.
     """
+    if scale == SMALLEST:
+        return scale
     ours = {
         group: {entry: compared(settings) for entry, settings in ours_at(scale)[group].items()}
         for group in ("studies", "networks", "data")
     }
     pairs = departures(name, study, networks, data, ours).values()
-    reduced = any(type(size) is int and here < size for here, size in pairs)
-    return "workstation" if scale == "paper" and reduced else scale
+    if any(_smaller(here, there) for here, there in pairs):
+        below = SCALES[SCALES.index(scale) + 1]
+        return reached(below, name, study, networks, data)
+    return scale
+
+
+def _smaller(here: Any, there: Any) -> bool:
+    """Whether a setting is a size below another one."""
+    if isinstance(here, list) and isinstance(there, list):
+        return len(here) < len(there)
+    return type(here) is type(there) is int and here < there
 
 
 def compared(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -166,6 +166,10 @@ def test_one_override_is_what_departs(name, key, value, expected):
         ("paper", "networks.two-layer-linear.networks", 60, "paper"),
         ("paper", "networks.two-layer-linear.learning_rates.mup", 0.01, "paper"),
         ("paper", "networks.two-layer-relu.networks", 20, "paper"),
+        ("paper", "networks.two-layer-linear.networks", 2, "demo"),
+        ("paper", "networks.two-layer-linear.sizes", [1, 2, 5, 10, 20, 50], "workstation"),
+        ("workstation", "networks.two-layer-linear.networks", 9, "demo"),
+        ("workstation", "networks.two-layer-linear.networks", 10, "workstation"),
         ("demo", "networks.two-layer-linear.networks", 3, "demo"),
     ],
 )
