@@ -148,7 +148,7 @@ def test_with_the_papers_settings_nothing_departs(name):
             7,
             {"data.sets.sequences.length": [7, 10]},
         ),
-        ("cracking-fig3", "studies.cracking-fig3.widths", [8], {"widths": [[8], [10, 150]]}),
+        ("cracking-fig10", "studies.cracking-fig10.widths", [8], {"widths": [[8], [10, 150]]}),
         # Another ensemble, a seed, or what is only shown finer, is no setting of this study.
         ("cracking-fig16", "networks.two-layer-linear.networks", 20, {}),
         ("cracking-fig7", "studies.cracking-fig7.seed", 7, {}),

@@ -259,7 +259,11 @@ def test_two_layers_alone_have_a_pair_by_the_theorem():
 
 @pytest.mark.parametrize(
     ("figure", "place"),
-    [("Figure 3", "section 4.1, {artifact}"), ("Figure 10", "appendix D.3.2, {artifact}")],
+    [
+        ("Figures 3 and 10", "section 4.1, Figure 3; appendix D.3.2, Figure 10"),
+        ("Figure 10", "section 4.1, Figure 3; appendix D.3.2, Figure 10"),
+        ("Figure 11", "appendix D.3.2, {artifact}"),
+    ],
 )
 def test_the_first_figure_is_in_the_paper_and_the_others_in_its_appendix(figure, place):
     study = Study("named", {"artifact": figure})
