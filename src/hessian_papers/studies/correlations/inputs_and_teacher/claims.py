@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most
 from hessian_papers.ledger.statements import Labels, Statements
-from hessian_papers.ledger.verdicts import left_open, typically
-from hessian_papers.studies.correlations.ensembles import TIMES, require_finished
+from hessian_papers.ledger.verdicts import everywhere, left_open, typically
+from hessian_papers.studies.correlations.ensembles import require_finished
 from hessian_papers.studies.correlations.inputs_and_teacher.derived import (
     WHITE,
     drawn_inputs,
@@ -18,21 +18,24 @@ from hessian_papers.studies.correlations.inputs_and_teacher.derived import (
 
 INITIALISATION = 'Appendix D.3.3, "Impact of Initialization"'
 POSITIVE = at_least(0.0, "the sign; chance rarely puts the whole interval on one side of 0")
+NEGATIVE = at_most(0.0, "the sign", source="ours")
 OURS = at_least(0.0, "the sign, for a paired difference", source="ours")
-statements = Statements(values=TIMES).having(paper="singh2026cracking", book="beyond")
+statements = Statements().having(paper="singh2026cracking", book="beyond")
 
 
 def _settings(data: xr.Dataset) -> Iterator[Labels]:
-    axes = (data[name].values.tolist() for name in ("inputs", "scale", "time"))
-    for inputs, scale, time in itertools.product(*axes):
+    for inputs, scale in itertools.product(data["inputs"].values, data["scale"].values):
         words = f"{said(inputs)}, teacher's scale {scale:g}"
-        yield {"inputs": inputs, "scale": scale, "words": words, "time": time}
+        yield {"inputs": str(inputs), "scale": float(scale), "words": words}
 
 
-def _leads(data: xr.Dataset) -> xr.DataArray:
-    """The lead of the alignment where matrices are alike, of networks that ended their training."""
-    require_finished(data)
-    return lead_where_alike(data)
+def _trained(data: xr.Dataset) -> Iterator[Labels]:
+    return _settings(data) if "trained" in data["time"] else iter(())
+
+
+def _at_first(data: xr.Dataset) -> xr.DataArray:
+    """The lead of the alignment at initialisation, where matrices are alike."""
+    return lead_where_alike(data.sel(time="initialisation"))
 
 
 @statements.statement(
@@ -40,46 +43,64 @@ def _leads(data: xr.Dataset) -> xr.DataArray:
     left_open,
     POSITIVE,
     each=_settings,
-    shown=("words", "time"),
-    name="alignment-leads-{inputs}-{scale}-{time}",
+    shown=("words",),
+    name="alignment-leads-{inputs}-{scale}",
     otherwise="The argument has white inputs, the experiment 1024 samples, and the teacher's "
     "scale is not named.",
 )
 def alignment_leads_by_inputs(
-    data: xr.Dataset, inputs: str, scale: float, time: str, **_: str
+    data: xr.Dataset, inputs: str, scale: float, **_: str
 ) -> xr.DataArray:
-    """Where both matrices begin with similar entries, the sharpness correlates more with their
-    alignment than with their norms: cases are inputs, teachers and times.
+    """At initialisation, where both matrices have similar entries, the sharpness correlates more
+    with their alignment than with their norms: cases are inputs and teachers.
 
     Statistic: best r by an absolute alignment minus best r by a squared norm; interval: Student's t
     over teachers. Mean over the points at which the entries differ by a factor of at most 1.5.
     """
-    return _leads(data.sel(inputs=inputs, scale=scale, time=time))
+    return _at_first(data.sel(inputs=inputs, scale=scale))
 
 
 @statements.statement(
-    f"{INITIALISATION}, beyond the paper", typically, OURS, over=["scale", "time"]
+    f"{INITIALISATION}, beyond the paper",
+    everywhere,
+    NEGATIVE,
+    each=_trained,
+    shown=("words",),
+    name="norms-lead-after-training-{inputs}-{scale}",
 )
+def norms_lead_after_training(
+    data: xr.Dataset, inputs: str, scale: float, **_: str
+) -> xr.DataArray:
+    """After training the norms lead the alignment, whatever inputs and teacher are: the product of
+    both matrices is then nearly the teacher's, the same in all networks.
+
+    Statistic: best r by an absolute alignment minus best r by a squared norm, mean over the points
+    of similar matrices at initialisation; interval: Student's t over teachers.
+    """
+    trained = data.sel(inputs=inputs, scale=scale, time="trained")
+    require_finished(trained)
+    return lead_where_alike(trained)
+
+
+@statements.statement(f"{INITIALISATION}, beyond the paper", typically, OURS, over=["scale"])
 def white_inputs_raise_the_alignment(data: xr.Dataset) -> xr.DataArray:
-    """White inputs raise the lead of the alignment over the norms.
+    """At initialisation, white inputs raise the lead of the alignment over the norms.
 
     Statistic: that lead with white inputs minus that with the fewest samples, of the same networks,
     mean over the points of similar matrices; interval: Student's t over teachers.
     """
-    leads = _leads(data)
+    leads = _at_first(data)
     return leads.sel(inputs=WHITE) - leads.sel(inputs=drawn_inputs(data)[0])
 
 
-@statements.statement(
-    f"{INITIALISATION}, beyond the paper", typically, OURS, over=["inputs", "time"]
-)
+@statements.statement(f"{INITIALISATION}, beyond the paper", typically, OURS, over=["inputs"])
 def large_teachers_raise_the_alignment(data: xr.Dataset) -> xr.DataArray:
-    """A larger teacher raises the lead of the alignment over the norms.
+    """At initialisation, a larger teacher raises the lead of the alignment over the norms.
 
     Statistic: that lead with the largest teacher minus that with the smallest, of the same
     networks, mean over the points of similar matrices; interval: Student's t over teachers.
     """
     if data.sizes["scale"] < 2:
         raise NothingToMeasure("this configuration has a single scale of the teacher")
-    leads = _leads(data).sortby("scale")
+    leads = _at_first(data).sortby("scale")
     return leads.isel(scale=-1) - leads.isel(scale=0)
