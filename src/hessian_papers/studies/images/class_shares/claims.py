@@ -3,7 +3,14 @@
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, within
+from hessian_papers.ledger.bounds import (
+    Estimate,
+    NothingToMeasure,
+    at_least,
+    at_most,
+    mean_of,
+    within,
+)
 from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import reading_of
@@ -22,6 +29,8 @@ from hessian_papers.studies.images.class_shares.derived import (
 from hessian_papers.studies.images.derived import least, quotient, worst
 from hessian_spectra.statistics import rank_correlation
 
+# A swap of two shares in a single training may be chance.
+FEWEST = 5
 BALANCED = "whitened-balanced-linear"
 RAW, KAIMING, TANH = "raw-balanced-linear", "whitened-kaiming-linear", "whitened-balanced-tanh"
 
@@ -74,6 +83,12 @@ def _trends(data: xr.Dataset, case: str) -> list[float]:
         rank_correlation(curve["share"].values, curve["sharpness"].values)
         for curve in _curves(data, case)
     ]
+
+
+def _trends_of_replicates(images: xr.Dataset) -> list[float]:
+    """The rank correlation of share and sharpness of each replicate with two shares or more."""
+    curves = [of_one for of_one in by(images, "replicate").values() if of_one.sizes["network"] > 1]
+    return [rank_correlation(curve["share"].values, curve["sharpness"].values) for curve in curves]
 
 
 # Eq. (14), and what becomes of it where labels cannot be fitted.
@@ -300,12 +315,19 @@ def raw_breaks_down(data: xr.Dataset) -> float:
     at_most(0.9, "with so few shares, any step down leaves less"),
     id="inconsistent-variations-on-raw-inputs",
 )
-def raw_inconsistent(data: xr.Dataset) -> float:
+def raw_inconsistent(data: xr.Dataset) -> Estimate:
     """Without whitened inputs the sharpness varies inconsistently with the share.
 
-    Statistic: rank correlation of share and mean sharpness, for the image set where it is largest.
+    Statistic: rank correlation of share and sharpness over one training a share, mean over at least
+    five such replicates, for the image set where it is largest; interval: Student's t.
     """
-    return worst(_trends(data, RAW))
+    own = _trained(_of(of_own_size(data), RAW))
+    trends = [_trends_of_replicates(images) for images in by(own, "source").values()]
+    if min(map(len, trends)) < FEWEST:
+        raise NothingToMeasure(
+            f"this configuration has fewer than {FEWEST} replicates of two shares or more"
+        )
+    return max(map(mean_of, trends))
 
 
 @on_raw.statement(
