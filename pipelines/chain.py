@@ -147,7 +147,7 @@ def drawn(context: Context) -> list[Drawing]:
 
 
 def compute(context: Context) -> None:
-    """Without DVC, compute a study on the spot, into the folder of the run."""
+    """Compute a study on the spot, without DVC, into the folder of the run."""
     study = study_of(context)
     for side, data in all_sides(context, study).items():
         labelled.write(context.results / study.name / f"{side}.nc", data)

@@ -94,17 +94,17 @@ def reached(
         for group in ("studies", "networks", "data")
     }
     pairs = departures(name, study, networks, data, ours).values()
-    if any(_smaller(here, there) for here, there in pairs):
+    if any(_smaller(size, wanted) for size, wanted in pairs):
         below = SCALES[SCALES.index(scale) + 1]
         return reached(below, name, study, networks, data)
     return scale
 
 
-def _smaller(here: Any, there: Any) -> bool:
+def _smaller(size: Any, wanted: Any) -> bool:
     """Whether a setting is a size below another one."""
-    if isinstance(here, list) and isinstance(there, list):
-        return len(here) < len(there)
-    return type(here) is type(there) is int and here < there
+    if isinstance(size, list) and isinstance(wanted, list):
+        return len(size) < len(wanted)
+    return type(size) is type(wanted) is int and size < wanted
 
 
 def compared(entry: Mapping[str, Any]) -> dict[str, Any]:

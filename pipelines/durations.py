@@ -24,7 +24,7 @@ HEADER = """\
 
 
 def totals(spent: Mapping[str, float], before: Graph) -> dict[str, int]:
-    """For each study the seconds of its figure and of all stages for one study that it depends on.
+    """The seconds of each study: of its figure and of all its own stages that it depends on.
 
     Raises:
         ValueError: one of these stages has no time.

@@ -119,7 +119,7 @@ def changed() -> set[str]:
 
 
 def graph() -> dict[str, set[str]]:
-    """For each stage those that it depends on directly, in the order of dvc.yaml."""
+    """The stages that each stage depends on directly, in the order of dvc.yaml."""
     edges: dict[str, set[str]] = {}
     for line in _dvc("dag", "--dot").splitlines():
         names = re.findall(r'"([^"]+)"', line)

@@ -54,7 +54,7 @@ Hydra.get_mode = _mode  # type: ignore[method-assign]
 
 
 class Estimated(Exception):  # noqa: N818 - it ends a run early, and is no error
-    """Only an estimate of the time was asked for; the message is the estimate."""
+    """An end of a run of which only an estimate was asked for; the message is the estimate."""
 
 
 def no_estimate(got: str) -> ValueError:

@@ -138,7 +138,7 @@ class Spectrum:
 
     @property
     def labels(self) -> list[str]:
-        """For each of the ``k`` eigenvalues its kind, followed by its cell where there is one."""
+        """The kind of each of the ``k`` eigenvalues, followed by its cell where there is one."""
         cells = self.cells or [""] * len(self.kinds)
         names = [f"{kind} {cell}".strip() for kind, cell in zip(self.kinds, cells, strict=True)]
         return [names[group] for group in self._group_of.tolist()]

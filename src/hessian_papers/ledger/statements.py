@@ -364,7 +364,7 @@ class Statements:
         return other
 
     def __or__(self, other: "Statements") -> "Statements":
-        """For statements about the artifacts of both."""
+        """The decorators of statements about the artifacts of both."""
         both = self.about("")
         both._artifacts = self._artifacts + other._artifacts
         return both

@@ -26,7 +26,7 @@ def duration(seconds: float) -> str:
 
 
 def times_as_many(estimate: Estimate, bound: Bound) -> float:
-    """How many times as many draws would decide, if the estimate and its variance stay.
+    """The multiple of the draws that would decide, if the estimate and its variance stay.
 
     An interval is as wide as one over the root of the number of draws: with half of its width h and
     the distance d of the estimate from the bound it is (h/d)², rounded up.

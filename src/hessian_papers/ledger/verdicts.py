@@ -220,7 +220,7 @@ def _shown(_: Sequence[Case]) -> Decision:
 
 
 def _left_open(cases: Sequence[Case]) -> Decision:
-    """By all choices the same, or it depends on the choice."""
+    """The verdict of all choices if they agree; else it depends on the choice."""
     outcomes = {case.outcome for case in cases}
     return Decision("depends" if {"holds", "fails"} <= outcomes else _worst([*outcomes]))
 

@@ -202,11 +202,11 @@ class Attention(AnyAttention, stream="attention"):
         return 2 * inside.clamp_min(0).sqrt() / 3
 
     def outside(self, values: Tensor, low: Tensor, high: Tensor) -> float:
-        """By how much ascending values leave an interval."""
+        """The distance by which ascending values leave an interval."""
         return worst(excess(low, values[0], self.size), excess(values[-1], high, self.size))
 
     def condition_error(self, bound: Tensor) -> Error:
-        """By how much max|λ| falls below a bound on the condition number times min|λ|."""
+        """The gap between max|λ| and a bound on the condition number times min|λ| above it."""
         sizes = self.eigenvalues.abs()
         return excess(bound * sizes.min(), sizes.max(), sizes.max())
 

@@ -31,7 +31,7 @@ def relative(stated: Number, measured: Number, over: Number = 0.0) -> float:
 
 
 def excess(value: Number, bound: Number, over: Number) -> float:
-    """By how much values exceed their upper bounds at most, over a scale; 0 where they do not.
+    """The largest excess of values over their upper bounds, over a scale; 0 where there is none.
 
     Example:
         >>> excess(3.0, 2.0, over=10.0), excess(1.0, 2.0, over=10.0)

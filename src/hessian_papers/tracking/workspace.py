@@ -83,7 +83,7 @@ def _panels(figures: Sequence[FigureRecord]) -> list[Any]:
 def _experiments(
     figures: Sequence[FigureRecord], statements: Sequence[StatementRecord]
 ) -> list[Any]:
-    """For each paper parallel coordinates: the first statistic of each of its first studies."""
+    """Parallel coordinates of each paper: the first statistic of each of its first studies."""
     _, reports = _import_workspaces()
     measured = statistics(statements, recorded=False)
     # The first one of each study stays.

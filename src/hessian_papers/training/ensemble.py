@@ -271,7 +271,7 @@ def _without_diverged(end: EnsembleTraining) -> EnsembleTraining:
 
 
 class _Orders:
-    """In which order each network sees the samples in each epoch."""
+    """The order in which each network sees the samples in each epoch."""
 
     def __init__(self, networks: Sequence[int], count: int, settings: _Settings) -> None:
         self._shared = settings.order == "shared"

@@ -1,4 +1,4 @@
-"""When each network of an ensemble lowers its learning rate, and when it is done."""
+"""The epochs at which networks of an ensemble lower their learning rate, and are done."""
 
 import torch
 from torch import Tensor

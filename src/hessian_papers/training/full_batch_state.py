@@ -36,7 +36,7 @@ class State:
 
     @classmethod
     def start(cls, weights: Sequence[Tensor], rate: float, epochs: int) -> "State":
-        """Before the first epoch, with copies of the weights."""
+        """The state before the first epoch, with copies of the weights."""
         return cls(
             weights=tuple(
                 weight.detach().clone(memory_format=torch.contiguous_format) for weight in weights

@@ -1,4 +1,4 @@
-"""When full-batch gradient descent halves its learning rate."""
+"""The epochs after which full-batch gradient descent halves its learning rate."""
 
 from collections.abc import Sequence
 

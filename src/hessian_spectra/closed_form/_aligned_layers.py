@@ -83,12 +83,12 @@ class AlignedLayers:
         )
 
     def _places(self) -> list[Tensor]:
-        """For each layer the parameter index of each of its entries, ``(d_l, d_{l-1})``."""
+        """The parameter index of each entry of each layer, ``(d_l, d_{l-1})``."""
         indices = torch.arange(self.parameters, device=self.first.device).split(self._sizes())
         return [part.reshape(len(left), -1) for part, left in zip(indices, self.left, strict=True)]
 
     def _gradients(self) -> Float[Tensor, "pairs L"]:
-        """For each pair a multiple of ``s_i^{l-1} s_j^{L-l}``, whose largest entry is 1."""
+        """A multiple, for each pair, of ``s_i^{l-1} s_j^{L-l}``, whose largest entry is 1."""
         first = self.first[:, None].expand(-1, len(self.last)).flatten()
         last = self.last.repeat(len(self.first))
         largest = torch.maximum(first, last)

@@ -42,7 +42,7 @@ def read_layers(
 
 
 def prefixes_and_suffixes(layers: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-    """For each layer ``P_l = W_{l-1} ... W_1``, ``(d_{l-1}, d_0)``, and ``S_l = W_L ... W_{l+1}``.
+    """Products before and after each layer: ``P_l = W_{l-1} ... W_1``, ``S_l = W_L ... W_{l+1}``.
 
     Source: anon2026data, eq. (4), where the inputs do not belong to ``P_l``.
     """

@@ -133,5 +133,5 @@ def standardised(x: Tensor, tolerance: float) -> list[Assumption]:
 
 
 def _second_layer_first(slots: Tensor) -> Tensor:
-    """From ``(v, b, w)``, ``(3, m, p)``, to the parameter order ``(w, v, b)``, ``(3m, p)``."""
+    """Vectors ``(v, b, w)``, ``(3, m, p)``, in the parameter order ``(w, v, b)``, ``(3m, p)``."""
     return slots[[2, 0, 1]].flatten(0, 1)

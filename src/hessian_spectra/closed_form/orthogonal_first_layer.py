@@ -153,6 +153,6 @@ def uncorrelated(x: Tensor, y: Tensor, tolerance: float) -> Assumption:
 
 
 def _first_layer_by_rows(slots: Tensor) -> Tensor:
-    """From ``(V_1, ..., V_D, w)``, ``(D + 1, m, p)``, to ``V`` row by row, then ``w``."""
+    """Vectors ``(V_1, ..., V_D, w)``, ``(D + 1, m, p)``, with ``V`` row by row, then ``w``."""
     inputs = len(slots) - 1
     return torch.cat([slots[:inputs].transpose(0, 1).flatten(0, 1), slots[inputs]])

@@ -89,7 +89,7 @@ def vector_attention_bulk(
 
 
 class _Spaces:
-    """For a vector ``t``, ``(2 d,)``: all ``r`` with ``(W_Q r, W_K r)`` a multiple of ``t``."""
+    """All ``r`` with ``(W_Q r, W_K r)`` a multiple of a vector ``t``, ``(2 d,)``."""
 
     def __init__(self, query: Tensor, key: Tensor) -> None:
         rows = torch.cat([query, key])  # (2 d, d_K)

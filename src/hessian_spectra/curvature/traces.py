@@ -192,7 +192,7 @@ _FEWEST = {"adaptive": 4, "exact": 0, "hutchinson": 2, "hutch++": 6, "xtrace": 4
 def _xtrace(
     operator: SymmetricOperator, count: int, room: int, draws: torch.Generator, adaptive: bool
 ) -> TraceEstimate:
-    """With ``count`` vectors, at most ``room`` of them at a time."""
+    """An estimate with ``count`` vectors, at most ``room`` of them at a time."""
     repetitions = min(math.ceil(count / room), count // 2)
     sizes = [count // repetitions + (i < count % repetitions) for i in range(repetitions)]
     return _combined([_one_xtrace(operator, size, draws, adaptive) for size in sizes])

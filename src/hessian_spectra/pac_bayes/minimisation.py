@@ -264,7 +264,7 @@ class _Bases(Observer):
         return self._terms.get(step // self._plan.updates, {})
 
     def terms(self, epochs: Iterable[int]) -> Arrays:
-        """By name, of some epochs, with these; NaN where training has not come to one."""
+        """The terms of some epochs by name, with these; NaN where training has not come to one."""
         epochs = sorted(epochs)
         kept = [self._terms.get(epoch, {}) for epoch in epochs]
         values = {name: [terms.get(name, math.nan) for terms in kept] for name in TERMS}

@@ -1,4 +1,4 @@
-"""How many draws would decide what an interval leaves open."""
+"""The draws that would decide what an interval leaves open."""
 
 import math
 from dataclasses import replace

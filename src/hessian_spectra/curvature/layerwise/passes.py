@@ -138,7 +138,7 @@ class LayersBatch:
         return self.counts.sum(dim=1, keepdim=True).expand(-1, positions)
 
     def squares(self, among: Sequence[int] | None = None) -> Iterator[list[Pair]]:
-        """For each r the pair of each layer, by one backward pass.
+        """The pair of each layer for each r, by one backward pass.
 
         The graph is gone after the last, so that they can be asked for once.
 

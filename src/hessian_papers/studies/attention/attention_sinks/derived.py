@@ -17,7 +17,7 @@ def _chosen(data: xr.Dataset, mask: xr.DataArray) -> list[np.ndarray]:
 
 
 def is_resolved(data: xr.Dataset) -> xr.DataArray:
-    """At which sinks it can be told which numerical eigenvalues repeat, along ``sink_bias``.
+    """The sinks at which it can be told which numerical eigenvalues repeat: ``sink_bias``.
 
     Where the attention is nearly all on one token, or the weights are small, eigenvalues come so
     close to each other, and the bulk to zero, that rounding decides.

@@ -71,7 +71,7 @@ def alignment_leads_by_inputs(
 def norms_lead_after_training(
     data: xr.Dataset, inputs: str, scale: float, **_: str
 ) -> xr.DataArray:
-    """After training the norms lead the alignment, whatever inputs and teacher are: the product of
+    """After training the norms lead the alignment, whatever inputs and teacher are. The product of
     both matrices is then nearly the teacher's, the same in all networks.
 
     Statistic: best r by an absolute alignment minus best r by a squared norm, mean over the points

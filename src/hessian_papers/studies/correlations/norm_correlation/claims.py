@@ -65,7 +65,7 @@ each_one, at_both_times = ["parametrisation"], ["parametrisation", "time"]
 
 
 def figures(*numbers: int) -> Statements:
-    """For claims about some figures."""
+    """The decorators of claims about some figures."""
     return statements.about("singh2026cracking", *(f"Figure {number}" for number in numbers))
 
 
@@ -142,7 +142,7 @@ def _by_norm(data: xr.Dataset, region: str = "all", **labels: str) -> list[Estim
 
 
 def _lead(data: xr.Dataset, region: str = "all", layer: int = 1, **labels: str) -> Estimate:
-    """By how much r of one matrix's squared spectral norm exceeds that of the other's."""
+    """The r of one matrix's squared spectral norm less that of the other's."""
     matrices = _two_layers(data, "matrices")
     return _mean(matrices, "factor_lead", region, layer=layer, norm="spectral", **labels)
 

@@ -142,7 +142,7 @@ def _along(axes: Axes, data: xr.Dataset) -> None:
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """For each parametrisation the correlations at both times; of two sizes the lead at both."""
+    """The correlations of each parametrisation at both times; of two sizes the lead at both."""
     if "lead" in data:
         return _leads(data)
     data = data.squeeze("depth" if data["along"].item() == "size" else "size")
@@ -173,7 +173,7 @@ def draw(data: xr.Dataset) -> Figure:
 
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
-    """By how much the best norm, factor or group leads the others, and how to read it.
+    """The lead of the best norm, factor or group over the others, and how to read it.
 
     Raises:
         NothingToMeasure: nothing leads another, as the lead is what is drawn already, or of one

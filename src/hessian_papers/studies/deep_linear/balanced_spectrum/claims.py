@@ -105,7 +105,7 @@ def _sharpness_error(data: xr.Dataset, exact: str, labels: str = "exact") -> flo
 
 
 def _beyond(data: xr.Dataset, count: str) -> float:
-    """By how many the numerical eigenvalues that are not zero exceed a count, at most."""
+    """The largest excess over a count of the numerical eigenvalues that are not zero."""
     numerical = data["hessian"].sel(labels="exact")
     positive = (numerical > ZERO * numerical.max("rank")).sum("rank")
     return max(0.0, float((positive - data[count]).max()))

@@ -138,7 +138,7 @@ def gpt2(config: Config, networks: xr.Dataset) -> xr.Dataset:
 
 
 def _levels(x: np.ndarray, points: int) -> np.ndarray:
-    """From the smallest to the largest; NaN if no run has any."""
+    """Levels from the smallest to the largest; NaN if no run has any."""
     known = x[np.isfinite(x)]
     if not len(known):
         return np.full(points, np.nan)

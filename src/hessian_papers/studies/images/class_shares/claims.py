@@ -190,7 +190,7 @@ def increasing(data: xr.Dataset) -> float:
 
 
 def _ratios_by_size(data: xr.Dataset) -> list[np.ndarray]:
-    """For each image set the mean of sharpness over eq. (14) by ascending number of samples.
+    """The mean of sharpness over eq. (14) of each image set, by ascending number of samples.
 
     The mean takes as many of the smallest shares as there are at every number of samples: what
     is compared has nearly the same shares. Image sets with but one number of samples are left
@@ -318,8 +318,8 @@ def raw_breaks_down(data: xr.Dataset) -> float:
 def raw_inconsistent(data: xr.Dataset) -> Estimate:
     """Without whitened inputs the sharpness varies inconsistently with the share.
 
-    Statistic: rank correlation of share and sharpness over one training a share, mean over at least
-    five such replicates, for the image set where it is largest; interval: Student's t.
+    Statistic: rank correlation of share and sharpness, with one training a share, for the image set
+    where it is largest. Mean over at least five replicates; interval: Student's t.
     """
     own = _trained(_of(of_own_size(data), RAW))
     trends = [_trends_of_replicates(images) for images in by(own, "source").values()]

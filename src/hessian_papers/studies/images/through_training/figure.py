@@ -185,7 +185,7 @@ def _of_width(width: int, draw: Callable[[Axes, xr.Dataset], None]) -> Callable[
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """For each image set the trace, or the errors of the top eigenvalues of the widest network."""
+    """The trace of each image set, or the errors of the top eigenvalues of the widest network."""
     if "estimate" in data:
         return _panels(data, 2.2, [Row("trace of the Hessian", 1.0, _draw_trace)], TRACES)
     label = f"error of top {data.sizes['rank']},\n% of each"

@@ -307,7 +307,7 @@ def _gap(data: xr.Dataset, matrix: str, **case: str) -> xr.DataArray:
 
 
 def gaps(own: xr.Dataset, matrix: str, count: int) -> xr.DataArray:
-    """After how many eigenvalues the largest gap among the first ``2 (c − 1)`` is.
+    """The number of eigenvalues before the largest gap among the first ``2 (c − 1)``.
 
     The gap after i is ``λ_i / λ_{i+1}``. Layers of no more than c outputs are left out, whose
     output Hessian has no eigenvalue after those; the last one is among them.

@@ -126,7 +126,7 @@ def _largest_singular(matrices: Tensor) -> Tensor:
 
 
 def _padded(values: Tensor, *shape: int) -> np.ndarray:
-    """In float32, and NaN where there is nothing."""
+    """The values in float32, and NaN where there is nothing."""
     result = np.full(shape, np.nan, dtype=np.float32)
     result[tuple(slice(length) for length in values.shape)] = values.float().cpu().numpy()
     return result

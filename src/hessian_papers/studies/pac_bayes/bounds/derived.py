@@ -37,7 +37,7 @@ def chance(data: xr.Dataset) -> float:
 
 
 def failures(data: xr.Dataset) -> xr.DataArray:
-    """By how much held-out errors are above the bounds, all that there are.
+    """The excess of held-out errors over the bounds, of all that there are.
 
     It is less than none where the held-out images do not contradict the bound; a posterior whose
     training diverged has none.

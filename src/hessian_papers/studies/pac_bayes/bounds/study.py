@@ -62,7 +62,7 @@ TERMS = (
 
 
 class Method(NamedTuple):
-    """In which bases, whether Algorithm 1 finds them again, or whether it is not followed."""
+    """A choice of bases, whether Algorithm 1 finds them again, or whether it is not followed."""
 
     basis: str
     renewed: bool = False

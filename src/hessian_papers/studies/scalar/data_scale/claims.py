@@ -48,7 +48,7 @@ def _everything(data: xr.Dataset) -> Iterator[xr.Dataset]:
 
 
 def _disorder(data: xr.Dataset) -> float:
-    """By how much, relative to the largest, a numerical λ_2 or bulk value leaves its place.
+    """The distance, relative to the largest, of a numerical λ_2 or bulk value from its place.
 
     The bulk size b is that of its smallest value. In order are -b = ... <= λ_2 <= ... = b <= λ_1.
     """

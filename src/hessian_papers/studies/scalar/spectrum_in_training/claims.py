@@ -192,7 +192,7 @@ def _each_input_scale(data: xr.Dataset) -> Iterator[Labels]:
 
 
 def _at_zero(data: xr.Dataset, rates: str, side: float) -> xr.DataArray:
-    """From which weights the small outlier reaches zero from a side, at ordinary or high rates."""
+    """The weights whose small outlier reaches zero from a side, at ordinary or high rates."""
     return (data[f"{rates}_side"] == side) & (data[f"{rates}_share"] < AT_ZERO)
 
 
