@@ -13,8 +13,8 @@ from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 AXES = ("size", "depth")
-# The statuses of a training that did not end at its plateau.
-EPOCH_LIMIT, DIVERGED = 1, 2
+# How a training ended: at its plateau, or not.
+CONVERGED, EPOCH_LIMIT, DIVERGED = 0, 1, 2
 # The dimensions of the points.
 GRID = ("parametrisation", "depth", "size")
 POINTS: Variables = {

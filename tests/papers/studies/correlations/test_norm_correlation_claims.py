@@ -154,6 +154,15 @@ def switching(sides, width):
     return changed(sides, "correlation", factor_lead=falling, width=np.array(width))
 
 
+def ending(sides, share, r):
+    """With so many networks in other minima, and that r of loss and sharpness, at D = m."""
+    planted = {
+        "above_best": lambda old: np.full(old.shape, share),
+        "loss_correlation": lambda old: np.full(old.shape, r),
+    }
+    return changed(sides, "correlation", width=np.array(5), **planted)
+
+
 def wide_figures():
     """Figures 4, 14, 15, 16 and 26: two layers, along size."""
     first, second = (driven(wide(), "norms", layer, "spectral") for layer in (0, 1))
@@ -199,7 +208,8 @@ def wide_figures():
         ],
     )
     frobenius_of_relu = lowered(correlation(of_relu(frobenius)), "correlation")
-    others = [correlation(of_relu(networks)) for networks in (first, nuclear)]
+    frobenius_of_relu = ending(frobenius_of_relu, 0.6, 0.3)
+    others = [ending(correlation(of_relu(networks)), 0.1, -0.3) for networks in (first, nuclear)]
     yield about(16, frobenius_of_relu, others, [*smaller_wide(), correlation(first)])
     trace = {"target": "trace"}
     others = [correlation(networks, **trace) for networks in (first, nuclear, unrelated(wide()))]
@@ -307,6 +317,26 @@ def test_the_norm_with_the_smallest_or_largest_correlation_decides():
         similar = best.sel(parametrisation=name, region="similar matrices", time="initialisation")
         assert actual == similar.max()
         assert actual > 0.9
+
+
+def test_other_minima_are_those_above_the_lowest_loss_of_the_same_teacher():
+    networks = of_relu(ensemble(("ntp",), sizes=(3,), networks=12, teachers=2))
+    draws = np.random.default_rng(1)
+    # The first network was stopped and the last one diverged: neither counts.
+    losses = np.array([0.01, 1.0, 1.04, 1.06, 2.0, 1.049, 9.0, 9.0, 9.4, 9.46, 20.0, np.nan])
+    sharpness = draws.normal(size=12)
+    changed_losses = networks["loss"].values.copy()
+    changed_losses[0, 0, 0, 1] = losses
+    ends = networks["sharpness"].values.copy()
+    ends[0, 0, 0, 1, :11] = sharpness[:11]
+    data = read(
+        replaced(networks, loss=changed_losses, sharpness=ends), parametrisations=["ntp"], sizes=[]
+    )
+    np.testing.assert_allclose(data["above_best"].values.ravel(), [2 / 5, 2 / 5])
+    expected = [
+        np.corrcoef(losses[own], sharpness[own])[0, 1] for own in (slice(1, 6), slice(6, 11))
+    ]
+    np.testing.assert_allclose(data["loss_correlation"].values.ravel(), expected)
 
 
 def test_the_weaker_matrix_decides():

@@ -376,11 +376,60 @@ def spectral_between(data: xr.Dataset) -> Estimate:
     Statistic: largest distance from 0.5, over D and parametrisations, of r by its square; interval:
     Student's t over teachers where it is largest.
     """
-    if data["activation"] != "relu":
-        raise NothingToMeasure("this configuration has no ReLU networks")
+    _require_relu(data)
     matrices = _two_layers(data, "matrices")
     correlations = _everywhere(matrices, "correlation", layer=1, norm="spectral")
     return max(distance_from(0.5, r) for r in correlations)
+
+
+def _at_the_width(data: xr.Dataset) -> xr.Dataset:
+    """Two-layer ReLU networks with as many inputs as hidden units.
+
+    Raises:
+        NothingToMeasure: there are none.
+    """
+    require_two_layers(data)
+    _require_relu(data)
+    at_the_width = _at(data.sel(time="trained"), size=[data["width"].item()])
+    return at_the_width.squeeze(["depth", "size"])
+
+
+def _require_relu(data: xr.Dataset) -> None:
+    if data["activation"] != "relu":
+        raise NothingToMeasure("this configuration has no ReLU networks")
+
+
+@figures(16).statement(
+    "{artifact}, beyond the paper",
+    typically,
+    at_least(0.5, "most of the networks", source="ours"),
+    over=each_one,
+    book="beyond",
+)
+def relu_networks_end_in_other_minima(data: xr.Dataset) -> xr.DataArray:
+    """With as many inputs as hidden units most two-layer ReLU networks converge to other minima
+    than the best one known.
+
+    Statistic: fraction of the converged networks whose loss is over 5 % above the lowest of their
+    teacher's networks; interval: Student's t over teachers.
+    """
+    return _at_the_width(data)["above_best"]
+
+
+@figures(16).statement(
+    "{artifact}, beyond the paper",
+    typically,
+    replace(POSITIVE, source="ours"),
+    over=each_one,
+    book="beyond",
+)
+def higher_minima_are_sharper(data: xr.Dataset) -> xr.DataArray:
+    """With as many inputs as hidden units the higher of these minima are the sharper ones.
+
+    Statistic: Pearson's r of loss and sharpness over the converged networks of a teacher; interval:
+    Student's t over teachers.
+    """
+    return _at_the_width(data)["loss_correlation"]
 
 
 @figures(26).statement(

@@ -23,6 +23,7 @@ from hessian_papers.studies.correlations.norm_correlation.regions import (
     shares,
 )
 from hessian_papers.studies.correlations.points import (
+    CONVERGED,
     GRID,
     POINTS,
     PointsConfig,
@@ -35,6 +36,7 @@ from hessian_papers.studies.correlations.teachers import (
     IntervalConfig,
     largest,
     leads,
+    mean,
     of_each_teacher,
     settings,
     with_intervals,
@@ -44,6 +46,8 @@ from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 TARGETS = ("sharpness", "trace")
+# A loss so many times the lowest of its teacher's networks is that of another minimum.
+HIGHER = 1.05
 QUANTITIES = ("matrices", "products", "alignments")
 
 
@@ -110,6 +114,14 @@ VARIABLES: Variables = {
     "norm": Variable("norm", "of a factor"),
     "other_norm": Variable("other_norm", "the norm that another one is compared with"),
     "region": Variable("region", "positions by magnitude_ratio, or a difference of two regions"),
+    "above_best": Variable(
+        "parametrisation depth size teacher",
+        f"share of the converged networks whose loss is over {HIGHER - 1:.0%} above the lowest of "
+        "their teacher's",
+    ),
+    "loss_correlation": Variable(
+        "parametrisation depth size teacher", "Pearson's r of their loss and sharpness"
+    ),
     "magnitude_ratio": Variable(
         PLACES, "root mean square of the first matrix's entries over the last's, at initialisation"
     ),
@@ -170,8 +182,31 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
         **dict.fromkeys(("norm", "other_norm"), np.array(config.norms)),
         "region": np.array(REGIONS),
         "magnitude_ratio": ratio,
+        **_ends(points),
     }
     return study_data(arrays, VARIABLES)
+
+
+def _ends(points: xr.Dataset) -> Arrays:
+    """The losses at which converged networks end: ``above_best`` and ``loss_correlation``."""
+    trained = points.sel(time="trained")
+    converged = trained["status"] == CONVERGED
+    loss = trained["loss"].where(converged).transpose(*GRID, "network").values
+    sharpness = trained["sharpness"].where(converged).transpose(*GRID, "network").values
+    teacher = points["teacher"].values
+    of_each = [loss[..., teacher == name] for name in np.unique(teacher)]
+    with np.errstate(invalid="ignore"):
+        above = [np.where(np.isfinite(own), own > HIGHER * _lowest(own), np.nan) for own in of_each]
+    correlations = of_each_teacher(sharpness, loss[..., None], teacher)[..., 0]
+    return {
+        "above_best": np.stack([mean(np.moveaxis(own, -1, 0)) for own in above], axis=-1),
+        "loss_correlation": np.moveaxis(correlations, 0, -1).round(12),
+    }
+
+
+def _lowest(losses: np.ndarray) -> np.ndarray:
+    """The lowest of the finite losses ``(..., n)``, ``(..., 1)``."""
+    return np.where(np.isfinite(losses), losses, np.inf).min(axis=-1, keepdims=True)
 
 
 def _first_layer(config: Config) -> int:
