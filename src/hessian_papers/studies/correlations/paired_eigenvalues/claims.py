@@ -52,9 +52,8 @@ TOO_WIDE = (
 
 def _place(study: Study) -> str:
     # The networks of Figure 3 are some of those of Figure 10.
-    first = study.config["artifact"].endswith(" 10")
-    both = "section 4.1, Figure 3; appendix D.3.2, Figure 10"
-    return both if first else "appendix D.3.2, {artifact}"
+    main_text = "section 4.1, Figure 3; " if study.config["artifact"] == "Figure 10" else ""
+    return main_text + "appendix D.3.2, {artifact}"
 
 
 def _about(depth: int, activation: str) -> Cases:
@@ -160,9 +159,7 @@ def _figures(*numbers: int) -> Statements:
     return statements.about("singh2026cracking", *(f"Figure {number}" for number in numbers))
 
 
-figures, figures_3_and_10, figure_10 = _figures(3, 10, 11, 12, 13), _figures(3, 10), _figures(10)
-# The networks of figure 3 are among those of figure 10.
-figures_10_to_13, figure_13 = _figures(10, 11, 12, 13), _figures(13)
+figures, figure_10, figure_13 = _figures(10, 11, 12, 13), _figures(10), _figures(13)
 
 
 @statements.identity(
@@ -199,7 +196,7 @@ def pair(data: xr.Dataset) -> float:
     return _worst(assumed, assumed["distance"].sel(pair="best"))
 
 
-@figures_3_and_10.statement(
+@figure_10.statement(
     _place,
     everywhere,
     reading_of("orders of magnitude"),
@@ -262,7 +259,7 @@ def within_the_mean_eigenvalue(data: xr.Dataset) -> Estimate:
     return _furthest(_of(data, *beyond(data), least=2), "mean")
 
 
-@figures_10_to_13.statement(
+@figures.statement(
     _place,
     typically,
     MOST,
