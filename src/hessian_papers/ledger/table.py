@@ -138,7 +138,8 @@ def _remark(statement: StatementRecord) -> str:
             for case in statement.cases
             if case.explanation and case.outcome != "holds"
         )
-    return " ".join([*remarks[:2], needed(statement)]).strip()
+    texts = [*remarks[:2], needed(statement)]
+    return " ".join(text if text.endswith(".") else f"{text}." for text in texts if text)
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -32,13 +32,16 @@ def times_as_many(estimate: Estimate, bound: Bound) -> float:
     the distance d of the estimate from the bound it is (h/d)², rounded up.
 
     Returns:
-        At least 1; infinite where the estimate is at the bound, or known from a single draw.
+        At least 1; infinite where the estimate is at the bound, or known from a single draw; NaN
+        where it has no interval.
 
     Example:
         >>> from hessian_papers.ledger.bounds import at_least
         >>> times_as_many(Estimate(0.5, -0.5, 1.5), at_least(0.0, "a sign"))
         4
     """
+    if not estimate.has_interval:
+        return math.nan
     edges = [edge for edge in bound.range if math.isfinite(edge)]
     distance = min((abs(estimate.value - edge) for edge in edges), default=math.nan)
     ratio = (estimate.high - estimate.low) / 2 / distance if distance else math.inf
@@ -48,12 +51,13 @@ def times_as_many(estimate: Estimate, bound: Bound) -> float:
 def _undecided(statement: StatementRecord) -> list[tuple[CaseRecord, float]]:
     """The cases that would have to be drawn again, and how many times as many draws each takes."""
     measured = [case for case in statement.cases if case.outcome != "not measured"]
-    if statement.pooled is not None:
-        # One number decides for all cases that count.
+    if statement.estimate.has_interval:
         beyond = statement.book == "beyond"
         counted = [case for case in measured if beyond or not case.smaller] or measured
-        times = times_as_many(statement.estimate, counted[0].bound)
-        return [(case, times) for case in counted]
+        if len({case.bound.range for case in counted}) == 1:
+            # One number decides for all cases that count.
+            times = times_as_many(statement.estimate, counted[0].bound)
+            return [(case, times) for case in counted]
     each = [
         (case, times_as_many(case.estimate, case.bound))
         for case in measured

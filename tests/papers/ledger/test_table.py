@@ -84,7 +84,7 @@ def test_our_reading_of_a_word_the_print_and_the_reason_stand_beside():
     assert cells(statement("reproduced", reading))[7] == "By our reading of 'nearly': a quarter."
     wrong = statement("corrected", case(explanation="unsaid"), printed="b = 2a")
     assert cells(wrong)[7] == "In print: b = 2a."
-    assert cells(statement("differs", case("fails", explanation="few inputs")))[7] == "few inputs"
+    assert cells(statement("differs", case("fails", explanation="few inputs")))[7] == "few inputs."
 
 
 def test_bars_and_line_breaks_do_not_break_a_cell():

@@ -101,6 +101,14 @@ def test_one_number_of_all_cases_is_drawn_again_with_those_that_count():
     assert needed(replace(typical, book="beyond")).endswith("stays: 14 min of one core.")
 
 
+def test_bounds_of_their_own_are_decided_case_by_case():
+    cases = case(Estimate(0.5, -0.5, 1.5)), case(Estimate(0.9), at_least(1.0, "another"))
+    mixed = statement(*cases, quantifier="typically", pooled=Estimate(0.7, 0.2, 1.2))
+    assert "With 4 times" in needed(mixed)
+    assert "With 4 times" in needed(replace(mixed, pooled_interval=None))
+    assert math.isnan(times_as_many(Estimate(0.5), SIGN))
+
+
 def test_what_is_not_open_or_not_known_needs_no_sentence():
     open_one = statement(case(Estimate(0.5, -0.2, 1.2), seconds=None))
     assert needed(open_one).endswith("if the estimate stays.")
