@@ -194,7 +194,7 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
     known = recorded.read(study)
     return {
         "scale": params["scale"],
-        "seconds": durations().get("seconds", {}).get(study),
+        "seconds": _seconds(study),
         "departs": departures(
             study, config, params["networks"], params["data"]["sets"], published()
         ),
@@ -209,6 +209,12 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
             "files": known.digests(),
         },
     }
+
+
+def _seconds(study: str) -> float | None:
+    """The time of one core that a study's figure takes, if it is known."""
+    seconds = durations().get("seconds", {}).get(study)
+    return None if seconds is None else float(seconds)
 
 
 def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[str, Any]]]:

@@ -130,5 +130,6 @@ def test_a_correlation_study_reads_its_ensemble(run, tmp_path):
     chosen = f"{study}.parametrisations=[sp]"
     assert run(side, "side=correlation", "only=cracking-fig4", chosen) == 0
     (made,) = (tmp_path / "results" / "runs").rglob("cracking-fig4/correlation.nc")
-    variables = labelled.read(made).variables.values()
-    assert all(np.isfinite(v.values).any() for v in variables if v.dtype.kind == "f")
+    # So few epochs let no network converge.
+    data = labelled.read(made).drop_vars(["above_best", "loss_correlation"])
+    assert all(np.isfinite(v).any() for v in data.variables.values() if v.dtype.kind == "f")

@@ -38,7 +38,7 @@ def times_as_many(estimate: Estimate, bound: Bound) -> float:
     Example:
         >>> from hessian_papers.ledger.bounds import at_least
         >>> times_as_many(Estimate(0.5, -0.5, 1.5), at_least(0.0, "a sign"))
-        4
+        4.0
     """
     if not estimate.has_interval:
         return math.nan

@@ -84,10 +84,10 @@ def caption(data: xr.Dataset) -> str:
     teachers, width = data.sizes["teacher"], data["width"].item()
     return (
         f"Pearson's r {_last(data)} of the sharpness with squared spectral norms and the absolute "
-        "alignment, and by how much the best alignment leads the best norm; teacher's scale "
+        "alignment, and the best alignment's lead over the best norm; teacher's scale "
         f"{usual_scale(data):g}. Bands: 95 %, Student's t over {teachers} teachers of "
-        f"{data['networks'].item() // teachers} networks of width {width}. Triangles: entries of "
-        "similar magnitude at first."
+        f"{data['networks'].item() // teachers} networks of width {width}. Triangles: similar "
+        "entries at first."
     )
 
 
