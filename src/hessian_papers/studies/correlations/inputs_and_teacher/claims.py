@@ -60,6 +60,7 @@ def alignment_leads_by_inputs(
     return _at_first(data.sel(inputs=inputs, scale=scale))
 
 
+# This was put into words after the first run of trained networks, at width 25, had shown it.
 @statements.statement(
     f"{INITIALISATION}, beyond the paper",
     everywhere,
