@@ -213,7 +213,7 @@ def spread(context: Context, name: str, work: FanOut, config: Any, given: xr.Dat
         result = fan_out.run(*arguments, folder=SHARDS, launcher=launcher, live=live)
     except fan_out.FanOutError as error:
         raise ValueError(str(error)) from None
-    context.spent[name] += fan_out.seconds(*arguments, folder=SHARDS)
+    context.count(name, fan_out.spent(*arguments, folder=SHARDS))
     return result
 
 
@@ -261,7 +261,7 @@ def train(context: Context, name: str) -> xr.Dataset:
     except fan_out.FanOutError as error:
         raise ValueError(str(error)) from None
     if work.spreads:
-        context.spent[name] += fan_out.seconds(*arguments, folder=SHARDS)
+        context.count(name, fan_out.spent(*arguments, folder=SHARDS))
     return networks
 
 

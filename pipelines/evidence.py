@@ -13,6 +13,7 @@ import xarray as xr
 
 from hessian_papers import labelled
 from hessian_papers.networks.tools.result import DATA, folder_of, manifest_of
+from hessian_papers.results import TIMES
 from hessian_spectra.files import digest, write_bytes, write_json
 from pipelines import chain, inputs, schema
 from pipelines.departures import reached
@@ -64,11 +65,14 @@ def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str
             facts[key] = group[name]
             facts["configuration"][key] = digest(facts[key])
     facts["hardware"] = {"processor": processor(), "cores": os.cpu_count()}
+    if devices := set[str]().union(*context.devices.values()):
+        facts["hardware"]["devices"] = sorted(devices)
     facts |= inputs.sources(plain(context.config), context.name)
-    facts["seconds of all items, one core each"] = {
-        name: round(seconds, 1) for name, seconds in sorted(context.spent.items())
-    }
-    return facts
+    times: dict[str, dict[str, float]] = {TIMES["core"]: {}}
+    for name, seconds in sorted(context.spent.items()):
+        unit = "GPU" if context.devices[name] else "core"
+        times.setdefault(TIMES[unit], {})[name] = round(seconds, 1)
+    return facts | times
 
 
 def networks_path(name: str) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers import labelled
-from hessian_papers.results import select_fields
+from hessian_papers.results import seconds_of, select_fields
 from hessian_spectra.files import DamagedFileError, MissingResultError, read_json
 
 EVIDENCE = Path("reports") / "evidence"
@@ -38,9 +38,8 @@ class Recorded:
 
     @property
     def seconds(self) -> float | None:
-        """The time of one core that its items took, or ``None`` if it has none."""
-        each = self.facts.get("seconds of all items, one core each", {})
-        return float(sum(each.values())) if each else None
+        """The time of one core that its items took, or ``None`` if none did on a core."""
+        return seconds_of(self.facts)
 
     @property
     def config(self) -> Mapping[str, Any]:

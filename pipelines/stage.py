@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hydra
 from hydra._internal.hydra import Hydra
@@ -24,6 +24,9 @@ from pipelines import inputs, schema
 from pipelines.lifetime import end_with_dvc
 from pipelines.messages import CONF, is_mendable, kind, one_line
 from pipelines.yaml_files import read_yaml
+
+if TYPE_CHECKING:
+    from hessian_papers.fan_out import Spent
 
 RESULTS = Path("results")
 REPORTS = Path("reports")
@@ -79,6 +82,7 @@ class Context:
         about: what figures and claims say of the runs of studies, by study: see
             :func:`pipelines.inputs.about`; without DVC filled when it is first asked for.
         spent: seconds of computation behind each result that was fanned out, filled as they come.
+        devices: the GPUs behind each of them, by name.
     """
 
     config: DictConfig
@@ -91,6 +95,12 @@ class Context:
     estimate: bool
     about: dict[str, Any] = field(default_factory=dict)
     spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    devices: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def count(self, name: str, spent: "Spent") -> None:
+        """Add up what the items of a result took."""
+        self.spent[name] += spent.seconds
+        self.devices[name] |= spent.devices
 
     @cached_property
     def whole(self) -> DictConfig:

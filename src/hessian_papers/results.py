@@ -18,6 +18,9 @@ SCALES = ("paper", "workstation", "demo")
 # Which trainings diverged, or how many, for each of some settings; not there if none did.
 DIVERGED = "diverged"
 
+# The times in the facts of a recorded run, by what each item was computed on.
+TIMES = {unit: f"seconds of all items, one {unit} each" for unit in ("core", "GPU")}
+
 _STUDIES = Path(__file__).with_name("studies")
 # The families whose stage is called otherwise.
 _STAGES = {"correlations": "correlation"}
@@ -34,6 +37,21 @@ def stacked(rows: Sequence[Mapping[str, Any]]) -> Arrays:
         [2.0, 1.0]
     """
     return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+
+
+def seconds_of(facts: Mapping[str, Any], unit: str = "core") -> float | None:
+    """The time that the items of a recorded run took, one after the other; ``None`` if none did.
+
+    Args:
+        facts: of the run.
+        unit: what they were computed on, one of :data:`TIMES`.
+
+    Example:
+        >>> seconds_of({"seconds of all items, one GPU each": {"gpt2": 60.0}}, "GPU")
+        60.0
+    """
+    each = facts.get(TIMES[unit], {})
+    return float(sum(each.values())) if each else None
 
 
 def sides_of(config: Mapping[str, Any]) -> tuple[str, ...]:

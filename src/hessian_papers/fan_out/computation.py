@@ -13,7 +13,7 @@ from hessian_papers.fan_out.launcher import GPUS, Launcher
 from hessian_papers.fan_out.ledger import one_at_a_time
 from hessian_papers.fan_out.plan import Plan, plan
 from hessian_papers.fan_out.progress import Progress, duration
-from hessian_papers.fan_out.shards import Shards
+from hessian_papers.fan_out.shards import Shards, Spent
 from hessian_papers.fan_out.worker import changed_environment, follows, together
 from hessian_papers.networks.tools.result import kept_in, write
 from hessian_papers.work import FanOut, Live, unseen
@@ -201,12 +201,12 @@ def train(
     return write(result, networks, made, written)
 
 
-def seconds(name: str, work: FanOut, config: Any, given: Any, *, folder: Path) -> float:
-    """The time that a computation's items took, one after the other, wherever they were computed.
+def spent(name: str, work: FanOut, config: Any, given: Any, *, folder: Path) -> Spent:
+    """The time that a computation's items took, one after the other, and the GPUs that they used.
 
     Without the time to start jobs, and of the items that are done. The arguments are those of
     :func:`run`.
     """
     shards = shards_of(name, folder)
     todo = plan(work, config, given)
-    return shards.seconds(todo.costs.keys() & shards.present())
+    return shards.spent(todo.costs.keys() & shards.present())

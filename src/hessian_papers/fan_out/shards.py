@@ -29,6 +29,19 @@ LASTING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, e
 
 
 @dataclass(frozen=True)
+class Spent:
+    """The time that items took, one after the other, and where.
+
+    Args:
+        seconds: of one worker.
+        devices: the names of the GPUs that computed some of them.
+    """
+
+    seconds: float
+    devices: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Shards:
     """The shards of one computation, each written whole or not at all.
 
@@ -89,13 +102,21 @@ class Shards:
         while not self.has(key):
             time.sleep(0.05)
 
-    def write(self, key: str, arrays: Arrays, seconds: float) -> None:
-        """Write an item's shard; the manifest comes last: without it nothing counts."""
+    def write(self, key: str, arrays: Arrays, seconds: float, device: str = "") -> None:
+        """Write an item's shard; the manifest comes last: without it nothing counts.
+
+        Args:
+            key: the item's.
+            arrays: the result.
+            seconds: that its computation took.
+            device: the GPU that computed it; empty: none.
+        """
         with contextlib.suppress(OSError):
             self.beside(key).rmdir()  # if it is empty
         write_arrays(self.path(key), arrays)
         files = described(self.folder, [self.path(key), self.beside(key)])
-        write_json(self._facts(key), {"seconds": seconds, "files": files})
+        facts = {"seconds": seconds, "files": files} | ({"device": device} if device else {})
+        write_json(self._facts(key), facts)
         self._error(key).unlink(missing_ok=True)
         shutil.rmtree(self.unfinished(key), ignore_errors=True)
 
@@ -138,16 +159,14 @@ class Shards:
         for path in (self._facts(key), self.path(key)):
             path.unlink(missing_ok=True)
 
-    def seconds(self, keys: Iterable[str]) -> float:
-        """The time that the computation of some shards took in all, on one worker.
+    def spent(self, keys: Iterable[str]) -> Spent:
+        """The time that the computation of some shards took in all, and the GPUs that they used.
 
         Of an item that was interrupted, since the last time that it was begun.
         """
-        total = 0.0
-        for key in keys:
-            facts = self._facts(key)
-            total += read_json(facts)["seconds"] if facts.exists() else 0.0
-        return total
+        known = [read_json(facts) for facts in map(self._facts, keys) if facts.exists()]
+        devices = {facts["device"] for facts in known if "device" in facts}
+        return Spent(sum(float(facts["seconds"]) for facts in known), frozenset(devices))
 
     def write_error(self, key: str, error: BaseException) -> None:
         """Keep what an attempt at an item raised: a line for the report, then the traceback."""

@@ -99,7 +99,7 @@ def estimate(
         name=name,
         items=len(todo.costs),
         done=len(present),
-        spent=shards.seconds(present),
+        spent=shards.spent(present).seconds,
         seconds=float(seconds.sum()),
         wall=float(max(share, seconds.max())),
         where=launcher.words,

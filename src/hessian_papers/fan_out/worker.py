@@ -2,6 +2,7 @@
 
 import os
 import pkgutil
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -47,6 +48,14 @@ def changed_environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+def _device() -> str:
+    """The GPU that this process has used, by its name; empty: none."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return ""
+    return str(torch.cuda.get_device_name())
+
+
 @dataclass(frozen=True)
 class Function:
     """The function that computes an item.
@@ -80,7 +89,7 @@ class Function:
         if follows():
             shards.wait_for(key)
         else:
-            shards.write(key, arrays, seconds)
+            shards.write(key, arrays, seconds, _device())
 
     def _train(
         self, function: Callable[..., Arrays], key: str, item: Item, title: str, shards: Shards

@@ -9,6 +9,7 @@ from typing import Any
 
 from hessian_papers.drawing.record import FigureRecord
 from hessian_papers.ledger.undecided import duration
+from hessian_papers.results import seconds_of
 
 # The settings that say most about a study, the first that it has is changed: which networks, how
 # they are trained, how large they are, what is looked at.
@@ -75,16 +76,18 @@ def override(study: str, config: Mapping[str, Any]) -> tuple[str, str]:
     return f"studies.{study}.seed={int(config.get('seed', 0)) + 1}", "other draws"
 
 
-def _seconds(recorded: FigureRecord) -> float:
-    """The core seconds that a recorded run took; 0 where its facts do not say so."""
-    return float(sum(recorded.facts.get("seconds of all items, one core each", {}).values()))
+def _times(recorded: FigureRecord, places: Mapping[str, str]) -> list[str]:
+    """The times that a recorded run took, with the words of where, as far as its facts say so."""
+    times = {unit: seconds_of(recorded.facts, unit) for unit in places}
+    return [f"{duration(time)}{places[unit]}" for unit, time in times.items() if time]
 
 
 def _took(recorded: FigureRecord) -> str:
     """The time that a recorded run took, if its facts say so."""
-    if not (seconds := _seconds(recorded)):
-        return "recorded"
-    return f"recorded; took {duration(seconds)}{_on(recorded.facts.get('hardware', {}))}"
+    hardware = recorded.facts.get("hardware", {})
+    device = f" on one {' or '.join(hardware.get('devices', []))}"
+    times = _times(recorded, {"core": _on(hardware), "GPU": device})
+    return "; took ".join(["recorded", *times])
 
 
 def _on(hardware: Mapping[str, Any]) -> str:
@@ -100,8 +103,9 @@ def cost(figure: FigureRecord, durations: Mapping[str, Any]) -> str:
     parts = []
     if (here := durations.get("seconds", {}).get(figure.study)) is not None:
         parts.append(duration(float(here)))
-    if figure.recorded is not None and (seconds := _seconds(figure.recorded)):
-        parts.append(f"recorded {duration(seconds)}")
+    if figure.recorded is not None:
+        times = _times(figure.recorded, {"core": "", "GPU": " of a GPU"})
+        parts += [f"recorded {time}" for time in times]
     return ", ".join(parts)
 
 

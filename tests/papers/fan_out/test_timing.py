@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from fan_out_items import squares
 
-from hessian_papers.fan_out import Launcher, estimate, run
-from hessian_papers.fan_out import seconds as total
+from hessian_papers.fan_out import Launcher, estimate, run, spent
 from hessian_papers.work import FanOut
 from hessian_spectra.files import Arrays
 
@@ -67,9 +66,9 @@ def test_what_is_done_takes_no_more_time(tmp_path):
     run("slow", work(), {}, networks, folder=tmp_path, launcher=Launcher(cluster="debug"))
     actual = measured(tmp_path, [3, 4, 10], Launcher(cluster="debug"))
     assert (actual.items, actual.done, actual.spent) == (3, 2, 7)
-    assert total("slow", work(), {}, networks, folder=tmp_path) == 7
+    assert spent("slow", work(), {}, networks, folder=tmp_path).seconds == 7
     networks["values"] = np.array([4, 10])
-    assert total("slow", work(), {}, networks, folder=tmp_path) == 4
+    assert spent("slow", work(), {}, networks, folder=tmp_path).seconds == 4
     assert actual.seconds == pytest.approx(10)
     done = measured(tmp_path, [3, 4], Launcher(cluster="debug"))
     assert (done.done, done.seconds, done.wall) == (2, 0, 0)

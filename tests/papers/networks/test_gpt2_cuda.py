@@ -9,7 +9,12 @@ from hessian_papers.work import TrainingRun
 from tests.papers.networks import small_gpt2
 from tests.papers.networks.small_gpt2 import config
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+pytestmark = [
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device"),
+    # What torch's own compiler warns of: a function of its own, and float32 without TensorFloat32.
+    pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:TensorFloat32 tensor cores:UserWarning"),
+]
 
 TWO_STEPS = {"steps": 2, "decay_steps": 3, "measured": [[2, 2]], "kept": []}
 
