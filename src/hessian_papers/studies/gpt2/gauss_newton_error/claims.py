@@ -54,9 +54,13 @@ statements = Statements(
         "ratio": "the logarithm of the ratio of the errors with and without attention",
     },
 ).having(otherwise=SMALL)
-figure_5 = statements.about("singh2026cracking", "Figure 5")
+PAPER = "singh2026cracking"
+figure_5 = statements.about(PAPER, "Figure 5")
+figures = figure_5 | statements.about(PAPER, "Figure 23", "Figure 24", "Figure 25")
+# A training of the paper's networks in a few measurements: too few for "almost every loss".
+own_size = statements.about(PAPER, "Section 4.3, at GPT-2's own size")
 # The study of networks with one part changed, of which our own statements are.
-arms = statements.about("singh2026cracking", "Section 4.3, one part changed").having(book="beyond")
+arms = statements.about(PAPER, "Section 4.3, one part changed")
 
 
 def _arms(data: xr.Dataset) -> list[dict[str, str]]:
@@ -66,17 +70,13 @@ def _arms(data: xr.Dataset) -> list[dict[str, str]]:
 
 def _late_arms(data: xr.Dataset) -> list[dict[str, str]]:
     """Cases at each place, of networks without attention as well."""
-    arms = _arms(data)
-    names = [{"arm": TWIN}, *arms] if arms else []
+    names = [{"arm": TWIN}, *_arms(data)]
     return [name | {"place": place} for place in PLACES for name in names]
 
 
 def _along(data: xr.Dataset, shown: str) -> list[dict[str, str]]:
-    """A case for each quantity.
-
-    Networks with one part changed have statements of their own, and none of these.
-    """
-    if _arms(data) or data["shown"] != shown:
+    """A case for each quantity."""
+    if data["shown"] != shown:
         return []
     return [{"along": name} for name in compared_at(data)]
 
@@ -99,7 +99,7 @@ def _share(data: xr.Dataset, along: str, *compared: str, **pair: str) -> Estimat
     return Estimate(*(float((mean[end] > 0).mean()) for end in Estimate._fields))
 
 
-@statements.statement(
+@figures.statement(
     SECTION,
     typically,
     reading_of("almost every"),
@@ -118,7 +118,7 @@ def worse(data: xr.Dataset, along: str, compared: str) -> Estimate:
     return _share(data, along, compared)
 
 
-@statements.statement(
+@figures.statement(
     SECTION,
     typically,
     reading_of("almost every"),
@@ -148,7 +148,7 @@ def _late(data: xr.Dataset, along: str, *compared: str, **pair: str) -> Estimate
     return estimate(samples.isel(point=lowest).mean("point", skipna=False))
 
 
-@figure_5.statement(
+@(figure_5 | own_size).statement(
     "section 4.3", typically, SIGN, id="ggn-is-worse-late-in-training", each=_comparisons
 )
 def worse_late(data: xr.Dataset, compared: str) -> Estimate:
@@ -160,8 +160,13 @@ def worse_late(data: xr.Dataset, compared: str) -> Estimate:
     return _late(data, "residual", compared)
 
 
-@arms.statement(
-    "section 4.3, beyond the paper", shown, LESS, id="error-with-one-part-changed", each=_late_arms
+@(arms | own_size).statement(
+    "section 4.3, beyond the paper",
+    shown,
+    LESS,
+    id="error-with-one-part-changed",
+    each=_late_arms,
+    book="beyond",
 )
 def with_one_part_changed(data: xr.Dataset, arm: str, place: str) -> Estimate:
     """The error of GPT-2's GGN is smaller with one part of the network changed: attention, softmax,
@@ -185,6 +190,7 @@ def with_one_part_changed(data: xr.Dataset, arm: str, place: str) -> Estimate:
     typically,
     LESS,
     id="softmax-makes-the-error",
+    book="beyond",
     each=lambda data: [case for case in _arms(data) if case["arm"] in PATTERNS],
 )
 def softmax_makes_the_error(data: xr.Dataset, arm: str) -> Estimate:
@@ -197,7 +203,7 @@ def softmax_makes_the_error(data: xr.Dataset, arm: str) -> Estimate:
     return with_one_part_changed(data, arm, PLACES[0])
 
 
-@figure_5.statement(
+@(figure_5 | own_size).statement(
     "section 4.3",
     typically,
     at_most(0.0, f"a sign; {SEEDS}"),
