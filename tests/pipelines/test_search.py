@@ -21,7 +21,13 @@ QUERIES = {
         "dissecting-table8-photographs",
         "kronecker-factors",
     },
-    "GPT-2": {"cracking-fig5", "cracking-fig6", "gauss-newton-arms", "gauss-newton-parts"},
+    "GPT-2": {
+        "cracking-fig5",
+        "cracking-fig6",
+        "gauss-newton-arms",
+        "gauss-newton-full-size",
+        "gauss-newton-parts",
+    },
     "MNIST": {
         "data-courses",
         "data-fig1c",

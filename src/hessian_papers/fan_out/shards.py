@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import math
 import os
 import shutil
 import time
@@ -166,7 +167,7 @@ class Shards:
         """
         known = [read_json(facts) for facts in map(self._facts, keys) if facts.exists()]
         devices = {facts["device"] for facts in known if "device" in facts}
-        return Spent(sum(float(facts["seconds"]) for facts in known), frozenset(devices))
+        return Spent(math.fsum(facts["seconds"] for facts in known), frozenset(devices))
 
     def write_error(self, key: str, error: BaseException) -> None:
         """Keep what an attempt at an item raised: a line for the report, then the traceback."""

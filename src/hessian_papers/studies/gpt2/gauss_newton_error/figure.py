@@ -34,6 +34,19 @@ def _draw_runs(axes: Axes, data: xr.Dataset, along: str, *, marked: bool) -> Non
         axes.plot(*lines, color=colour, marker=marker if marked else "", **RUN)
 
 
+def _draw_bars(axes: Axes, data: xr.Dataset, along: str) -> None:
+    """Bars show what the residuals of the eigenvalues leave open of each measurement."""
+    bottom, top = axes.get_ylim()
+    for variant in data["variant"].values:
+        runs = data.sel(along=along, variant=variant)
+        error, off = runs["measured"].values, runs["measured_uncertainty"].values
+        ends = (error - off).clip(bottom), (error + off).clip(bottom)
+        axes.vlines(
+            runs["quantity"].values, *ends, color=LOOKS[variant][0], linewidth=0.6, alpha=0.4
+        )
+    axes.set_ylim(bottom, top)
+
+
 def _draw_means(axes: Axes, data: xr.Dataset, along: str) -> None:
     """Mean over the seeds and its standard error, where all seeds are."""
     seeds = data.sizes["seed"]
@@ -88,6 +101,8 @@ def _draw_errors(axes: Axes, data: xr.Dataset, along: str) -> None:
         _draw_means(axes, data, along)
     if (data["measured"] > 0).any():
         axes.set_yscale("log")
+    if single:
+        _draw_bars(axes, data, along)
 
 
 def _along(axes: Axes, data: xr.Dataset, along: str) -> None:
@@ -189,7 +204,8 @@ def caption(data: xr.Dataset) -> str:
         sizes = f"{counts.min():,} to {counts.max():,} weights"
     last, seeds = int(data["step"][-1]), data.sizes["seed"]
     mean = f"Mean over {seeds} seeds and standard error (band)"
-    drawn = "Each run as measured" if data["shown"] == "runs" else mean
+    runs = "Each run as measured; bars: what its eigenvalues leave open"
+    drawn = runs if data["shown"] == "runs" else mean
     return (
         r"Relative error $|1 - λ_{\max}(\operatorname{GGN})/λ_{\max}(H)|$ of language models "
         f"through {last} steps of pre-training ({sizes}). {drawn}."
