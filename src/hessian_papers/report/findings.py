@@ -50,12 +50,18 @@ def _percents(estimate: Estimate) -> str:
     return f"{value} [{low}, {high}]"
 
 
+def _factor(estimate: Estimate) -> str:
+    """The factor of a logarithm; one that is bounded above alone is at least 0."""
+    value, low, high = map(math.exp, estimate)
+    return _interval(Estimate(value, 0.0 if low != low and high == high else low, high))
+
+
 _WRITE: Mapping[str, Callable[[Estimate], str]] = {
     "number": lambda estimate: _signed(estimate.value),
     "percent": lambda estimate: _percent(estimate.value),
     "percents": _percents,
     "interval": _interval,
-    "factor": lambda estimate: _interval(Estimate(*map(math.exp, estimate))),
+    "factor": _factor,
     "bound": lambda estimate: f"{round_off(estimate.value):g}",
 }
 

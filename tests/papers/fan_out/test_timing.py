@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 from fan_out_items import squares
 
 from hessian_papers.fan_out import Launcher, estimate, run, spent
@@ -50,6 +51,15 @@ def test_rates_are_taken_between_those_that_were_timed(tmp_path):
     values = [1, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
     actual = measured(tmp_path, values, Launcher(cluster="debug"))
     assert actual.seconds == pytest.approx(sum(map(seconds, values)), rel=0.1)
+
+
+def test_a_shard_knows_the_gpu_that_computed_it(tmp_path, monkeypatch):
+    networks, used = {"values": np.array([3, 4])}, SimpleNamespace(is_initialized=lambda: True)
+    used.get_device_name = lambda: "made-up GPU"
+    monkeypatch.setattr(torch, "cuda", used)
+    run("slow", work(), {}, networks, folder=tmp_path, launcher=Launcher(cluster="debug"))
+    actual = spent("slow", work(), {}, networks, folder=tmp_path)
+    assert (actual.seconds, actual.devices) == (7, {"made-up GPU"})
 
 
 def test_a_miniature_tells_the_time_of_the_item(tmp_path):

@@ -18,9 +18,11 @@ STUDY = "poster-pair"
 def record(name: str, verdict: str = "reproduced", *values: Any, **changes: Any) -> StatementRecord:
     """A statement with a case for each value, or interval."""
     cases = [
-        sample_reports.case(number, STUDY, id=f"{STUDY}/{name}-{number}", interval=None, **fields)
+        sample_reports.case(number, STUDY, id=f"{STUDY}/{name}-{number}", **fields)
         for number, fields in enumerate(
-            {"measured": v[0], "interval": [*v[1:]]} if isinstance(v, tuple) else {"measured": v}
+            {"measured": v, "interval": None}
+            if isinstance(v, float)
+            else {"measured": v[0], "interval": [*v[1:]]}
             for v in values or (0.5,)
         )
     ]
@@ -81,6 +83,13 @@ def test_an_interval_is_written_as_its_kind_of_number(how: str, text: str) -> No
     spec = changed("numbers", "lead", to={"value": "lead", "as": how})
     (finding,) = findings(file(spec), LEDGER)
     assert text in finding.text
+
+
+def test_a_factor_that_is_bounded_above_alone_is_at_least_zero() -> None:
+    spec = changed("numbers", "lead", to={"value": "lead", "as": "factor"})
+    lead = record("lead", "reproduced", (0.2864, None, 0.334))
+    (finding,) = findings(file(spec), [lead, *(each for each in LEDGER if each.id != "lead")])
+    assert "1.33 [0, 1.4]" in finding.text
 
 
 def test_other_measurements_make_another_sentence() -> None:

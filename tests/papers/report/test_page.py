@@ -22,6 +22,7 @@ from hessian_papers.report.commands import cost, override
 from hessian_papers.report.entries import anchor
 from hessian_papers.report.findings import Finding, Opening
 from hessian_papers.report.verdicts import strips, style
+from hessian_papers.results import TIMES
 from hessian_spectra.files import DamagedFileError, MissingResultError, write_json
 
 POSTER = "figures/singh2024poster"
@@ -221,9 +222,16 @@ def test_the_paper_scale_is_offered_where_it_is_another(text: str) -> None:
 def test_a_figure_costs_what_it_takes_here_and_what_its_recorded_run_took(here, recorded, expected):
     run = None
     if recorded is not None:
-        run = Mock(spec=FigureRecord, facts={"seconds of all items, one core each": recorded})
+        run = Mock(spec=FigureRecord, facts={TIMES["core"]: recorded})
     figure = Mock(spec=FigureRecord, study="mine", recorded=run)
     assert cost(figure, {"seconds": here}) == expected
+
+
+def test_the_time_of_a_gpu_is_told_apart_from_that_of_a_core():
+    facts = {TIMES["core"]: {"mine": 120.0}, TIMES["GPU"]: {"networks": 660.0}}
+    run = Mock(spec=FigureRecord, facts=facts)
+    figure = Mock(spec=FigureRecord, study="mine", recorded=run)
+    assert cost(figure, {}) == "recorded 2 min, recorded 11 min of a GPU"
 
 
 @pytest.mark.parametrize(
