@@ -231,7 +231,9 @@ class Measurement:
         """The order of the runs of a case: one that could not measure it says least."""
         record = self.record
         rank = SCALES.index(record.scale) if record.scale in SCALES else len(SCALES)
-        return record.outcome == "not measured", rank, len(record.departs), record.recorded
+        # A run at the demo's scale is recorded for its draws, which are more than the demo's.
+        later = record.recorded != (record.scale == SCALES[-1])
+        return record.outcome == "not measured", rank, len(record.departs), later
 
 
 def measure(entry: Entry, run: Measured | None) -> Measurement:
@@ -281,7 +283,7 @@ def decided(measured: Sequence[Measurement]) -> list[StatementRecord]:
     Args:
         measured: all cases. The strongest run of a case is one that could measure it, of the first
             of :data:`SCALES`, with the fewest settings that depart from the paper's, today's before
-            a recorded one.
+            a recorded one; at the demo's scale a recorded one, which has more draws.
 
     Returns:
         The statements in the order of their first cases; the weaker run of a case stands beside it.

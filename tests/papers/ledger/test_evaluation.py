@@ -445,6 +445,7 @@ class TestRuns:
             ({"scale": "paper"}, {"scale": "paper", "departs": {"a": [1, 2]}}),
             ({"scale": "paper", "recorded": True}, {"scale": "paper", "departs": {"a": [1, 2]}}),
             ({"scale": "paper"}, {"scale": "paper", "recorded": True}),
+            ({"scale": "demo", "recorded": True}, {"scale": "demo"}),
         ],
     )
     def test_the_order_of_runs(self, run, first, second):
