@@ -110,5 +110,5 @@ def test_other_networks_are_refused():
     class OfRelu:
         activation, parametrisations, depths, sizes = "relu", ["sp", "ntp"], [2], [1, 3]
 
-    with pytest.raises(ValueError, match="ensemble: expected linear networks of two layers"):
+    with pytest.raises(ValueError, match="ensemble: expected linear networks, of two layers"):
         predictions_config().require_networks(OfRelu)

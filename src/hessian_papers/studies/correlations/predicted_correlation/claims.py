@@ -10,6 +10,7 @@ from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.correlations.ensembles import TIMES, require_finished
 from hessian_papers.studies.correlations.predicted_correlation.derived import (
     misses,
+    over_points,
     root_mean_square,
 )
 
@@ -36,11 +37,11 @@ def _defined(data: xr.Dataset) -> xr.Dataset:
 
 @statements.statement(PLACE, typically, NEARER, over=["time"])
 def second_moments_predict_better(data: xr.Dataset) -> xr.DataArray:
-    """The terms of the sharpness predict its correlations with both norms better with the second
-    moments of the inputs than without.
+    """The terms of the sharpness predict its correlations with norms better with the second moments
+    of the inputs than without.
 
-    Statistic: root mean square over points of predicted minus measured r by both squared norms,
-    minus that by both terms with the second moments; interval: Student's t over teachers.
+    Statistic: root mean square over points of predicted minus measured r by the terms without the
+    second moments, minus that by the terms with them; interval: Student's t over teachers.
     """
     off = misses(_defined(data))
     return off.sel(formula="norms") - off.sel(formula=TERMS)
@@ -66,7 +67,7 @@ def predicted_driver(data: xr.Dataset) -> xr.DataArray:
     same; interval: Student's t over teachers.
     """
     chosen = _defined(data)
-    predicted = chosen["predicted"].sel(formula=TERMS)
-    leads = [r.diff("layer").squeeze("layer") for r in (predicted, chosen["measured"])]
-    agreement = leads[0] * leads[1]
-    return (agreement > 0).where(agreement.notnull()).mean(["parametrisation", "size"])
+    pair = chosen["predicted"].sel(formula=TERMS), chosen["measured"]
+    known = xr.concat(pair, "of").notnull().all("of").any("layer")
+    leaders = [r.fillna(-np.inf).argmax("layer") for r in pair]
+    return over_points((leaders[0] == leaders[1]).where(known))

@@ -2,10 +2,18 @@
 
 import xarray as xr
 
+# What points differ by; runs of two layers alone may lack the depth.
+POINTS = ("parametrisation", "depth", "size")
+
+
+def over_points(values: xr.DataArray, *more: str) -> xr.DataArray:
+    """The mean over all points, and further dimensions, where it is defined."""
+    return values.mean([dim for dim in (*POINTS, *more) if dim in values.dims])
+
 
 def root_mean_square(values: xr.DataArray) -> xr.DataArray:
-    """The root mean square over parametrisations, sizes and layers, for each teacher."""
-    return (values**2).mean(["parametrisation", "size", "layer"]) ** 0.5
+    """The root mean square over points and layers, for each teacher."""
+    return over_points(values**2, "layer") ** 0.5
 
 
 def misses(data: xr.Dataset) -> xr.DataArray:

@@ -10,42 +10,59 @@ from hessian_papers.studies.correlations.predicted_correlation.derived import mi
 from hessian_spectra.pictures import style
 
 COLOURS = {"sp": style.VERMILION, "mup": style.BLUE, "ntp": style.GREEN}
-MARKERS = {1: "o", 2: "^"}
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "<", ">")
 TITLES = {
     "norms": r"$‖W_1‖_2^2 + ‖W_2‖_2^2$",
     "terms": r"terms with $S$",
     "Gauss-Newton": "Gauss-Newton matrix",
 }
-HOLLOW: dict[str, Any] = {"markerfacecolor": "white"}
+# Along depth: the terms are of products, and so is what is correlated.
+DEEP = {"norms": r"terms without $S$", "terms": r"terms with $S$"}
+FIRST, HOLLOW = "initialisation", {"markerfacecolor": "white"}
 
 
 def draw(data: xr.Dataset) -> Figure:
     """A panel for each formula, a mark for each point, the mean over teachers."""
     mean = data[["measured", "predicted"]].mean("teacher")
-    figure, panels = style.panels(1, len(TITLES), height=2.5, sharex=True, sharey=True)
+    titles = DEEP if data["along"] == "depth" else TITLES
+    figure, panels = style.panels(1, len(titles), height=2.5, sharex=True, sharey=True)
     letters = style.letters()
-    for axes, (formula, title) in zip(panels, TITLES.items(), strict=True):
+    for axes, (formula, title) in zip(panels, titles.items(), strict=True):
         axes.plot([-1, 1], [-1, 1], color=style.GREY, linewidth=0.8)
         for name, time, layer in _kinds(data):
             of = {"parametrisation": name, "time": time, "layer": layer}
             point = mean.sel(of)
             predicted = point["predicted"].sel(formula=formula)
-            axes.plot(point["measured"], predicted, linestyle="none", **_look(name, time, layer))
+            marks = point["measured"].values.ravel(), predicted.values.ravel()
+            axes.plot(*marks, linestyle="none", **_look(name, time, layer))
         off = misses(data).sel(formula=formula).mean().item()
         style.letter(axes, f"({next(letters)}) {title}")
         axes.text(0.96, 0.05, f"rms {off:.2f}", transform=axes.transAxes, ha="right")
         axes.set_xlabel("measured $r$")
     panels[0].set_ylabel("predicted $r$")
-    entries = [
-        style.entry(
-            f"{PARAMETRISATIONS[name]}, $W_{layer}$, {TIMES[time]}",
-            **_look(name, time, layer),
-            linestyle="none",
-        )
-        for name, time, layer in _kinds(data)
-    ]
-    figure.legend(handles=entries, loc="outside upper center", ncols=4, fontsize=6)
+    figure.legend(handles=_handles(data), loc="outside upper center", ncols=4, fontsize=6)
     return figure
+
+
+def _handles(data: xr.Dataset) -> list[Any]:
+    """The colour of each parametrisation, the shape of each layer, and what is hollow."""
+    plain: dict[str, Any] = {"linestyle": "none", "markersize": 4.0}
+    grey = plain | {"color": style.GREY}
+    sign = r"all but $W_{%d}$" if data["along"] == "depth" else "$W_{%d}$"
+    return [
+        *(
+            style.entry(PARAMETRISATIONS[name], color=COLOURS[name], marker="o", **plain)
+            for name in data["parametrisation"].values.tolist()
+        ),
+        *(
+            style.entry(sign % layer, marker=_marker(layer), **grey)
+            for layer in data["layer"].values.tolist()
+        ),
+        *(
+            style.entry(TIMES[time], marker="o", **grey | (HOLLOW if time == FIRST else {}))
+            for time in data["time"].values.tolist()
+        ),
+    ]
 
 
 def _kinds(data: xr.Dataset) -> list[tuple[str, str, int]]:
@@ -54,17 +71,24 @@ def _kinds(data: xr.Dataset) -> list[tuple[str, str, int]]:
     return [(name, time, layer) for name in names for time in times for layer in layers]
 
 
+def _marker(layer: int) -> str:
+    return MARKERS[(layer - 1) % len(MARKERS)]
+
+
 def _look(name: str, time: str, layer: int) -> dict[str, Any]:
-    look = {"color": COLOURS[name], "marker": MARKERS[layer], "markersize": 4.0}
-    return look | (HOLLOW if time == "initialisation" else {})
+    look = {"color": COLOURS[name], "marker": _marker(layer), "markersize": 4.0}
+    return look | (HOLLOW if time == FIRST else {})
 
 
 def caption(data: xr.Dataset) -> str:
     """The text below the figure."""
     networks, teachers = int(data["networks"]), data.sizes["teacher"]
+    deep = bool(data["along"] == "depth")
+    what = "a product of all matrices but one" if deep else "a matrix"
+    points = "size and depth" if deep else "size"
     return (
-        "Pearson's r of a matrix's squared spectral norm with the sharpness, against its r with "
-        "what stands for the sharpness; a mark for each size, the mean over "
-        f"{teachers} teachers of {networks // teachers} networks. S: second moments of the inputs; "
-        "rms: over all marks of a teacher."
+        f"Pearson's r of the sharpness with the squared spectral norm of {what}, against the r of "
+        f"what stands for the sharpness; a mark for each {points}, the mean over {teachers} "
+        f"teachers of {networks // teachers} networks. S: second moments of the inputs; rms: over "
+        "all marks of a teacher."
     )

@@ -1,8 +1,9 @@
-"""Correlations of the sharpness with the norms of two matrices, predicted from its terms.
+"""Correlations of the sharpness with the norms of a network's matrices, predicted from its terms.
 
-Where the residual is small the sharpness of a two-layer linear network is nearly the largest
-eigenvalue of its Gauss-Newton matrix, a term for each matrix. How a matrix's norm then correlates
-with the sharpness follows from how much the terms vary and from how they vary together.
+Where the residual is small the sharpness of a linear network is nearly the largest eigenvalue of
+its Gauss-Newton matrix, to which each matrix has a term. How a norm then correlates with the
+sharpness follows from how much the terms vary and from how they vary together. In two layers it is
+the norm of each matrix, in deeper networks that of the product of all matrices but one.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import xarray as xr
 
 from hessian_papers.labelled import Variable, Variables
 from hessian_papers.studies.correlations.points import (
+    GRID,
     POINTS,
     PointsConfig,
     described,
@@ -22,9 +24,12 @@ from hessian_papers.studies.correlations.points import (
 from hessian_papers.studies.correlations.teachers import of_each_teacher
 from hessian_spectra.validation import require
 
-# What stands for the sharpness: the sum of both squared norms; of both terms with the second
-# moments of the inputs; and the largest eigenvalue of the Gauss-Newton matrix.
+# What stands for the sharpness: the sum of the terms without the second moments of the inputs, in
+# two layers the squared norms; that of the terms with them; and, of two layers alone, the largest
+# eigenvalue of the Gauss-Newton matrix.
 FORMULAS = ("norms", "terms", "Gauss-Newton")
+# The norms that are correlated, by what varies.
+CORRELATED = {"size": "norms", "depth": "products"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +39,16 @@ class Config(PointsConfig):
     def require_networks(self, networks: Any) -> None:
         """Refuse an ensemble that lacks one of the points, or that the formulas are not about."""
         super().require_networks(networks)
-        fits = networks.activation == "linear" and self.along == "size" and self.depths == [2]
-        require(fits, "ensemble", "linear networks of two layers, along size", self.ensemble)
+        fits = networks.activation == "linear" and (self.along == "depth" or self.depths == [2])
+        require(fits, "ensemble", "linear networks, of two layers along size", self.ensemble)
 
 
-_EACH = "teacher parametrisation size time layer"
+_EACH = "teacher parametrisation depth size time layer"
 VARIABLES: Variables = {
     **POINTS,
-    "layer": Variable("layer", "whose squared spectral norm is correlated"),
+    "layer": Variable(
+        "layer", "whose squared spectral norm is correlated, or that of the product of all others"
+    ),
     "formula": Variable("formula", "what stands for the sharpness in a prediction"),
     "measured": Variable(_EACH, "Pearson's r of squared norm and sharpness, of a teacher"),
     "predicted": Variable(f"{_EACH} formula", "the same with a formula for the sharpness"),
@@ -63,21 +70,22 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
         ValueError: the ensemble lacks what the configuration asks for.
     """
     points = select(config, ensembles)
-    flat = points.squeeze("depth").transpose("parametrisation", "size", "time", "network", ...)
-    squares = flat["norms"].sel(norm="spectral", layer=[1, 2]).values ** 2
-    stands = (
-        flat["ggn_sum"],
-        flat["sampled_terms"].sel(layer=[1, 2]).sum("layer", skipna=False),
-        flat["gauss_newton"],
-    )
+    layers = np.arange(1, points["depth"].max().item() + 1)
+    flat = points.sel(layer=layers).transpose(*GRID, "time", "network", ...)
+    squares = flat[CORRELATED[config.along]].sel(norm="spectral").values ** 2
+    own = flat["layer"] <= flat["depth"]
+    terms = flat["sampled_terms"].where(own, 0.0).sum("layer", skipna=False)
+    stands = [flat["ggn_sum"], terms.transpose(*GRID, "time", "network")]
+    if config.along == "size":
+        stands += [flat["gauss_newton"]]
     teacher = points["teacher"].values
     measured = of_each_teacher(flat["sharpness"].values, squares, teacher)
     predicted = [of_each_teacher(each.values, squares, teacher) for each in stands]
     networks = len(teacher) // len(np.unique(teacher))
     arrays = {
         **described(points, config.along),
-        "layer": np.array([1, 2]),
-        "formula": np.array(FORMULAS),
+        "layer": layers,
+        "formula": np.array(FORMULAS[: len(stands)]),
         "measured": measured.round(12),
         "predicted": np.stack(predicted, axis=-1).round(12),
         "error": (1 - measured**2) / np.sqrt(networks - 1),
