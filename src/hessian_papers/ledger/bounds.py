@@ -41,6 +41,11 @@ class Estimate(NamedTuple):
         """Whether both ends are known."""
         return not (math.isnan(self.low) or math.isnan(self.high))
 
+    @property
+    def has_an_end(self) -> bool:
+        """Whether an end is known; the interval may be unbounded at the other one."""
+        return not (math.isnan(self.low) and math.isnan(self.high))
+
 
 def wilson(share: float, number: int, deviations: float) -> Estimate:
     """A share of ``number`` draws with Wilson's interval, of so many standard deviations.

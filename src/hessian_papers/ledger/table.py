@@ -51,8 +51,13 @@ def number(value: float | None) -> str:
 
 
 def with_interval(estimate: Estimate) -> str:
-    """A measured value with its interval where there is one."""
-    if not estimate.has_interval:
+    """A measured value with its interval where there is one.
+
+    Example:
+        >>> with_interval(Estimate(-3.5, high=-1.25)), with_interval(Estimate(0.5))
+        ('-3.5 [–, -1.25]', '0.5')
+    """
+    if not estimate.has_an_end:
         return number(estimate.value)
     return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
 

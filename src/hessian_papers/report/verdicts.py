@@ -84,12 +84,18 @@ def expected(bound: Bound) -> Markup:
 
 
 def measured(estimate: Estimate) -> Markup:
-    """A measured value, with its interval where there is one."""
+    """A measured value, with its interval where there is one.
+
+    Example:
+        >>> str(measured(Estimate(-3.5, high=-1.25)))
+        '−3.5 [–, −1.25]'
+    """
     if estimate.value != estimate.value:
         return Markup("–")
-    if not estimate.has_interval:
+    if not estimate.has_an_end:
         return number(estimate.value)
-    return Markup("{} [{}, {}]").format(*map(number, estimate))
+    ends = [None if math.isnan(end) else end for end in (estimate.low, estimate.high)]
+    return Markup("{} [{}, {}]").format(*map(number, [estimate.value, *ends]))
 
 
 def setting(key: str) -> str:

@@ -54,6 +54,31 @@ def test_correlations_are_those_of_a_teachers_networks():
     assert error == pytest.approx((1 - r**2) / (number - 1) ** 0.5)
 
 
+@cache
+def deep_networks():
+    """Networks of two and three layers whose sharpness is the sum of all terms."""
+    return ensemble(depths=(2, 3), sizes=(1, 3), networks=96, teachers=8)
+
+
+DEEP = {"along": "depth", "depths": [], "sizes": [1, 3]}
+
+
+def test_in_deeper_networks_products_are_correlated_and_all_terms_summed():
+    networks = deep_networks()
+    turned = networks["ggn_sum"].values[..., ::-1].copy()
+    data = of(replaced(networks, ggn_sum=turned), **DEEP)["correlation"]
+    assert data["formula"].values.tolist() == ["norms", "terms"]
+    np.testing.assert_allclose(data["predicted"].sel(formula="terms"), data["measured"])
+    place = {"parametrisation": "ntp", "depth": 3, "size": 3, "time": "trained"}
+    own = networks.sel(place).isel(network=networks["teacher"].values == 5)
+    square = own["products"].sel(layer=3, norm="spectral") ** 2
+    actual = data["measured"].sel(place).sel(layer=3, teacher=5).item()
+    assert actual == pytest.approx(np.corrcoef(square, own["sharpness"])[0, 1], abs=1e-9)
+    # Networks of two layers have no third product.
+    assert data["measured"].sel(layer=3, depth=2).isnull().all()
+    assert data["measured"].sel(layer=3, depth=3).notnull().all()
+
+
 def unrelated():
     """Networks of which no formula says anything, the norms least of all."""
     turned = networks()["sharpness"].values[..., ::-1].copy()
@@ -103,6 +128,13 @@ def test_each_point_is_drawn_for_each_formula():
     assert [len(axes.lines) for axes in picture.axes] == [9, 9, 9]
     assert "rms 0.00" in {text.get_text() for text in picture.axes[1].texts}
     assert "8 teachers of 12 networks" in figure.caption(data)
+    assert "of a matrix" in figure.caption(data)
+    data = of(deep_networks(), **DEEP)["correlation"]
+    picture = figure.draw(data)
+    # With a third layer, and two sizes and depths a mark each.
+    assert [len(axes.lines) for axes in picture.axes] == [13, 13]
+    assert {len(line.get_xdata()) for line in picture.axes[0].lines[1:]} == {4}
+    assert "a product of all matrices but one" in figure.caption(data)
     plt.close("all")
 
 
