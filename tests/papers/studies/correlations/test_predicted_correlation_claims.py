@@ -19,9 +19,9 @@ def networks():
     return ensemble(sizes=(1, 3, 5), networks=96, teachers=8)
 
 
-def other_norms():
+def other_norms(ensembles):
     """Networks with the squared norms of others in the place of the terms without S."""
-    return replaced(networks(), ggn_sum=networks()["ggn_sum"].values[..., ::-1].copy())
+    return replaced(ensembles, ggn_sum=ensembles["ggn_sum"].values[..., ::-1].copy())
 
 
 def of(ensembles, **changes):
@@ -36,9 +36,9 @@ def test_a_formula_that_is_the_sharpness_predicts_all():
 
 
 def test_correlations_are_those_of_a_teachers_networks():
-    data = of(other_norms())["correlation"]
+    data = of(other_norms(networks()))["correlation"]
     place = {"parametrisation": "sp", "size": 5, "time": "initialisation"}
-    points = other_norms().sel(place).squeeze("depth")
+    points = other_norms(networks()).sel(place).squeeze("depth")
     own = points.isel(network=points["teacher"].values == 3)
     square = own["norms"].sel(layer=2, norm="spectral") ** 2
     for name, quantity in (
@@ -65,8 +65,7 @@ DEEP = {"along": "depth", "depths": [], "sizes": [1, 3]}
 
 def test_in_deeper_networks_products_are_correlated_and_all_terms_summed():
     networks = deep_networks()
-    turned = networks["ggn_sum"].values[..., ::-1].copy()
-    data = of(replaced(networks, ggn_sum=turned), **DEEP)["correlation"]
+    data = of(other_norms(networks), **DEEP)["correlation"]
     assert data["formula"].values.tolist() == ["norms", "terms"]
     np.testing.assert_allclose(data["predicted"].sel(formula="terms"), data["measured"])
     place = {"parametrisation": "ntp", "depth": 3, "size": 3, "time": "trained"}
@@ -79,17 +78,16 @@ def test_in_deeper_networks_products_are_correlated_and_all_terms_summed():
     assert data["measured"].sel(layer=3, depth=3).notnull().all()
 
 
-def unrelated():
+def unrelated(ensembles):
     """Networks of which no formula says anything, the norms least of all."""
-    turned = networks()["sharpness"].values[..., ::-1].copy()
-    return replaced(networks(), sharpness=turned)
+    return replaced(ensembles, sharpness=ensembles["sharpness"].values[..., ::-1].copy())
 
 
-def norms_alone():
+def norms_alone(ensembles):
     """Networks whose norms tell the sharpness, and whose terms do not."""
-    terms = networks()["sampled_terms"].values[..., ::-1, :].copy()
-    top = networks()["gauss_newton"].values[..., ::-1].copy()
-    return replaced(networks(), sampled_terms=terms, gauss_newton=top)
+    terms = ensembles["sampled_terms"].values[..., ::-1, :].copy()
+    top = ensembles["gauss_newton"].values[..., ::-1].copy()
+    return replaced(ensembles, sampled_terms=terms, gauss_newton=top)
 
 
 @pytest.fixture(scope="module")
@@ -98,14 +96,27 @@ def planted():
         Planted(
             paper="singh2026cracking",
             artifact="Section 4.2, predicted correlations",
-            holds=of(other_norms()),
-            fails=[of(norms_alone()), of(unrelated())],
+            holds=of(other_norms(networks())),
+            fails=[of(norms_alone(networks())), of(unrelated(networks()))],
             reduced=[
                 of(networks(), parametrisations=["ntp"]),
                 of(networks(), sizes=[1]),
                 of(ensemble(networks=4, teachers=1)),
             ],
-        )
+        ),
+        Planted(
+            paper="singh2026cracking",
+            artifact="Section 4.2, predicted correlations (deep networks)",
+            holds=of(other_norms(deep_networks()), **DEEP),
+            fails=[
+                of(norms_alone(deep_networks()), **DEEP),
+                of(unrelated(deep_networks()), **DEEP),
+            ],
+            reduced=[
+                of(deep_networks(), **DEEP | {"depths": [3]}),
+                of(deep_networks(), **DEEP | {"sizes": [1]}),
+            ],
+        ),
     ]
 
 
@@ -122,7 +133,7 @@ def test_a_teacher_without_networks_is_named():
 
 
 def test_each_point_is_drawn_for_each_formula():
-    data = of(other_norms())["correlation"]
+    data = of(other_norms(networks()))["correlation"]
     picture = figure.draw(data)
     # Two parametrisations, two times, two layers, and the diagonal.
     assert [len(axes.lines) for axes in picture.axes] == [9, 9, 9]

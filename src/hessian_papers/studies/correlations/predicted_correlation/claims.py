@@ -14,13 +14,16 @@ from hessian_papers.studies.correlations.predicted_correlation.derived import (
     root_mean_square,
 )
 
-PLACE = "section 4.2, beyond the paper"
+PAPER, PLACE = "singh2026cracking", "section 4.2, beyond the paper"
+ARTIFACT = "Section 4.2, predicted correlations"
 NEARER = at_least(0.0, "a sign, for a paired difference", source="ours")
 KNOWN = at_most(1.0, "a correlation is not known better than its standard error", source="ours")
 # After training the Gauss-Newton matrix is the Hessian: that it predicts all then says nothing.
 TERMS = "terms"
 
-statements = Statements(values=TIMES).having(paper="singh2026cracking", book="beyond")
+statements = Statements(values=TIMES).having(paper=PAPER, book="beyond")
+two_layers = statements.about(PAPER, ARTIFACT, f"{ARTIFACT} (width 100)")
+deep_networks = statements.about(PAPER, f"{ARTIFACT} (deep networks)")
 
 
 def _defined(data: xr.Dataset) -> xr.Dataset:
@@ -35,7 +38,7 @@ def _defined(data: xr.Dataset) -> xr.Dataset:
     return data
 
 
-@statements.statement(PLACE, typically, NEARER, over=["time"])
+@two_layers.statement(PLACE, typically, NEARER, over=["time"])
 def second_moments_predict_better(data: xr.Dataset) -> xr.DataArray:
     """The terms of the sharpness predict its correlations with norms better with the second moments
     of the inputs than without.
@@ -47,7 +50,7 @@ def second_moments_predict_better(data: xr.Dataset) -> xr.DataArray:
     return off.sel(formula="norms") - off.sel(formula=TERMS)
 
 
-@statements.statement(PLACE, typically, KNOWN)
+@two_layers.statement(PLACE, typically, KNOWN)
 def predicted_as_well_as_known(data: xr.Dataset) -> xr.DataArray:
     """After training the terms with the second moments of the inputs predict the correlations as
     well as these are known from so many networks.
@@ -59,7 +62,7 @@ def predicted_as_well_as_known(data: xr.Dataset) -> xr.DataArray:
     return misses(trained).sel(formula=TERMS) / root_mean_square(trained["error"])
 
 
-@statements.statement(PLACE, typically, reading_of("almost every"), over=["time"])
+@two_layers.statement(PLACE, typically, reading_of("almost every"), over=["time"])
 def predicted_driver(data: xr.Dataset) -> xr.DataArray:
     """The terms with the second moments say which norm correlates more with the sharpness.
 
@@ -71,3 +74,34 @@ def predicted_driver(data: xr.Dataset) -> xr.DataArray:
     known = xr.concat(pair, "of").notnull().all("of").any("layer")
     leaders = [r.fillna(-np.inf).argmax("layer") for r in pair]
     return over_points((leaders[0] == leaders[1]).where(known))
+
+
+@deep_networks.statement(PLACE, typically, NEARER, over=["time"])
+def second_moments_predict_better_in_deep_networks(data: xr.Dataset) -> xr.DataArray:
+    """In deep networks, too, the terms of the sharpness predict its correlations with norms better
+    with the second moments of the inputs than without: those of the products of all matrices but
+    one.
+
+    Statistic: as for two layers.
+    """
+    return second_moments_predict_better(data)
+
+
+@deep_networks.statement(PLACE, typically, KNOWN)
+def predicted_as_well_as_known_in_deep_networks(data: xr.Dataset) -> xr.DataArray:
+    """In deep networks, too, the terms with the second moments predict the correlations after
+    training as well as these are known from so many networks.
+
+    Statistic: as for two layers.
+    """
+    return predicted_as_well_as_known(data)
+
+
+@deep_networks.statement(PLACE, typically, reading_of("almost every"), over=["time"])
+def predicted_driver_in_deep_networks(data: xr.Dataset) -> xr.DataArray:
+    """In deep networks, too, the terms with the second moments say which norm correlates most with
+    the sharpness.
+
+    Statistic: as for two layers, of up to as many norms as there are layers.
+    """
+    return predicted_driver(data)
