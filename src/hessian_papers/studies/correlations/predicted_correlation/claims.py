@@ -78,11 +78,10 @@ def predicted_driver(data: xr.Dataset) -> xr.DataArray:
 
 @deep_networks.statement(PLACE, typically, NEARER, over=["time"])
 def second_moments_predict_better_in_deep_networks(data: xr.Dataset) -> xr.DataArray:
-    """In deep networks, too, the terms of the sharpness predict its correlations with norms better
-    with the second moments of the inputs than without: those of the products of all matrices but
-    one.
+    """In deep networks, too, the terms predict the correlations with norms of products better with
+    the second moments of the inputs than without.
 
-    Statistic: as for two layers.
+    Statistic: as for two layers, of the products of all matrices but one.
     """
     return second_moments_predict_better(data)
 
