@@ -18,6 +18,10 @@ PAPER, PLACE = "singh2026cracking", "section 4.2, beyond the paper"
 ARTIFACT = "Section 4.2, predicted correlations"
 NEARER = at_least(0.0, "a sign, for a paired difference", source="ours")
 KNOWN = at_most(1.0, "a correlation is not known better than its standard error", source="ours")
+ALIKE = (
+    "Norms of several products correlate nearly alike with the sharpness. Which of them does most "
+    "is then known less well than the correlations themselves."
+)
 # After training the Gauss-Newton matrix is the Hessian: that it predicts all then says nothing.
 TERMS = "terms"
 
@@ -96,7 +100,9 @@ def predicted_as_well_as_known_in_deep_networks(data: xr.Dataset) -> xr.DataArra
     return predicted_as_well_as_known(data)
 
 
-@deep_networks.statement(PLACE, typically, reading_of("almost every"), over=["time"])
+@deep_networks.statement(
+    PLACE, typically, reading_of("almost every"), over=["time"], otherwise=ALIKE
+)
 def predicted_driver_in_deep_networks(data: xr.Dataset) -> xr.DataArray:
     """In deep networks, too, the terms with the second moments say which norm correlates most with
     the sharpness.

@@ -48,14 +48,14 @@ def _handles(data: xr.Dataset) -> list[Any]:
     """The colour of each parametrisation, the shape of each layer, and what is hollow."""
     plain: dict[str, Any] = {"linestyle": "none", "markersize": 4.0}
     grey = plain | {"color": style.GREY}
-    sign = r"all but $W_{%d}$" if data["along"] == "depth" else "$W_{%d}$"
+    others = "all but " if data["along"] == "depth" else ""
     return [
         *(
             style.entry(PARAMETRISATIONS[name], color=COLOURS[name], marker="o", **plain)
             for name in data["parametrisation"].values.tolist()
         ),
         *(
-            style.entry(sign % layer, marker=_marker(layer), **grey)
+            style.entry(f"{others}$W_{layer}$", marker=_marker(layer), **grey)
             for layer in data["layer"].values.tolist()
         ),
         *(
