@@ -139,13 +139,13 @@ def test_each_point_is_drawn_for_each_formula():
     assert [len(axes.lines) for axes in picture.axes] == [9, 9, 9]
     assert "rms 0.00" in {text.get_text() for text in picture.axes[1].texts}
     assert "8 teachers of 12 networks" in figure.caption(data)
-    assert "of a matrix" in figure.caption(data)
+    assert "norms of matrices" in figure.caption(data)
     data = of(deep_networks(), **DEEP)["correlation"]
     picture = figure.draw(data)
     # With a third layer, and two sizes and depths a mark each.
     assert [len(axes.lines) for axes in picture.axes] == [13, 13]
     assert {len(line.get_xdata()) for line in picture.axes[0].lines[1:]} == {4}
-    assert "a product of all matrices but one" in figure.caption(data)
+    assert "norms of products of all matrices but one" in figure.caption(data)
     plt.close("all")
 
 

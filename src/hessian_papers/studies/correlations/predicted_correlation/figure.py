@@ -84,11 +84,10 @@ def caption(data: xr.Dataset) -> str:
     """The text below the figure."""
     networks, teachers = int(data["networks"]), data.sizes["teacher"]
     deep = bool(data["along"] == "depth")
-    what = "a product of all matrices but one" if deep else "a matrix"
-    points = "size and depth" if deep else "size"
+    what = "products of all matrices but one" if deep else "matrices"
+    points = "depth and size" if deep else "size"
     return (
-        f"Pearson's r of the sharpness with the squared spectral norm of {what}, against the r of "
-        f"what stands for the sharpness; a mark for each {points}, the mean over {teachers} "
-        f"teachers of {networks // teachers} networks. S: second moments of the inputs; rms: over "
-        "all marks of a teacher."
+        f"Pearson's r of the sharpness with squared spectral norms of {what}, against the r of what "
+        f"stands for it; a mark per {points}, the mean over {teachers} teachers of "
+        f"{networks // teachers} networks. S: the inputs' second moments; rms: over all marks."
     )
