@@ -87,7 +87,7 @@ def caption(data: xr.Dataset) -> str:
     what = "products of all matrices but one" if deep else "matrices"
     points = "depth and size" if deep else "size"
     return (
-        f"Pearson's r of the sharpness with squared spectral norms of {what}, against the r of what "
-        f"stands for it; a mark per {points}, the mean over {teachers} teachers of "
-        f"{networks // teachers} networks. S: the inputs' second moments; rms: over all marks."
+        f"Pearson's r of the sharpness with squared norms of {what}, against the r of what stands "
+        f"for it; a mark per {points}, the mean over {teachers} teachers of "
+        f"{networks // teachers} networks. S: the inputs' second moments; rms: over marks."
     )
