@@ -58,7 +58,8 @@ PAPER = "singh2026cracking"
 figure_5 = statements.about(PAPER, "Figure 5")
 figures = figure_5 | statements.about(PAPER, "Figure 23", "Figure 24", "Figure 25")
 # Trainings of the paper's networks, measured so seldom that at equal loss or residual most of a run
-# would be a line from its first measurement: they are compared at their ends alone.
+# would be a line from its first measurement: they are compared at their ends alone. That was
+# decided after a first evaluation, which left such comparisons open.
 own_size = statements.about(PAPER, "Section 4.3, at GPT-2's own size")
 # The study of networks with one part changed, of which our own statements are.
 arms = statements.about(PAPER, "Section 4.3, one part changed")
