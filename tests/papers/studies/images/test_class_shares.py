@@ -33,6 +33,7 @@ FIELDS = {
     "samples": 12,
     "shares": [0.5, 0.8],
     "other_samples": [],
+    "further_replicates": 0,
     "replicates": 1,
     "depth": 3,
     "width": 5,
@@ -112,6 +113,7 @@ def whole_samples(data, network, settings):
         ({"epochs": 0}, "epochs: expected at least 1, got 0"),
         ({"width": 0}, "width: expected at least 1, got 0"),
         ({"replicates": 0}, "replicates: expected at least 1, got 0"),
+        ({"further_replicates": -1}, "further_replicates: expected at least 0, got -1"),
         ({"precision": "float16"}, "precision: expected float32 or float64"),
     ],
 )
@@ -121,12 +123,13 @@ def test_bad_settings_are_refused(changes, message):
 
 
 def test_every_network_is_there_once(data):
-    settings = config(cases=[RAW, TANH], other_samples=[24], replicates=2)
+    settings = config(cases=[RAW, TANH], other_samples=[24], replicates=2, further_replicates=1)
     items = list(class_shares.training_items(settings, data))
     actual = [(item["case"], len(item["indices"]), item["replicate"]) for item in items]
-    # Other numbers of samples for the first case alone; two shares of each.
-    wanted = [(RAW, 12), (RAW, 24), (TANH, 12)]
-    assert sorted(actual) == sorted((*point, n) for point in wanted for n in (0, 1) for _ in "ab")
+    # Other numbers of samples and a third network for the first case alone; two shares of each.
+    wanted = [(RAW, 12, 3), (RAW, 24, 3), (TANH, 12, 2)]
+    points = [(case, images, n) for case, images, count in wanted for n in range(count)]
+    assert sorted(actual) == sorted(point for point in points for _ in "ab")
     assert actual[0] == (RAW, 12, 0)
 
 

@@ -16,7 +16,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers.constraints import Different, Once
+from hessian_papers.constraints import AtLeast, Different, Once
 from hessian_papers.data.tools.subsets import imbalanced_subset, share_range
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.networks.tools.images import CASES, image_sets, network_item, split, training
@@ -48,11 +48,13 @@ class Config(ImageStudyConfig):
         shares: shares of class 0; each is taken at those image sets that have enough of it.
         other_samples: further numbers of images, for the first case only; each with those shares
             for which there are enough.
+        further_replicates: networks of each point beside ``replicates``, for the first case only.
     """
 
     cases: Annotated[list[str], Different(CASES)]
     shares: Annotated[list[float], Once()]
     other_samples: Annotated[list[int], Once()]
+    further_replicates: Annotated[int, AtLeast(0)]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,7 +97,7 @@ VARIABLES: Variables = {
 
 
 def training_items(config: Config, data: xr.Dataset) -> Iterator[Item]:
-    """A network on each subset that can be had, other numbers of samples for the first case alone.
+    """A network on each subset that can be had; the first case has more of them.
 
     Raises:
         ValueError: the data set has no images, or an image set has too few for every share.
@@ -103,9 +105,12 @@ def training_items(config: Config, data: xr.Dataset) -> Iterator[Item]:
     for source, images in image_sets(data).items():
         labels = torch.from_numpy(images["labels"].values)
         chosen = subsets(config, source, labels)
-        points = itertools.product(config.cases, chosen, range(config.replicates))
-        for case, (samples, share), replicate in points:
-            if samples == config.samples or case == config.cases[0]:
+        every = config.replicates + config.further_replicates
+        for case, (samples, share), replicate in itertools.product(
+            config.cases, chosen, range(every)
+        ):
+            of_all = samples == config.samples and replicate < config.replicates
+            if of_all or case == config.cases[0]:
                 # The same order of the images for all shares and sizes, so that subsets overlap.
                 draws = generator(config.seed, f"subset {source} {replicate}")
                 yield network_item(
