@@ -30,6 +30,7 @@ def rendered(figure: Figure, suffixes: Iterable[str] = ("png", "pdf")) -> dict[s
         buffer = io.BytesIO()
         figure.savefig(buffer, format=suffix, metadata=_METADATA[suffix])
         contents[suffix] = buffer.getvalue()
-        # The layout is found once: it takes a good part of the time to draw.
-        figure.set_layout_engine("none")
+        # The layout is found once: it takes a good part of the time to draw. The engine "none" is a
+        # placeholder, for which matplotlib draws each further file twice.
+        figure.set_layout_engine(None)
     return contents
