@@ -144,6 +144,15 @@ def growing(sides, name, by=1.0):
     return changed(sides, "correlation", **{name: lambda r: by + r})
 
 
+def mirrored(sides):
+    """With a lead under NTP that is a twentieth of what it was."""
+
+    def small(leads):
+        return np.where(np.arange(len(leads)).reshape(-1, 1, 1, 1, 1) == 2, 0.05 * leads, leads)
+
+    return changed(sides, "correlation", mean_last_lead=small)
+
+
 def switching(sides, width):
     """With a first matrix that leads at size 1 and 3 and not at 5, in networks of this width."""
 
@@ -225,9 +234,10 @@ def deep_figures():
     under_mup = {17: last, 18: only_under_mup(last)}
     for number, size in ((17, 1), (18, 3)):
         others = (first, unrelated(deep()), *([last] if number == 18 else []))
+        holds = mirrored(along_depth(under_mup[number], sizes=[size], **products))
         yield about(
             number,
-            growing(along_depth(under_mup[number], sizes=[size], **products), "mean_last_growth"),
+            growing(holds, "mean_last_growth"),
             [
                 growing(along_depth(each, sizes=[size], **products), "mean_last_growth", by=-1.0)
                 for each in others
