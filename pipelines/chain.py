@@ -173,6 +173,7 @@ def _drawing(name: str, run: Measured, about: Mapping[str, Any]) -> Drawing:
         scale=run.scale,
         facts=known.facts if known else about["facts"],
         departs=run.departs,
+        overrides=about["recorded"]["overrides"] if run.recorded else {},
         damaged=run.damaged,
         recorded=run.recorded,
     )

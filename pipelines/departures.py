@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
@@ -12,8 +13,8 @@ from pipelines.schema import NO_SETTINGS
 from pipelines.yaml_files import read_yaml
 
 # No settings of an experiment: what it is called and made from, ...
-NOT_COMPARED = {"kind", "paper", "artifact", "title", "seed", "data", "ensemble"}
-NOT_COMPARED |= {*NO_SETTINGS}
+NAMES = {"kind", "paper", "artifact", "title"}
+NOT_COMPARED = {*NAMES, *NO_SETTINGS, "seed", "data", "ensemble"}
 # ... and what only decides how finely, exactly or often something is computed and shown.
 NOT_COMPARED |= {"points", "numeric_points", "dense_points", "contour_points", "scales", "recorded"}
 NOT_COMPARED |= {"record_every", "numeric_every", "networks_per_item", "precision", "tolerance"}
@@ -44,12 +45,27 @@ SOURCES = {"ensemble": ("networks", "networks"), "data": ("data", "data.sets")}
 def ours_at(scale: str) -> dict[str, dict[str, Any]]:
     """The entries of ``conf`` at a scale: ``studies``, ``networks`` and ``data``, by name."""
     entries = {
-        group: {file.stem: read_yaml(file) for file in sorted((CONF / group).rglob("*.yaml"))}
+        group: {file.stem: entry(file) for file in sorted((CONF / group).rglob("*.yaml"))}
         for group in ("studies", "networks", "data")
     }
     config = {**entries, "data": {"sets": entries["data"]}, "scale": scale}
     resolved: Any = OmegaConf.to_container(OmegaConf.create(config), resolve=True)
     return {**resolved, "data": resolved["data"]["sets"]}
+
+
+def entry(file: Path) -> dict[str, Any]:
+    """An entry of ``conf``, over those of its group that it names under ``defaults``.
+
+    It is what Hydra composes, which takes seconds for it; but a paper's settings are of the entry
+    alone that says them.
+    """
+    own: dict[str, Any] = read_yaml(file)
+    parts: list[dict[str, Any]] = []
+    for name in own.pop("defaults", ["_self_"]):
+        part = own if name == "_self_" else entry(file.with_stem(name.removesuffix("@_here_")))
+        parts.append({key: part[key] for key in part if part is own or key != "published"})
+    merged: Any = OmegaConf.to_container(OmegaConf.merge(*parts))
+    return dict(merged)
 
 
 @cache
@@ -149,6 +165,29 @@ def departures(
             papers = published[group][source]
             departing |= _different(here[group][source], papers, f"{place}.{source}.")
     return departing
+
+
+def overrides(
+    name: str,
+    scale: str,
+    study: Mapping[str, Any],
+    networks: Mapping[str, Any],
+    data: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The settings of a run that are not those of its scale, by the keys that override them.
+
+    Arguments are as for :func:`reached`. A key that there is no longer is left out.
+    """
+    ours = ours_at(scale)
+    here = {"studies": {name: study}, "networks": networks, "data": data}
+    places = {"studies": "studies", **dict(SOURCES.values())}
+    return {
+        f"{place}.{source}.{key}": value
+        for group, place in places.items()
+        for source in sorted(here[group].keys() & ours[group].keys())
+        for key, (value, _) in _different(here[group][source], ours[group][source], "")
+        if key not in NAMES
+    }
 
 
 def _different(

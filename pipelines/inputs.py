@@ -18,7 +18,7 @@ from hessian_papers.provenance import code_of, digest_of, root_of, versions
 from hessian_spectra.files import read_json, write_json
 from hessian_spectra.validation import require
 from pipelines import recorded
-from pipelines.departures import departures, published
+from pipelines.departures import departures, overrides, published
 from pipelines.files import digests as file_digests
 from pipelines.messages import CONF
 from pipelines.schema import has_figure, kinds
@@ -187,7 +187,8 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
     Returns:
         ``scale``, ``seconds`` (of one core, that the figure takes), ``departs`` (the keys that
         depart from the paper's setting), ``facts`` (see :func:`sources`) and ``recorded``: scale,
-        seconds and departures of the recorded run with the digests of its files, if there is one;
+        seconds and departures of the recorded run, what it overrides of its scale's settings, and
+        the digests of its files, if there is one;
         and ``damaged``: what is wrong with it, in one line, if it counts for nothing.
     """
     config = params["studies"][study]
@@ -206,6 +207,7 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
             "scale": known.scale,
             "seconds": known.seconds,
             "departs": departures(study, known.config, known.networks, known.data, published()),
+            "overrides": overrides(study, known.scale, known.config, known.networks, known.data),
             "files": known.digests(),
         },
     }

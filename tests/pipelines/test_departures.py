@@ -8,12 +8,22 @@ from operator import getitem
 
 import hydra
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
+from hessian_papers.report.commands import assignment
 from hessian_papers.results import SCALES
 from hessian_spectra.files import read_json
-from pipelines import inputs, schema
-from pipelines.departures import compared, departures, published, reached
+from pipelines import inputs, recorded, schema
+from pipelines.departures import (
+    compared,
+    departures,
+    entry,
+    ours_at,
+    overrides,
+    published,
+    reached,
+)
 from pipelines.stage import CONF
 from pipelines.yaml_files import read_yaml
 
@@ -73,12 +83,12 @@ def leaves(tree, path=()):
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_setting_that_the_scale_decides_has_a_value_at_each_and_is_read_at_its_key(file):
-    entry = read_yaml(file)
-    for path, values in leaves(entry.get("by_scale", {})):
-        assert set(values) == set(SCALES), path
+    own, settings = read_yaml(file).get("by_scale", {}), entry(file)
+    for path, _ in leaves(own):
+        assert set(reduce(getitem, path, settings["by_scale"])) == set(SCALES), path
         levels = "." * len(path)
         read = f"${{{levels}by_scale.{'.'.join(path)}.${{scale}}}}"
-        assert reduce(getitem, path, entry) == read
+        assert reduce(getitem, path, settings) == read
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -109,6 +119,32 @@ def test_what_the_paper_and_we_have_alike_is_the_composition(group, name):
     file = next((CONF / group).rglob(f"{name}.yaml"))
     differs = read_yaml(file)["published"]
     assert PUBLISHED[group][name] == compared(ours) | differs
+
+
+def test_entries_over_others_are_the_composition():
+    for group, entries in ((group, ours_at("paper")[group]) for group in PLACES):
+        composition = reduce(getitem, PLACES[group].split("."), composed("paper"))
+        for name, settings in entries.items():
+            without = {key: settings[key] for key in settings if key not in schema.NO_SETTINGS}
+            assert composition[name] == without, name
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.parent.name)
+def test_what_a_recorded_run_overrides_makes_its_settings(file):
+    name, known = file.parent.name, recorded.read(file.parent.name)
+    actual = overrides(name, known.scale, known.config, known.networks, known.data)
+    text = [assignment(key, value) for key, value in actual.items()]
+    parsed = OverridesParser.create().parse_overrides(text)
+    assert [each.value() for each in parsed] == [*actual.values()]
+    settings = changed(composed(known.scale), {each.key_or_group: each.value() for each in parsed})
+    here = {"studies": {name: known.config}, "networks": known.networks, "data": known.data}
+    for group, entries in here.items():
+        now = reduce(getitem, PLACES[group].split("."), settings)
+        for source in entries.keys() & now.keys():
+            same = entries[source].keys() & now[source].keys() - {"title", "artifact"}
+            assert {key: now[source][key] for key in same} == {
+                key: entries[source][key] for key in same
+            }
 
 
 @pytest.mark.parametrize(("group", "name"), ENTRIES)

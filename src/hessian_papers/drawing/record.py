@@ -38,6 +38,7 @@ class Origin:
         facts: of today's run the versions of packages and the digests of a user's own files; of a
             recorded one configuration, hardware and seconds as well.
         departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
+        overrides: of a recorded run the settings that are not those of its scale, by key.
         damaged: what is wrong with the recorded run, if it is not shown for that.
         recorded: whether it shows a recorded run.
     """
@@ -49,6 +50,7 @@ class Origin:
     scale: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     departs: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    overrides: Mapping[str, Any] = field(default_factory=dict)
     damaged: str = ""
     recorded: bool = False
 
@@ -99,6 +101,7 @@ class FigureRecord(Picture):
         scale: at which it was run.
         facts: see :class:`Origin`.
         departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
+        overrides: see :class:`Origin`.
         damaged: what is wrong with the recorded run, if it is not shown for that.
         chart: the curves of its main panel (``curves.chart``).
         controls: a second picture, of what the paper does not draw: errors against brute force and
@@ -121,6 +124,7 @@ class FigureRecord(Picture):
     scale: str
     facts: Mapping[str, Any]
     departs: Mapping[str, Sequence[Any]]
+    overrides: Mapping[str, Any]
     damaged: str
     chart: Mapping[str, Any]
     controls: Picture | None

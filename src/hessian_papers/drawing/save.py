@@ -52,6 +52,7 @@ def save(
         "scale": origin.scale,
         "facts": dict(origin.facts),
         "departs": dict(origin.departs),
+        "overrides": dict(origin.overrides),
         "damaged": origin.damaged,
         "chart": chart(figure),
         "controls": None if controls is None else controls[1],

@@ -68,12 +68,22 @@ def override(study: str, config: Mapping[str, Any]) -> tuple[str, str]:
     for name in _TELLING:
         if result := _changed(name, config.get(name)):
             value, meaning = result
-            shown = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-            plain = re.sub(r'"([A-Za-z][\w-]*)"', r"\1", shown)
-            return f"studies.{study}.{name}={plain}", meaning
+            return assignment(f"studies.{study}.{name}", value), meaning
     if "ensemble" in config:
         return f"networks.{config['ensemble']}.seed=1", "other networks are drawn"
     return f"studies.{study}.seed={int(config.get('seed', 0)) + 1}", "other draws"
+
+
+def assignment(key: str, value: Any) -> str:
+    """An override as Hydra reads it.
+
+    Example:
+        >>> assignment("key", ["SP", "F-200^2", {"seeds": None}])
+        'key=[SP,"F-200^2",{seeds:null}]'
+    """
+    shown = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    plain = re.sub(r'"([A-Za-z][\w-]*)"', r"\1", shown)
+    return f"{key}={plain}"
 
 
 def _times(recorded: FigureRecord, places: Mapping[str, str]) -> list[str]:
@@ -115,7 +125,10 @@ def _at_scale(figure: FigureRecord) -> Command | None:
     scale = recorded.scale if recorded else "paper"
     if recorded is None and not figure.departs:
         return None
-    text = f"python -m pipelines.evidence only={figure.study} scale={scale}"
+    overrides = recorded.overrides if recorded else {}
+    changes = [shlex.quote(assignment(key, value)) for key, value in overrides.items()]
+    command = f"python -m pipelines.evidence only={figure.study} scale={scale}"
+    text = " ".join([command, *changes])
     note = _took(recorded) if recorded else "--estimate says how long it takes"
     name = "paper’s size" if scale == "paper" else f"at scale {scale}"
     return Command(name, text, note)

@@ -499,8 +499,8 @@ def _mirrored(data: xr.Dataset) -> list[str]:
     book="beyond",
 )
 def last_leads_little(data: xr.Dataset) -> Estimate:
-    """Where a network read backwards is as likely, the product without the last matrix neither
-    leads the others by a tenth nor falls behind them by as much.
+    """Where a network read backwards is as likely, the product without the last matrix leads or
+    trails the others by less than a tenth.
 
     Statistic: its r minus the largest other r, squared norms, mean over the depths; interval:
     Student's t over teachers.
