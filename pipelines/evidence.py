@@ -65,13 +65,13 @@ def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str
             facts[key] = group[name]
             facts["configuration"][key] = digest(facts[key])
     facts["hardware"] = {"processor": processor(), "cores": os.cpu_count()}
-    if devices := set[str]().union(*context.devices.values()):
+    if devices := {device for spent in context.spent.values() for device in spent.devices}:
         facts["hardware"]["devices"] = sorted(devices)
     facts |= inputs.sources(plain(context.config), context.name)
     times: dict[str, dict[str, float]] = {TIMES["core"]: {}}
-    for name, seconds in sorted(context.spent.items()):
-        unit = "GPU" if context.devices[name] else "core"
-        times.setdefault(TIMES[unit], {})[name] = round(seconds, 1)
+    for name, spent in sorted(context.spent.items()):
+        unit = "GPU" if spent.devices else "core"
+        times.setdefault(TIMES[unit], {})[name] = round(spent.seconds, 1)
     return facts | times
 
 

@@ -5,7 +5,6 @@ import gc
 import os
 import re
 import sys
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -81,8 +80,7 @@ class Context:
         estimate: whether to say how long the computation would take instead of making it.
         about: what figures and claims say of the runs of studies, by study: see
             :func:`pipelines.inputs.about`; without DVC filled when it is first asked for.
-        spent: seconds of computation behind each result that was fanned out, filled as they come.
-        devices: the GPUs behind each of them, by name.
+        spent: what computed each result that was fanned out, filled as they come.
     """
 
     config: DictConfig
@@ -94,13 +92,11 @@ class Context:
     launcher: schema.Launcher
     estimate: bool
     about: dict[str, Any] = field(default_factory=dict)
-    spent: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    devices: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    spent: dict[str, "Spent"] = field(default_factory=dict)
 
     def count(self, name: str, spent: "Spent") -> None:
         """Add up what the items of a result took."""
-        self.spent[name] += spent.seconds
-        self.devices[name] |= spent.devices
+        self.spent[name] = spent + self.spent[name] if name in self.spent else spent
 
     @cached_property
     def whole(self) -> DictConfig:

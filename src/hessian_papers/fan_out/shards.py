@@ -41,6 +41,10 @@ class Spent:
     seconds: float
     devices: frozenset[str]
 
+    def __add__(self, other: "Spent") -> "Spent":
+        """The time of both, one after the other."""
+        return Spent(self.seconds + other.seconds, self.devices | other.devices)
+
 
 @dataclass(frozen=True)
 class Shards:

@@ -14,7 +14,7 @@ from hessian_papers.labelled import Variable, Variables, data_set, left_out
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.correlations.ensembles import NORMS
 from hessian_papers.studies.correlations.norm_correlation.regions import magnitude_ratio
-from hessian_papers.studies.correlations.points import DIVERGED, EPOCH_LIMIT
+from hessian_papers.studies.correlations.points import DIVERGED, EPOCH_LIMIT, POINTS
 from hessian_papers.studies.correlations.teachers import of_each_teacher
 from hessian_spectra.validation import require
 
@@ -35,16 +35,14 @@ class Config(EnsembleStudyConfig):
 
 PLACES = "parametrisation size inputs scale"
 VARIABLES: Variables = {
-    "parametrisation": Variable("parametrisation", "how weights scale with the width"),
-    "size": Variable("size", "D, inputs and outputs of a network"),
+    **{
+        name: POINTS[name]
+        for name in ("parametrisation", "size", "time", "width", "along", "networks")
+    },
     "inputs": Variable("inputs", "samples of each input, n/D, or white"),
     "scale": Variable("scale", "standard deviation of the teacher's outputs"),
-    "time": Variable("time", "at initialisation or trained"),
     "factor": Variable("factor", "matrix or alignment whose norm is correlated with the sharpness"),
     "norm": Variable("norm", "of that factor"),
-    "width": Variable("", "hidden units"),
-    "along": Variable("", "what varies"),
-    "networks": Variable("", "networks of a point, of all teachers"),
     "epoch_limit": Variable(PLACES, "networks of a point stopped by the epoch limit"),
     "magnitude_ratio": Variable(
         "parametrisation size",

@@ -17,7 +17,7 @@ TITLES = {
     "Gauss-Newton": "Gauss-Newton matrix",
 }
 # Along depth: the terms are of products, and so is what is correlated.
-DEEP = {"norms": r"terms without $S$", "terms": r"terms with $S$"}
+DEEP = {"norms": r"terms without $S$", "terms": TITLES["terms"]}
 FIRST, HOLLOW = "initialisation", {"markerfacecolor": "white"}
 
 

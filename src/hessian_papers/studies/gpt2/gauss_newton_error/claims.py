@@ -28,8 +28,8 @@ from hessian_papers.studies.gpt2.seeds import (
 
 SECTION = "section 4.3; {artifact}"
 SMALL = (
-    "The paper has 124 million weights and 10000 steps on another text. Smaller networks "
-    "after fewer steps may be in another phase of training."
+    "The paper has 124 million weights and 10000 steps on another text. Networks that are "
+    "smaller, or train for fewer steps, may be in another phase of training."
 )
 SEEDS = (
     "at each level the interval covers what Student's t leaves open for so few seeds, and "
