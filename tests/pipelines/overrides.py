@@ -77,6 +77,14 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "epochs": 3,
             "networks_per_item": 4,
         },
+        "inputs_and_teacher": {
+            "sizes": [2, 4],
+            "width": 6,
+            "samples_per_input": [4, 10],
+            "teacher_scales": [0.3, 3.0],
+            "teachers": 2,
+            "networks": 3,
+        },
         "gpt2": {
             "seeds": 2,
             "layers": 2,
