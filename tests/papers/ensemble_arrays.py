@@ -14,10 +14,35 @@ import yaml
 
 from hessian_papers.labelled import data_set
 from hessian_papers.networks.multilayer import VARIABLES
+from hessian_papers.training.ensemble import NOT_TRAINED
 
 CONF = Path(__file__).resolve().parents[2] / "conf" / "studies"
 
 NORMS = ("spectral", "frobenius", "nuclear")
+# Settings of networks that train for a moment.
+SETTINGS = {
+    "seed": 3,
+    "activation": "linear",
+    "parametrisations": ["sp", "ntp"],
+    "depths": [2],
+    "sizes": [2, 6],
+    "width": 6,
+    "teachers": 2,
+    "drawn_teachers": 0,
+    "networks": 6,
+    "noise_variance": 0.01,
+    "order": "own",
+    "learning_rates": {"sp": 0.05, "ntp": 0.3},
+    "large_size": 100,
+    "large_learning_rates": {"sp": 0.05, "ntp": 0.3},
+    "smallest_learning_rate": 1e-2,
+    "factor": 0.1,
+    "patience": 2,
+    "threshold": 1e-2,
+    "epochs": 40,
+    "tolerance": 1e-5,
+    "networks_per_item": 6,
+}
 # Standard deviation of an entry by the layer's output and input size.
 ENTRIES = {
     "sp": lambda out, fan_in: fan_in**-0.5,
@@ -130,6 +155,18 @@ def ensemble(
         "status": status,
     }
     return data_set(actual | labels, VARIABLES)
+
+
+def drawn_alone(networks: xr.Dataset, teacher: int) -> xr.Dataset:
+    """Networks of which those of one teacher are measured as they are drawn."""
+    trained = networks["teacher"] != teacher
+    left = {
+        name: values.where(trained | (networks["time"] != "trained")).transpose(*values.dims)
+        for name, values in networks.items()
+        if {"time", "network"} <= {*values.dims}
+    }
+    left["status"] = networks["status"].where(trained, NOT_TRAINED).astype(np.int8)
+    return networks.assign(left)
 
 
 def replaced(networks: xr.Dataset, **arrays: object) -> xr.Dataset:

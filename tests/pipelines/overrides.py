@@ -70,6 +70,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
         },
         "multilayer": {
             "teachers": 2,
+            "drawn_teachers": 1,
             "networks": 3,
             "width": 6,
             "samples": 24,

@@ -22,7 +22,7 @@ from hessian_papers.models.teacher import teacher_data
 from hessian_papers.networks.base import NetworksConfig, shared
 from hessian_papers.training.ensemble import (
     DIVERGED,
-    EPOCH_LIMIT,
+    NOT_TRAINED,
     EnsembleTraining,
     Order,
     train_ensemble,
@@ -84,6 +84,7 @@ class Points(MultilayerTraining, NetworksConfig):
         sizes: input and output sizes D = K.
         teachers: teachers T of each point, that is of each parametrisation, depth and size, each
             with data of its own; the same ones under all parametrisations and at all depths.
+        drawn_teachers: further ones, whose networks are measured as they are drawn and not trained.
         networks: networks N of each teacher.
         learning_rates: base learning rate for each parametrisation, for sizes below ``large_size``.
         large_size: the size from which on it is another.
@@ -95,6 +96,7 @@ class Points(MultilayerTraining, NetworksConfig):
     depths: Annotated[list[int], DifferentNumbers(2)]
     sizes: Annotated[list[int], DifferentNumbers(1)]
     teachers: Count
+    drawn_teachers: Annotated[int, AtLeast(0)]
     networks: int
     learning_rates: dict[str, float]
     large_size: int
@@ -152,7 +154,8 @@ VARIABLES: Variables = {
     "activation": Variable("", "of the hidden layers"),
     "epochs": Variable("parametrisation depth size network", "epochs of the training"),
     "status": Variable(
-        "parametrisation depth size network", "0 converged, 1 limit of epochs, 2 diverged"
+        "parametrisation depth size network",
+        "0 converged, 1 limit of epochs, 2 diverged, 3 not trained",
     ),
     "loss": Variable(_EACH, "half the mean squared error"),
     "sharpness": Variable(_EACH, "largest eigenvalue of the Hessian"),
@@ -203,8 +206,9 @@ def chunks(config: Points) -> list[Item]:
             "count": min(step, config.networks - first),
         }
         | shared(MultilayerTraining, config)
+        | ({} if teacher < config.teachers else {"epochs": 0})
         for parametrisation, depth, size in _points(config)
-        for teacher in range(config.teachers)
+        for teacher in range(config.teachers + config.drawn_teachers)
         for first in range(0, config.networks, step)
     ]
 
@@ -321,7 +325,7 @@ def compute(
     # Trained in the precision of the paper's networks, measured in double.
     start = draw(parametrisation, sizes, activation, settings.seed, numbers, torch.float32)
     ensembles, epochs = [start], torch.zeros(count, dtype=torch.int64)
-    status = torch.full((count,), EPOCH_LIMIT, dtype=torch.int8)
+    status = torch.full((count,), NOT_TRAINED, dtype=torch.int8)
     if settings.epochs:
         factors = parametrise(parametrisation, sizes).learning_rates
         training = _train(start, x, y, learning_rate, factors, numbers, batch_size, settings, run)
@@ -388,12 +392,13 @@ def gathered(
         variables: what is declared.
         outer: the labels of each dimension of the settings, which run as in a product.
     """
-    count = config.teachers * -(-config.networks // config.networks_per_item)
+    teachers = config.teachers + config.drawn_teachers
+    count = teachers * -(-config.networks // config.networks_per_item)
     facts = {
         "time": np.array(times(config)),
         "norm": np.array(NORMS),
         "layer": np.arange(1, max(config.depths) + 1),
-        "teacher": np.repeat(np.arange(config.teachers), config.networks),
+        "teacher": np.repeat(np.arange(teachers), config.networks),
         "width": np.array(config.width),
         "activation": np.array(config.activation),
     }
@@ -405,21 +410,33 @@ def gathered(
         labels = {
             axis: np.array(label) for axis, label in zip(axes, (*setting, *point), strict=True)
         }
-        rows.append(facts | labels | {name: _of_point(name, own) for name in own[0]})
+        arrays = {name: _of_point(name, own, len(times(config))) for name in own[0]}
+        rows.append(facts | labels | arrays)
     return assembled(rows, variables, axes)
 
 
-def _of_point(name: str, chunks: Sequence[Arrays]) -> np.ndarray:
-    """The arrays of one point's networks, one behind another."""
-    axis = VARIABLES[name].dims.split().index("network") - len(AXES)
-    return np.concatenate([chunk[name] for chunk in chunks], axis=axis)
+def _of_point(name: str, chunks: Sequence[Arrays], count: int) -> np.ndarray:
+    """The arrays of one point's networks, one behind another.
+
+    Of those that were not trained the later ones of ``count`` times are NaN.
+    """
+    dims = VARIABLES[name].dims.split()[len(AXES) :]
+    arrays = [chunk[name] for chunk in chunks]
+    if "time" in dims:
+        rest = [(0, 0)] * (len(dims) - 1)
+        arrays = [
+            np.pad(values, [(0, count - len(values)), *rest], constant_values=np.nan)
+            for values in arrays
+        ]
+    return np.concatenate(arrays, axis=dims.index("network"))
 
 
 def cost(item: Item) -> float:
     """Multiplications of a forward pass: how many are made depends on when training converges."""
     hidden = (item["depth"] - 2) * item["width"]
     layer = item["width"] * (2 * item["size"] + hidden)
-    return float(item["count"] * item["samples"] * layer)
+    # Networks that are not trained are only measured.
+    return float(item["count"] * item["samples"] * layer) * (1.0 if item["epochs"] else 0.02)
 
 
 def probe(item: Item) -> Item:

@@ -22,7 +22,7 @@ from hessian_spectra.validation import require
 
 Order = Literal["own", "shared"]
 
-CONVERGED, EPOCH_LIMIT, DIVERGED = 0, 1, 2
+CONVERGED, EPOCH_LIMIT, DIVERGED, NOT_TRAINED = 0, 1, 2, 3
 
 # Networks train side by side in parts: enough to hide what a call costs, few enough that a step
 # finds them in the caches.

@@ -6,40 +6,31 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from ensemble_arrays import SETTINGS
 
 from hessian_papers.models.parametrisation import draw
 from hessian_papers.models.teacher import teacher_data
 from hessian_papers.networks import multilayer
 from hessian_papers.networks.multilayer import Config
-from hessian_papers.training.ensemble import DIVERGED, EPOCH_LIMIT
+from hessian_papers.training.ensemble import DIVERGED, EPOCH_LIMIT, NOT_TRAINED
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError
 
-CONFIG = Config(
-    kind="multilayer",
-    seed=3,
-    activation="linear",
-    parametrisations=["sp", "ntp"],
-    depths=[2, 3],
-    sizes=[1, 3],
-    width=4,
-    teachers=1,
-    networks=5,
-    samples=24,
-    noise_variance=0.01,
-    batch_size=8,
-    order="own",
-    learning_rates={"sp": 0.01, "ntp": 0.01},
-    large_size=100,
-    large_learning_rates={"sp": 0.1, "ntp": 0.1},
-    smallest_learning_rate=1e-5,
-    factor=0.1,
-    patience=2,
-    threshold=1e-4,
-    epochs=6,
-    tolerance=1e-6,
-    networks_per_item=3,
-)
+CHANGES = {
+    "depths": [2, 3],
+    "sizes": [1, 3],
+    "width": 4,
+    "teachers": 1,
+    "networks": 5,
+    "learning_rates": {"sp": 0.01, "ntp": 0.01},
+    "large_learning_rates": {"sp": 0.1, "ntp": 0.1},
+    "smallest_learning_rate": 1e-5,
+    "threshold": 1e-4,
+    "epochs": 6,
+    "tolerance": 1e-6,
+    "networks_per_item": 3,
+}
+CONFIG = Config(kind="multilayer", samples=24, batch_size=8, **SETTINGS | CHANGES)
 
 
 @pytest.fixture(scope="module", params=["linear", "relu"])
@@ -139,6 +130,22 @@ def test_teachers_have_data_and_networks_of_their_own():
     loss = HalfSquaredError()(network(second[0]), second[1]).item()
     at_start = two["loss"].sel(time="initialisation").isel(network=7)
     assert at_start.item() == pytest.approx(loss, rel=1e-6)
+
+
+def test_networks_of_further_teachers_are_measured_as_they_are_drawn():
+    config = replace(CONFIG, parametrisations=["sp"], depths=[2], sizes=[3], networks_per_item=2)
+    trained = multilayer.train(replace(config, teachers=2), xr.Dataset())
+    fewer = multilayer.train(replace(config, drawn_teachers=1), xr.Dataset())
+    assert fewer["teacher"].values.tolist() == [0] * 5 + [1] * 5
+    assert fewer["status"].values.ravel().tolist()[5:] == [NOT_TRAINED] * 5
+    assert fewer["epochs"].values.ravel()[5:].max() == 0
+    for name, values in trained.items():
+        if "time" in values.dims:
+            first, last = fewer[name].sel(time=["initialisation"]), fewer[name].sel(time="trained")
+            np.testing.assert_array_equal(first, values.sel(time=["initialisation"]))
+            of_first = {"network": slice(5)}
+            np.testing.assert_array_equal(last.isel(of_first), values.sel(last.coords)[of_first])
+            assert last.isel(network=slice(5, None)).isnull().all()
 
 
 def test_large_networks_may_start_with_another_rate():

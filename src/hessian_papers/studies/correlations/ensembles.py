@@ -33,6 +33,27 @@ def unfinished(data: xr.Dataset) -> np.ndarray:
     return next((x.values[row] for row in rows if row.any()), x.values[:0])
 
 
+def counted_teachers(data: xr.Dataset) -> str:
+    """The number of teachers, as captions say it; runs of before have trained networks alone.
+
+    Example:
+        >>> trained = xr.DataArray([True, True, False], dims="teacher")
+        >>> counted_teachers(xr.Dataset({"trained": trained}, {"teacher": [0, 1, 2]}))
+        '2 teachers (3 at initialisation)'
+    """
+    every = data.sizes["teacher"]
+    number = int(data["trained"].sum()) if "trained" in data else every
+    text = f"{number} teacher{'s' * (number > 1)}"
+    return text if number == every else f"{text} ({every} at initialisation)"
+
+
+def of_the_time(data: xr.Dataset) -> xr.Dataset:
+    """The data of those teachers that have some at their time: after training of fewer."""
+    if data["time"] != "trained" or "trained" not in data:
+        return data
+    return data.isel(teacher=np.flatnonzero(data["trained"]))
+
+
 def require_finished(data: xr.Dataset) -> None:
     """Require that after training most networks of every position are at their plateau.
 

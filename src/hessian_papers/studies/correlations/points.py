@@ -13,8 +13,8 @@ from hessian_spectra.files import Arrays
 from hessian_spectra.validation import require
 
 AXES = ("size", "depth")
-# How a training ended: at its plateau, or not.
-CONVERGED, EPOCH_LIMIT, DIVERGED = 0, 1, 2
+# How a training ended: at its plateau, or not; or that there was none.
+CONVERGED, EPOCH_LIMIT, DIVERGED, NOT_TRAINED = 0, 1, 2, 3
 # The dimensions of the points.
 GRID = ("parametrisation", "depth", "size")
 POINTS: Variables = {
@@ -23,10 +23,11 @@ POINTS: Variables = {
     "size": Variable("size", "D, inputs and outputs of a network"),
     "time": Variable("time", "at initialisation or trained"),
     "teacher": Variable("teacher", "whose data networks have"),
+    "trained": Variable("teacher", "whether its networks are trained, not measured as drawn alone"),
     "along": Variable("", "what varies, size or depth"),
     "width": Variable("", "hidden units of a layer"),
     "activation": Variable("", "of the hidden layers"),
-    "networks": Variable("", "networks of a point, of all teachers"),
+    "networks": Variable("", "networks of a point that are trained, of all teachers"),
     "diverged": Variable(" ".join(GRID), "networks of a point that diverged"),
     "epoch_limit": Variable(" ".join(GRID), "networks of a point stopped by the epoch limit"),
 }
@@ -83,13 +84,15 @@ def select(config: PointsConfig, ensembles: xr.Dataset) -> xr.Dataset:
 
 def described(points: xr.Dataset, along: str) -> Arrays:
     """The arrays that :data:`POINTS` declares, of the part of an ensemble from :func:`select`."""
-    status = points["status"].values
+    status, of = points["status"].values, points["teacher"].values
     diverged = (status == DIVERGED).sum(axis=-1)
+    trained = (status != NOT_TRAINED).reshape(-1, len(of)).any(axis=0)
     return {
         **{name: points[name].values for name in (*GRID, "time", "width", "activation")},
-        "teacher": np.unique(points["teacher"].values),
+        "teacher": np.unique(of),
+        "trained": np.isin(np.unique(of), of[trained]),
         "along": np.array(along),
-        "networks": np.array(status.shape[-1]),
+        "networks": np.array(trained.sum()),
         "diverged": diverged,
         "epoch_limit": (status == EPOCH_LIMIT).sum(axis=-1),
     }

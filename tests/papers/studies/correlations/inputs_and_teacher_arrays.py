@@ -4,32 +4,14 @@ from dataclasses import replace
 from functools import cache
 
 import xarray as xr
+from ensemble_arrays import SETTINGS
 
 from hessian_papers.networks import inputs_and_teacher as networks
 from hessian_papers.studies.correlations.inputs_and_teacher import study
 
 SMALL = networks.Config(
     kind="inputs_and_teacher",
-    seed=0,
-    activation="linear",
-    parametrisations=["sp", "ntp"],
-    depths=[2],
-    sizes=[2, 6],
-    width=6,
-    teachers=2,
-    networks=6,
-    noise_variance=0.01,
-    order="own",
-    learning_rates={"sp": 0.05, "ntp": 0.3},
-    large_size=100,
-    large_learning_rates={"sp": 0.05, "ntp": 0.3},
-    smallest_learning_rate=1e-2,
-    factor=0.1,
-    patience=2,
-    threshold=1e-2,
-    epochs=40,
-    tolerance=1e-5,
-    networks_per_item=6,
+    **SETTINGS | {"seed": 0},
     samples_per_input=[3, 40],
     teacher_scales=[0.5, 2.0],
     updates=4,

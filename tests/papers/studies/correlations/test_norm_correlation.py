@@ -7,12 +7,13 @@ import sys
 import numpy as np
 import pytest
 import xarray as xr
-from ensemble_arrays import configurations, ensemble
+from ensemble_arrays import configurations, drawn_alone, ensemble
 from point_studies import norms_config as config
 
 from hessian_papers import labelled
 from hessian_papers.studies.correlations.ensembles import unfinished
 from hessian_papers.studies.correlations.norm_correlation import study as norm_correlation
+from hessian_papers.studies.correlations.norm_correlation.figure import caption
 
 
 def deep(**changes):
@@ -182,6 +183,23 @@ def test_networks_are_counted(wide):
     assert (wide["diverged"] == 1).all()
     assert (wide["epoch_limit"] == 1).all()
     assert wide[labelled.LEFT_OUT] == 6
+
+
+def test_teachers_whose_networks_are_not_trained_count_at_initialisation(compared_networks):
+    networks = drawn_alone(compared_networks, teacher=2)
+    chosen = {"parametrisations": ["sp", "mup"], "quantities": ["products"]}
+    before, actual = (
+        norm_correlation.correlation(deep(**chosen), each) for each in (compared_networks, networks)
+    )
+    assert actual["trained"].values.tolist() == [True, True, False]
+    assert (before["networks"], actual["networks"]) == (36, 24)
+    first, last = ({"time": time} for time in ("initialisation", "trained"))
+    for name in ("correlation", "mean_last_lead"):
+        xr.testing.assert_equal(actual[name].sel(first), before[name].sel(first))
+    each = before["each_correlation"].sel(last).sel(teacher=[0, 1]).mean("teacher")
+    r = actual["correlation"].sel(last).sel(estimate="value")
+    np.testing.assert_allclose(r, each.transpose(*r.dims), atol=2e-12)
+    assert "24 linear networks of width 6, 2 teachers (3 at initialisation);" in caption(actual)
 
 
 def test_a_constant_norm_has_no_correlation(wide_networks):

@@ -4,8 +4,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+import xarray as xr
 from claims_contract import Planted, contract
-from ensemble_arrays import ensemble, replaced
+from ensemble_arrays import drawn_alone, ensemble, replaced
 from matplotlib import pyplot as plt
 from point_studies import predictions_config
 
@@ -130,6 +131,18 @@ def test_a_teacher_without_networks_is_named():
     measured = data["measured"].where(data["teacher"] != 2)
     with pytest.raises(NothingToMeasure, match="has a teacher without correlations"):
         claims.second_moments_predict_better(data.assign(measured=measured).sel(time="trained"))
+
+
+def test_teachers_whose_networks_are_not_trained_count_at_initialisation():
+    every, fewer = (
+        of(each)["correlation"] for each in (networks(), drawn_alone(networks(), teacher=7))
+    )
+    for time, teachers in (("initialisation", range(8)), ("trained", range(7))):
+        whole, part = (
+            claims.second_moments_predict_better(data.sel(time=time)) for data in (every, fewer)
+        )
+        xr.testing.assert_equal(part, whole.sel(teacher=[*teachers]))
+    assert "7 teachers (8 at initialisation) of 12 networks" in figure.caption(fewer)
 
 
 def test_each_point_is_drawn_for_each_formula():

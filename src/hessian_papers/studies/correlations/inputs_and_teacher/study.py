@@ -35,14 +35,12 @@ class Config(EnsembleStudyConfig):
 
 PLACES = "parametrisation size inputs scale"
 VARIABLES: Variables = {
-    **{
-        name: POINTS[name]
-        for name in ("parametrisation", "size", "time", "width", "along", "networks")
-    },
+    **{name: POINTS[name] for name in ("parametrisation", "size", "time", "width", "along")},
     "inputs": Variable("inputs", "samples of each input, n/D, or white"),
     "scale": Variable("scale", "standard deviation of the teacher's outputs"),
     "factor": Variable("factor", "matrix or alignment whose norm is correlated with the sharpness"),
     "norm": Variable("norm", "of that factor"),
+    "networks": Variable("", "networks of a point, of all teachers"),
     "epoch_limit": Variable(PLACES, "networks of a point stopped by the epoch limit"),
     "magnitude_ratio": Variable(
         "parametrisation size",

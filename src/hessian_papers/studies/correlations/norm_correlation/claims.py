@@ -19,6 +19,7 @@ from hessian_papers.studies.correlations.ensembles import (
     TIMES,
     distance_from,
     estimates,
+    of_the_time,
     require_finished,
     require_two_layers,
 )
@@ -396,7 +397,8 @@ def _at_the_width(data: xr.Dataset) -> xr.Dataset:
     """
     require_two_layers(data)
     _require_relu(data)
-    at_the_width = _at(data.sel(time="trained"), size=[data["width"].item()])
+    trained = of_the_time(data.sel(time="trained"))
+    at_the_width = _at(trained, size=[data["width"].item()])
     return at_the_width.squeeze(["depth", "size"])
 
 

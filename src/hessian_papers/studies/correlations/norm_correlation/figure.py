@@ -18,6 +18,7 @@ from hessian_papers.studies.correlations.ensembles import (
     NORMS,
     PARAMETRISATIONS,
     TIMES,
+    counted_teachers,
     positions,
     unfinished,
 )
@@ -237,14 +238,14 @@ def caption(data: xr.Dataset) -> str:
     else:
         target, group = data["target"].item(), data["group"].values[0]
         drawn = f"Pearson's correlation of the {target} with {WHAT[group]}"
-    number, width, teachers = int(data["networks"]), int(data["width"]), data.sizes["teacher"]
+    number, width = int(data["networks"]), int(data["width"])
     kind = ACTIVATIONS[data["activation"].item()]
     sizes, depths = (_listed(data[name].values) for name in ("size", "depth"))
     ends = {"stopped by the epoch limit": "epoch_limit", "diverged and left out": "diverged"}
     counts = [f"{int(data[name].sum())} {how}" for how, name in ends.items() if data[name].any()]
     return (
         f"{drawn}. {_intervals(data)}. Per point {number} {kind} networks of width {width}, "
-        f"{teachers} teacher{'s' * (teachers > 1)}; $D = K =$ {sizes}; depth {depths}"
+        f"{counted_teachers(data)}; $D = K =$ {sizes}; depth {depths}"
         f"{''.join(f'; {count}' for count in counts)}."
     )
 

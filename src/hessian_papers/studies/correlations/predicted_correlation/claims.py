@@ -7,7 +7,11 @@ from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import typically
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.studies.correlations.ensembles import TIMES, require_finished
+from hessian_papers.studies.correlations.ensembles import (
+    TIMES,
+    of_the_time,
+    require_finished,
+)
 from hessian_papers.studies.correlations.predicted_correlation.derived import (
     misses,
     over_points,
@@ -33,12 +37,13 @@ deep_networks = statements.about(PAPER, f"{ARTIFACT} (deep networks)")
 
 
 def _defined(data: xr.Dataset) -> xr.Dataset:
-    """The data, of which every teacher has some correlation.
+    """The data at a time, of which every teacher has some correlation.
 
     Raises:
         NothingToMeasure: a teacher has none, or training did not end.
     """
     require_finished(data)
+    data = of_the_time(data)
     if not np.isfinite(misses(data)).all():
         raise NothingToMeasure("this configuration has a teacher without correlations")
     return data

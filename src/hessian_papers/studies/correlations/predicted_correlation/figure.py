@@ -5,7 +5,12 @@ from typing import Any
 import xarray as xr
 from matplotlib.figure import Figure
 
-from hessian_papers.studies.correlations.ensembles import PARAMETRISATIONS, TIMES
+from hessian_papers.studies.correlations.ensembles import (
+    PARAMETRISATIONS,
+    TIMES,
+    counted_teachers,
+    of_the_time,
+)
 from hessian_papers.studies.correlations.predicted_correlation.derived import misses
 from hessian_spectra.pictures import style
 
@@ -82,12 +87,12 @@ def _look(name: str, time: str, layer: int) -> dict[str, Any]:
 
 def caption(data: xr.Dataset) -> str:
     """The text below the figure."""
-    networks, teachers = int(data["networks"]), data.sizes["teacher"]
+    each = int(data["networks"]) // len(of_the_time(data.isel(time=-1))["teacher"])
     deep = bool(data["along"] == "depth")
     what = "products of all matrices but one" if deep else "matrices"
     points = "depth and size" if deep else "size"
     return (
         f"Pearson's r of the sharpness with squared norms of {what}, against the r of what stands "
-        f"for it; a mark per {points}, the mean over {teachers} teachers of "
-        f"{networks // teachers} networks. S: the inputs' second moments; rms: over marks."
+        f"for it; a mark per {points}, the mean over {counted_teachers(data)} "
+        f"of {each} networks. S: the inputs' second moments; rms: over marks."
     )
