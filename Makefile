@@ -85,7 +85,6 @@ benchmark: $(VENV)/ready
 	python -m benchmarks.ensemble_training
 	python -m benchmarks.ensemble_curvature
 	python -m benchmarks.full_batch_training
-	python -m benchmarks.bootstrap
 	python -m benchmarks.posterior
 
 # Mistakes planted in copies of the library, and those that the tests next to them do not see:

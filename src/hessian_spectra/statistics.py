@@ -1,4 +1,4 @@
-"""Correlations, intervals by Student's t and by the bootstrap, and trends."""
+"""Correlations, intervals by Student's t, and trends."""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +7,7 @@ import numpy as np
 # Its submodule for statistics, which takes half a second, is loaded when it is first asked for.
 import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import stdtrit
 
 Array = NDArray[np.float64]
 
@@ -15,22 +15,20 @@ Array = NDArray[np.float64]
 CONSTANT = 1e-12
 
 
-def correlations(target: np.ndarray, quantities: np.ndarray, counts: np.ndarray) -> Array:
-    """Pearson's correlation of each quantity with the target, once for each set of counts.
+def correlations(target: np.ndarray, quantities: np.ndarray) -> Array:
+    """Pearson's correlation of each quantity with the target, over the members of each point.
 
-    r = cov(q, t) / √(var q · var t), where member i counts ``counts[r, i]`` times. A member whose
-    target or one of whose quantities is not finite is left out, at its point only. A quantity that
-    is NaN for all members is absent: its correlation is NaN and it leaves nobody out. Where target
-    or quantity is constant no correlation is defined: NaN.
+    r = cov(q, t) / √(var q · var t). A member whose target or one of whose quantities is not finite
+    is left out, at its point only. A quantity that is NaN for all members is absent: its
+    correlation is NaN and it leaves nobody out. Where target or quantity is constant no correlation
+    is defined: NaN.
 
     Args:
         target: ``(X, N)`` for each point its members' target.
         quantities: ``(X, N, C)`` what is correlated with it.
-        counts: ``(R, N)``; a row of ones gives the sample's own correlations, a row of
-            :func:`resample_counts` those of a bootstrap resample.
 
     Returns:
-        ``(R, X, C)``, NaN where it is not defined.
+        ``(X, C)``, NaN where it is not defined.
 
     Raises:
         ValueError: the shapes do not fit together.
@@ -38,29 +36,19 @@ def correlations(target: np.ndarray, quantities: np.ndarray, counts: np.ndarray)
     Example:
         >>> target = np.array([[1.0, 2.0, 3.0, np.nan]])
         >>> quantities = np.array([[[2.0], [1.0], [0.0], [7.0]]])
-        >>> correlations(target, quantities, np.ones((1, 4))).tolist()
-        [[[-1.0]]]
+        >>> correlations(target, quantities).tolist()
+        [[-1.0]]
     """
-    if quantities.shape[:-1] != target.shape or counts.shape[1:] != target.shape[1:]:
+    if quantities.shape[:-1] != target.shape:
         raise ValueError(
-            "expected target (X, N), quantities (X, N, C) and counts (R, N), got "
-            f"{target.shape}, {quantities.shape} and {counts.shape}"
+            "expected target (X, N) and quantities (X, N, C), got "
+            f"{target.shape} and {quantities.shape}"
         )
     used = members_used(target, quantities)
-    # Standardised, the moments below are of order one and their differences lose no digits.
-    a = _standardised(target[..., None], used)
-    b = _standardised(quantities, used)
-    total = _sums(counts, used[..., None].astype(float))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean_a, mean_b = (_sums(counts, moments) / total for moments in (a, b))
-        variance_a, variance_b = (
-            _sums(counts, moments**2) / total - mean**2
-            for moments, mean in ((a, mean_a), (b, mean_b))
-        )
-        covariance = _sums(counts, a * b) / total - mean_a * mean_b
-        # A resample that drew one member only has no variance but round-off's.
-        defined = (variance_a > CONSTANT) & (variance_b > CONSTANT)
-        r = np.where(defined, covariance / np.sqrt(variance_a * variance_b), np.nan)
+    # Standardised, the sums below are of order one and lose no digits.
+    a, b = _standardised(target[..., None], used), _standardised(quantities, used)
+    scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    r = (a * b).sum(axis=1) / np.where(scale > 0, scale, np.nan)
     return np.clip(r, -1.0, 1.0)
 
 
@@ -91,27 +79,6 @@ def _standardised(values: np.ndarray, used: np.ndarray) -> Array:
     return np.where(constant, 0.0, centred / np.where(constant, 1.0, deviation))
 
 
-def _sums(counts: np.ndarray, values: np.ndarray) -> Array:
-    """Σ_i counts[r, i] values[x, i, c] as ``(R, X, C)``, by one matrix product."""
-    points, members, columns = values.shape
-    flat = values.transpose(1, 0, 2).reshape(members, points * columns)
-    return (counts @ flat).reshape(len(counts), points, columns)
-
-
-def resample_counts(members: int, resamples: int, seed: int, stream: int = 0) -> Array:
-    """The number of draws of each member in each bootstrap resample, ``(resamples, members)``.
-
-    Statistics of the same resamples are paired: their difference is resampled as one. Those of
-    other ``stream`` numbers are independent of them.
-
-    Example:
-        >>> resample_counts(5, 3, seed=0).sum(axis=1).tolist()
-        [5.0, 5.0, 5.0]
-    """
-    draw = np.random.default_rng([seed, stream] if stream else seed)
-    return draw.multinomial(members, np.full(members, 1 / members), size=resamples).astype(float)
-
-
 def leave_one_out(members: int) -> Array:
     """The counts ``(members, members)`` whose row i leaves out member i: the jackknife's.
 
@@ -120,68 +87,6 @@ def leave_one_out(members: int) -> Array:
         [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
     return np.ones((members, members)) - np.eye(members)
-
-
-def bootstrap_interval(
-    estimate: np.ndarray, replicates: np.ndarray, jackknife: np.ndarray, confidence: float
-) -> tuple[Array, Array]:
-    """The bias-corrected and accelerated bootstrap interval (BCa) of a statistic.
-
-    Its ends are quantiles of the replicates at the levels Φ(z₀ + (z₀ + z)/(1 − a (z₀ + z))), where
-    z = Φ⁻¹((1 ∓ confidence)/2), z₀ = Φ⁻¹(share of replicates below the estimate) corrects a bias,
-    such as that of a maximum, and a = Σ dᵢ³ / (6 (Σ dᵢ²)^{3/2}), dᵢ the jackknife's mean less its
-    value without member i, corrects for an error that changes with the statistic
-    (Efron, Better bootstrap confidence intervals, 1987).
-
-    Args:
-        estimate: ``(...)`` the sample's statistic.
-        replicates: ``(R, ...)`` those of bootstrap resamples; NaN ones are left out.
-        jackknife: ``(N, ...)`` those of the samples without one member; NaN ones are left out.
-        confidence: for example 0.95.
-
-    Returns:
-        Lower and upper ends, ``(...)``; NaN where the estimate is NaN or no replicate is finite.
-
-    Example:
-        >>> values = np.arange(101.0)
-        >>> mean, without = np.array(50.0), (values.sum() - values) / 100
-        >>> low, high = bootstrap_interval(mean, values, without, 0.9)
-        >>> round(float(low), 9), round(float(high), 9)
-        (5.0, 95.0)
-    """
-    shape = estimate.shape
-    centre = estimate.reshape(-1)
-    # Sorted along the last axis, where NaN come last: a column's finite ones are at its front.
-    ordered = np.sort(np.ascontiguousarray(replicates.reshape(len(replicates), -1).T), axis=-1)
-    number = np.isfinite(ordered).sum(axis=-1)
-    below = (ordered < centre[:, None]).sum(axis=-1) + (ordered <= centre[:, None]).sum(axis=-1)
-    share = below / (2 * np.maximum(number, 1))
-    margin = 0.5 / np.maximum(number, 1)
-    bias = ndtri(np.clip(share, margin, 1 - margin))
-    acceleration = _acceleration(jackknife.reshape(len(jackknife), -1))
-    ends = []
-    for level in ((1 - confidence) / 2, (1 + confidence) / 2):
-        shifted = bias + ndtri(level)
-        rank = ndtr(bias + shifted / (1 - acceleration * shifted)) * np.maximum(number - 1, 0)
-        lower = np.floor(rank).astype(int)
-        upper = np.minimum(lower + 1, np.maximum(number - 1, 0))
-        first, other = (
-            np.take_along_axis(ordered, place[:, None], axis=-1)[:, 0] for place in (lower, upper)
-        )
-        end = first + (rank - lower) * (other - first)
-        ends.append(np.where(np.isfinite(centre) & (number > 0), end, np.nan).reshape(shape))
-    return ends[0], ends[1]
-
-
-def _acceleration(jackknife: np.ndarray) -> Array:
-    """Efron's a from jackknife values ``(N, C)``; 0 where they do not vary."""
-    defined = np.isfinite(jackknife)
-    filled = np.where(defined, jackknife, 0.0)
-    mean = filled.sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
-    differences = np.where(defined, mean - filled, 0.0)
-    squares = (differences**2).sum(axis=0)
-    cubes = (differences**3).sum(axis=0)
-    return np.where(squares > 0, cubes / (6 * np.where(squares > 0, squares, 1.0) ** 1.5), 0.0)
 
 
 def student_interval(

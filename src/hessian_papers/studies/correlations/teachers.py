@@ -64,11 +64,8 @@ def of_each_teacher(target: np.ndarray, quantities: np.ndarray, teacher: np.ndar
     target = target.reshape(-1, len(teacher))
     quantities = quantities.reshape(*target.shape, -1)
     members = [np.flatnonzero(teacher == name) for name in np.unique(teacher)]
-    rows = [
-        statistics.correlations(target[:, own], quantities[:, own], np.ones((1, len(own))))
-        for own in members
-    ]
-    return np.concatenate(rows).reshape(-1, *shape)
+    rows = [statistics.correlations(target[:, own], quantities[:, own]) for own in members]
+    return np.stack(rows).reshape(-1, *shape)
 
 
 def mean(each: np.ndarray) -> np.ndarray:
