@@ -126,7 +126,7 @@ def test_the_caption_tells_the_setting_and_how_training_ended(wide):
     text = plain(figure.caption(read(wide)))
     assert "Bands: 95 %, Student's t over teachers. Per point" in text
     assert "Per point 12 linear networks of width 6, 1 teacher; D = K = 1, 2, 3, 10; d" in text
-    assert text.endswith("depth 2; 8 stopped by the epoch limit; 8 diverged and left out.")
+    assert text.endswith("depth 2; 8 at the epoch limit; 8 diverged, left out.")
     ended = replaced(wide, activation="relu").assign(status=xr.zeros_like(wide["status"]))
     text = figure.caption(read(ended))
     assert "12 ReLU networks" in text

@@ -83,11 +83,11 @@ def caption(data: xr.Dataset) -> str:
     """The text below the figure."""
     teachers, width = data.sizes["teacher"], data["width"].item()
     return (
-        f"Pearson's r {_last(data)} of the sharpness with squared spectral norms and the absolute "
-        "alignment, and the best alignment's lead over the best norm; teacher's scale "
+        f"Pearson's r {_last(data)} of the sharpness with squared spectral norms and absolute "
+        "alignment, and the best alignment's lead over norms; teacher's scale "
         f"{usual_scale(data):g}. Bands: 95 %, Student's t over {teachers} teachers of "
-        f"{data['networks'].item() // teachers} networks of width {width}. Triangles: similar "
-        "entries at first."
+        f"{data['networks'].item() // teachers} networks of width {width}. Triangles: matrices "
+        "alike."
     )
 
 

@@ -241,7 +241,7 @@ def caption(data: xr.Dataset) -> str:
     number, width = int(data["networks"]), int(data["width"])
     kind = ACTIVATIONS[data["activation"].item()]
     sizes, depths = (_listed(data[name].values) for name in ("size", "depth"))
-    ends = {"stopped by the epoch limit": "epoch_limit", "diverged and left out": "diverged"}
+    ends = {"at the epoch limit": "epoch_limit", "diverged, left out": "diverged"}
     counts = [f"{int(data[name].sum())} {how}" for how, name in ends.items() if data[name].any()]
     return (
         f"{drawn}. {_intervals(data)}. Per point {number} {kind} networks of width {width}, "

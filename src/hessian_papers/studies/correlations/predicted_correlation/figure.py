@@ -92,7 +92,7 @@ def caption(data: xr.Dataset) -> str:
     what = "products of all matrices but one" if deep else "matrices"
     points = "depth and size" if deep else "size"
     return (
-        f"Pearson's r of the sharpness with squared norms of {what}, against the r of what stands "
-        f"for it; a mark per {points}, the mean over {counted_teachers(data)} "
-        f"of {each} networks. S: the inputs' second moments; rms: over marks."
+        f"Pearson's r of the sharpness with squared norms of {what}, against r of what stands "
+        f"for it; a mark per {points}, mean over {counted_teachers(data)} "
+        f"of {each} networks. S: inputs' second moments; rms: over marks."
     )
