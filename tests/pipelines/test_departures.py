@@ -122,9 +122,9 @@ def test_what_the_paper_and_we_have_alike_is_the_composition(group, name):
 
 
 def test_entries_over_others_are_the_composition():
-    for group, entries in ((group, ours_at("paper")[group]) for group in PLACES):
-        composition = reduce(getitem, PLACES[group].split("."), composed("paper"))
-        for name, settings in entries.items():
+    for group, place in PLACES.items():
+        composition = reduce(getitem, place.split("."), composed("paper"))
+        for name, settings in ours_at("paper")[group].items():
             without = {key: settings[key] for key in settings if key not in schema.NO_SETTINGS}
             assert composition[name] == without, name
 
