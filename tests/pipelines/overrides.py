@@ -84,6 +84,7 @@ SMALL: dict[str, dict[str, dict[str, Any]]] = {
             "samples_per_input": [4, 10],
             "teacher_scales": [0.3, 3.0],
             "teachers": 2,
+            "drawn_teachers": 1,
             "networks": 3,
         },
         "gpt2": {

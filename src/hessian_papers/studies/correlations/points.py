@@ -82,17 +82,27 @@ def select(config: PointsConfig, ensembles: xr.Dataset) -> xr.Dataset:
     return ensembles.sel(asked)
 
 
+def trained_teachers(status: np.ndarray, teacher: np.ndarray) -> np.ndarray:
+    """Whether the networks ``(..., N)`` of each teacher are trained, ``(T,)``.
+
+    Example:
+        >>> trained_teachers(np.array([[CONVERGED, NOT_TRAINED, NOT_TRAINED]]), np.array([0, 1, 1]))
+        array([ True, False])
+    """
+    trained = (status != NOT_TRAINED).reshape(-1, len(teacher)).any(axis=0)
+    return np.isin(np.unique(teacher), teacher[trained])
+
+
 def described(points: xr.Dataset, along: str) -> Arrays:
     """The arrays that :data:`POINTS` declares, of the part of an ensemble from :func:`select`."""
     status, of = points["status"].values, points["teacher"].values
     diverged = (status == DIVERGED).sum(axis=-1)
-    trained = (status != NOT_TRAINED).reshape(-1, len(of)).any(axis=0)
     return {
         **{name: points[name].values for name in (*GRID, "time", "width", "activation")},
         "teacher": np.unique(of),
-        "trained": np.isin(np.unique(of), of[trained]),
+        "trained": trained_teachers(status, of),
         "along": np.array(along),
-        "networks": np.array(trained.sum()),
+        "networks": np.array((status != NOT_TRAINED).reshape(-1, len(of)).any(axis=0).sum()),
         "diverged": diverged,
         "epoch_limit": (status == EPOCH_LIMIT).sum(axis=-1),
     }

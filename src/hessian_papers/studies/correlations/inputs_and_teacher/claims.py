@@ -8,7 +8,7 @@ import xarray as xr
 from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import everywhere, left_open, typically
-from hessian_papers.studies.correlations.ensembles import require_finished
+from hessian_papers.studies.correlations.ensembles import of_the_time, require_finished
 from hessian_papers.studies.correlations.inputs_and_teacher.derived import (
     WHITE,
     drawn_inputs,
@@ -81,7 +81,7 @@ def norms_lead_after_training(
     """
     trained = data.sel(inputs=inputs, scale=scale, time="trained")
     require_finished(trained)
-    return lead_where_alike(trained)
+    return lead_where_alike(of_the_time(trained))
 
 
 @statements.statement(f"{INITIALISATION}, beyond the paper", typically, OURS, over=["scale"])

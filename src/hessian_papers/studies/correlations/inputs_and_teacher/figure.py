@@ -9,7 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing.bands import draw_mean
-from hessian_papers.studies.correlations.ensembles import PARAMETRISATIONS, TIMES
+from hessian_papers.studies.correlations.ensembles import (
+    PARAMETRISATIONS,
+    TIMES,
+    of_the_time,
+)
 from hessian_papers.studies.correlations.inputs_and_teacher.derived import (
     ALIGNMENT,
     alike,
@@ -72,7 +76,12 @@ def _panels(data: xr.Dataset, along: str, labels: Sequence[str]) -> Figure:
 def draw(data: xr.Dataset) -> Figure:
     """Each kind of inputs a line, at the usual scale of the teacher and the last time."""
     labels = [said(name) for name in data["inputs"].values.tolist()]
-    return _panels(data.sel(scale=usual_scale(data)).isel(time=-1), "inputs", labels)
+    return _panels(_at_last(data.sel(scale=usual_scale(data))), "inputs", labels)
+
+
+def _at_last(data: xr.Dataset) -> xr.Dataset:
+    """The last time, of those teachers that have it."""
+    return of_the_time(data.isel(time=-1))
 
 
 def _last(data: xr.Dataset) -> str:
@@ -81,12 +90,13 @@ def _last(data: xr.Dataset) -> str:
 
 def caption(data: xr.Dataset) -> str:
     """The text below the figure."""
-    teachers, width = data.sizes["teacher"], data["width"].item()
+    teachers, width = _at_last(data).sizes["teacher"], data["width"].item()
+    each = data["networks"].item() // data.sizes["teacher"]
     return (
         f"Pearson's r {_last(data)} of the sharpness with squared spectral norms and absolute "
         "alignment, and the best alignment's lead over norms; teacher's scale "
         f"{usual_scale(data):g}. Bands: 95 %, Student's t over {teachers} teachers of "
-        f"{data['networks'].item() // teachers} networks of width {width}. Triangles: matrices "
+        f"{each} networks of width {width}. Triangles: matrices "
         "alike."
     )
 
@@ -95,5 +105,5 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """Each scale of the teacher a line, for the inputs of fewest samples, at the last time."""
     few = drawn_inputs(data)[0]
     labels = [f"teacher's scale {scale:g}" for scale in data["scale"].values]
-    picture = _panels(data.sel(inputs=few).isel(time=-1), "scale", labels)
+    picture = _panels(_at_last(data.sel(inputs=few)), "scale", labels)
     return picture, f"The same by the scale of the teacher, with {few} samples of each input."

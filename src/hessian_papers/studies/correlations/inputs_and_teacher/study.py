@@ -14,7 +14,12 @@ from hessian_papers.labelled import Variable, Variables, data_set, left_out
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.studies.correlations.ensembles import NORMS
 from hessian_papers.studies.correlations.norm_correlation.regions import magnitude_ratio
-from hessian_papers.studies.correlations.points import DIVERGED, EPOCH_LIMIT, POINTS
+from hessian_papers.studies.correlations.points import (
+    DIVERGED,
+    EPOCH_LIMIT,
+    POINTS,
+    trained_teachers,
+)
 from hessian_papers.studies.correlations.teachers import of_each_teacher
 from hessian_spectra.validation import require
 
@@ -35,7 +40,10 @@ class Config(EnsembleStudyConfig):
 
 PLACES = "parametrisation size inputs scale"
 VARIABLES: Variables = {
-    **{name: POINTS[name] for name in ("parametrisation", "size", "time", "width", "along")},
+    **{
+        name: POINTS[name]
+        for name in ("parametrisation", "size", "time", "trained", "width", "along")
+    },
     "inputs": Variable("inputs", "samples of each input, n/D, or white"),
     "scale": Variable("scale", "standard deviation of the teacher's outputs"),
     "factor": Variable("factor", "matrix or alignment whose norm is correlated with the sharpness"),
@@ -73,6 +81,7 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
     labels = {name: points[name].values for name in (*PLACES.split(), "time", "width", "norm")}
     arrays = labels | {
         "factor": np.array(FACTORS),
+        "trained": trained_teachers(status, points["teacher"].values),
         "along": np.array("size"),
         "networks": np.array(status.shape[-1]),
         "epoch_limit": (status == EPOCH_LIMIT).sum(axis=-1),
