@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from omegaconf import OmegaConf
 
@@ -36,9 +36,28 @@ NOT_COMPARED_OF = {
 # The scale below which there is none.
 SMALLEST = SCALES[-1]
 
+# Thresholds: a run with a smaller one is no smaller run.
+NO_SIZES = {"large_size"}
+
 # Which key of a study, or of its networks, names what it is made from, and where that stands in the
 # configuration.
 SOURCES = {"ensemble": ("networks", "networks"), "data": ("data", "data.sets")}
+
+
+class Settings(NamedTuple):
+    """The resolved settings that a run of a study is made from.
+
+    Attributes:
+        name: of the study.
+        study: its own.
+        networks: those of ensembles by name, that of the study among them.
+        data: those of data sets.
+    """
+
+    name: str
+    study: Mapping[str, Any]
+    networks: Mapping[str, Any]
+    data: Mapping[str, Any]
 
 
 @cache
@@ -85,23 +104,14 @@ def published() -> dict[str, dict[str, Any]]:
     }
 
 
-def reached(
-    scale: str,
-    name: str,
-    study: Mapping[str, Any],
-    networks: Mapping[str, Any],
-    data: Mapping[str, Any],
-) -> str:
+def reached(scale: str, run: Settings) -> str:
     """The scale that a run has reached: none where a size in it is below ours there.
 
     A size is a number, or how many entries a list has.
 
     Args:
         scale: that it was asked for at.
-        name: of the study; further arguments as for :func:`departures`.
-        study: its resolved configuration.
-        networks: those of ensembles.
-        data: those of data sets.
+        run: its settings.
     """
     if scale == SMALLEST:
         return scale
@@ -109,10 +119,11 @@ def reached(
         group: {entry: compared(settings) for entry, settings in ours_at(scale)[group].items()}
         for group in ("studies", "networks", "data")
     }
-    pairs = departures(name, study, networks, data, ours).values()
-    if any(_smaller(size, wanted) for size, wanted in pairs):
+    pairs = departures(run, ours).items()
+    sizes = [pair for key, pair in pairs if key.rpartition(".")[2] not in NO_SIZES]
+    if any(_smaller(size, wanted) for size, wanted in sizes):
         below = SCALES[SCALES.index(scale) + 1]
-        return reached(below, name, study, networks, data)
+        return reached(below, run)
     return scale
 
 
@@ -129,20 +140,11 @@ def compared(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in left_out}
 
 
-def departures(
-    name: str,
-    study: Mapping[str, Any],
-    networks: Mapping[str, Any],
-    data: Mapping[str, Any],
-    published: Mapping[str, Any],
-) -> dict[str, list[Any]]:
+def departures(run: Settings, published: Mapping[str, Any]) -> dict[str, list[Any]]:
     """The settings of a study, and of the networks or data behind it, that are not the paper's.
 
     Args:
-        name: of the study.
-        study: its resolved configuration.
-        networks: the resolved configurations of ensembles by name, that of the study among them.
-        data: those of data sets. An entry or a key that a recorded run lacks is not compared.
+        run: its settings. An entry or a key that a recorded run lacks is not compared.
         published: the papers' settings: ``studies``, ``networks`` and ``data``, by name.
 
     Returns:
@@ -151,14 +153,14 @@ def departures(
 
     Example:
         >>> published = {"studies": {"mine": {"width": 10}}, "networks": {}, "data": {}}
-        >>> departures("mine", {"width": 50}, {}, {}, published)
+        >>> departures(Settings("mine", {"width": 50}, {}, {}), published)
         {'width': [50, 10]}
     """
-    if name not in published["studies"]:
+    if run.name not in published["studies"]:
         return {}
-    departing = dict(_different(study, published["studies"][name], ""))
-    here = {"networks": networks, "data": data}
-    sources = {**networks.get(study.get("ensemble", ""), {}), **study}
+    departing = dict(_different(run.study, published["studies"][run.name], ""))
+    here = {"networks": run.networks, "data": run.data}
+    sources = {**run.networks.get(run.study.get("ensemble", ""), {}), **run.study}
     for key, (group, place) in SOURCES.items():
         source = sources.get(key, "")
         if source in published[group] and source in here[group]:
@@ -167,19 +169,13 @@ def departures(
     return departing
 
 
-def overrides(
-    name: str,
-    scale: str,
-    study: Mapping[str, Any],
-    networks: Mapping[str, Any],
-    data: Mapping[str, Any],
-) -> dict[str, Any]:
+def overrides(scale: str, run: Settings) -> dict[str, Any]:
     """The settings of a run that are not those of its scale, by the keys that override them.
 
-    Arguments are as for :func:`reached`. A key that there is no longer is left out.
+    A key that there is no longer is left out.
     """
     ours = ours_at(scale)
-    here = {"studies": {name: study}, "networks": networks, "data": data}
+    here = {"studies": {run.name: run.study}, "networks": run.networks, "data": run.data}
     places = {"studies": "studies", **dict(SOURCES.values())}
     return {
         f"{place}.{source}.{key}": value

@@ -16,7 +16,7 @@ from hessian_papers.networks.tools.result import DATA, folder_of, manifest_of
 from hessian_papers.results import TIMES
 from hessian_spectra.files import digest, write_bytes, write_json
 from pipelines import chain, inputs, schema
-from pipelines.departures import reached
+from pipelines.departures import Settings, reached
 from pipelines.recorded import EVIDENCE
 from pipelines.schema import plain
 from pipelines.stage import Context, main
@@ -55,7 +55,8 @@ def processor() -> str:
 
 def _facts(context: Context, config: Mapping[str, Any], commit: str) -> dict[str, Any]:
     networks, data = (plain(part) for part in (context.config.networks, context.config.data.sets))
-    scale = reached(context.config.scale, context.name, config, networks, data)
+    settings = Settings(context.name, config, networks, data)
+    scale = reached(context.config.scale, settings)
     facts: dict[str, Any] = {"scale": scale, "commit": commit}
     facts["date"] = _git("show", "--no-patch", "--format=%as", commit)
     facts["configuration"] = {"study": digest(config)}

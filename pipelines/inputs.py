@@ -18,7 +18,7 @@ from hessian_papers.provenance import code_of, digest_of, root_of, versions
 from hessian_spectra.files import read_json, write_json
 from hessian_spectra.validation import require
 from pipelines import recorded
-from pipelines.departures import departures, overrides, published
+from pipelines.departures import Settings, departures, overrides, published
 from pipelines.files import digests as file_digests
 from pipelines.messages import CONF
 from pipelines.schema import has_figure, kinds
@@ -191,14 +191,13 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
         the digests of its files, if there is one;
         and ``damaged``: what is wrong with it, in one line, if it counts for nothing.
     """
-    config = params["studies"][study]
+    networks, data = params["networks"], params["data"]["sets"]
+    settings = Settings(study, params["studies"][study], networks, data)
     known = recorded.read(study)
     return {
         "scale": params["scale"],
         "seconds": _seconds(study),
-        "departs": departures(
-            study, config, params["networks"], params["data"]["sets"], published()
-        ),
+        "departs": departures(settings, published()),
         "facts": sources(params, study),
         "damaged": known.damage if known else "",
         "recorded": None
@@ -206,8 +205,8 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
         else {
             "scale": known.scale,
             "seconds": known.seconds,
-            "departs": departures(study, known.config, known.networks, known.data, published()),
-            "overrides": overrides(study, known.scale, known.config, known.networks, known.data),
+            "departs": departures(known.settings, published()),
+            "overrides": overrides(known.scale, known.settings),
             "files": known.digests(),
         },
     }

@@ -12,6 +12,7 @@ from typing import Any
 from hessian_papers import labelled
 from hessian_papers.results import seconds_of, select_fields
 from hessian_spectra.files import DamagedFileError, MissingResultError, read_json
+from pipelines.departures import Settings
 
 EVIDENCE = Path("reports") / "evidence"
 
@@ -47,16 +48,12 @@ class Recorded:
         return dict(self.facts["study"])
 
     @property
-    def networks(self) -> dict[str, Any]:
-        """The settings of the networks that it is about, by name."""
-        return self._named("ensemble")
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """The settings of its data set, or of that of its networks, by name."""
-        return self._named("data")
+    def settings(self) -> Settings:
+        """All that it was made from."""
+        return Settings(self.folder.name, self.config, self._named("ensemble"), self._named("data"))
 
     def _named(self, key: str) -> dict[str, Any]:
+        """The settings of its networks or data set, or of that of its networks, by name."""
         sources = {**self.facts.get("ensemble", {}), **self.config}
         return {sources[key]: self.facts[key]} if key in self.facts else {}
 

@@ -16,6 +16,7 @@ from hessian_papers.results import SCALES
 from hessian_spectra.files import read_json
 from pipelines import inputs, recorded, schema
 from pipelines.departures import (
+    Settings,
     compared,
     departures,
     entry,
@@ -67,9 +68,12 @@ def papers_config():
     return OmegaConf.create(with_papers_values())
 
 
+def settings_of(config, name):
+    return Settings(name, config["studies"][name], config["networks"], config["data"]["sets"])
+
+
 def departing(config, name):
-    study, networks, data = config["studies"][name], config["networks"], config["data"]["sets"]
-    return departures(name, study, networks, data, PUBLISHED)
+    return departures(settings_of(config, name), PUBLISHED)
 
 
 def leaves(tree, path=()):
@@ -132,12 +136,17 @@ def test_entries_over_others_are_the_composition():
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.parent.name)
 def test_what_a_recorded_run_overrides_makes_its_settings(file):
     name, known = file.parent.name, recorded.read(file.parent.name)
-    actual = overrides(name, known.scale, known.config, known.networks, known.data)
+    made_from = known.settings
+    actual = overrides(known.scale, made_from)
     text = [assignment(key, value) for key, value in actual.items()]
     parsed = OverridesParser.create().parse_overrides(text)
     assert [each.value() for each in parsed] == [*actual.values()]
     settings = changed(composed(known.scale), {each.key_or_group: each.value() for each in parsed})
-    here = {"studies": {name: known.config}, "networks": known.networks, "data": known.data}
+    here = {
+        "studies": {name: made_from.study},
+        "networks": made_from.networks,
+        "data": made_from.data,
+    }
     for group, entries in here.items():
         now = reduce(getitem, PLACES[group].split("."), settings)
         for source in entries.keys() & now.keys():
@@ -196,27 +205,27 @@ def test_one_override_is_what_departs(name, key, value, expected):
 
 
 @pytest.mark.parametrize(
-    ("scale", "key", "value", "expected"),
+    ("study", "scale", "key", "value", "expected"),
     [
-        ("paper", "networks.two-layer-linear.networks", 20, "workstation"),
-        ("paper", "networks.two-layer-linear.networks", 60, "paper"),
-        ("paper", "networks.two-layer-linear.learning_rates.mup", 0.01, "paper"),
-        ("paper", "networks.two-layer-relu.networks", 20, "paper"),
-        ("paper", "networks.two-layer-linear.networks", 2, "demo"),
-        ("paper", "networks.two-layer-linear.sizes", [1, 2, 5, 10, 20, 50], "workstation"),
-        ("workstation", "networks.two-layer-linear.networks", 9, "demo"),
-        ("workstation", "networks.two-layer-linear.networks", 10, "workstation"),
-        ("demo", "networks.two-layer-linear.networks", 3, "demo"),
+        ("cracking-fig4", "paper", "two-layer-linear.networks", 20, "workstation"),
+        ("cracking-fig4", "paper", "two-layer-linear.networks", 60, "paper"),
+        ("cracking-fig4", "paper", "two-layer-linear.learning_rates.mup", 0.01, "paper"),
+        ("cracking-fig4", "paper", "two-layer-relu.networks", 20, "paper"),
+        ("cracking-fig4", "paper", "two-layer-linear.networks", 2, "demo"),
+        ("cracking-fig4", "paper", "two-layer-linear.sizes", [1, 2, 5, 10, 20, 50], "workstation"),
+        ("cracking-fig4", "workstation", "two-layer-linear.networks", 9, "demo"),
+        ("cracking-fig4", "workstation", "two-layer-linear.networks", 10, "workstation"),
+        ("cracking-fig4", "demo", "two-layer-linear.networks", 3, "demo"),
+        # The workstation's rates change from a larger size on.
+        ("cracking-fig16", "paper", "two-layer-relu.networks", 10, "workstation"),
+        ("cracking-fig16", "paper", "two-layer-relu.large_size", 1, "paper"),
     ],
 )
-def test_a_run_of_smaller_sizes_has_not_reached_the_papers_scale(scale, key, value, expected):
-    config = changed(composed(scale), {key: value})
-    study, networks, data = (
-        config["studies"]["cracking-fig4"],
-        config["networks"],
-        config["data"]["sets"],
-    )
-    assert reached(scale, "cracking-fig4", study, networks, data) == expected
+def test_a_run_of_smaller_sizes_has_not_reached_the_papers_scale(
+    study, scale, key, value, expected
+):
+    config = changed(composed(scale), {f"networks.{key}": value})
+    assert reached(scale, settings_of(config, study)) == expected
 
 
 def test_the_data_of_the_networks_depart_as_well():
@@ -226,7 +235,7 @@ def test_the_data_of_the_networks_depart_as_well():
         "data": {"text": {"v": 3}},
     }
     networks, data = {"few": {"data": "text", "width": 2}}, {"text": {"v": 4}}
-    actual = departures("mine", {"ensemble": "few"}, networks, data, published)
+    actual = departures(Settings("mine", {"ensemble": "few"}, networks, data), published)
     assert actual == {"data.sets.text.v": [4, 3]}
 
 
@@ -276,20 +285,21 @@ def test_the_demo_departs_where_it_is_smaller():
 def test_numbers_are_compared_as_numbers():
     published = {"studies": {"mine": {"norm": 1.0, "sizes": [1, 2]}}, "networks": {}, "data": {}}
     same = {"norm": 1, "sizes": [1.0, 2.0]}
-    assert departures("mine", same, {}, {}, published) == {}
+    assert departures(Settings("mine", same, {}, {}), published) == {}
 
 
 def test_a_study_of_ones_own_departs_in_nothing():
-    assert departures("mine", {"width": 3, "data": "wedge"}, {}, {}, PUBLISHED) == {}
+    mine = Settings("mine", {"width": 3, "data": "wedge"}, {}, {})
+    assert departures(mine, PUBLISHED) == {}
 
 
 def test_what_was_not_kept_of_a_run_is_not_compared():
     study = dict(composed("paper")["studies"]["cracking-fig10"])
-    assert departures("cracking-fig10", study, {}, {}, PUBLISHED) == {}
+    assert departures(Settings("cracking-fig10", study, {}, {}), PUBLISHED) == {}
     del study["depth"]  # a key that there was not yet
-    assert departures("cracking-fig10", study | {"activation": "relu"}, {}, {}, PUBLISHED) == {
-        "activation": ["relu", "linear"]
-    }
+    study["activation"] = "relu"
+    differing = departures(Settings("cracking-fig10", study, {}, {}), PUBLISHED)
+    assert differing == {"activation": ["relu", "linear"]}
 
 
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.parent.name)
