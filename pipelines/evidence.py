@@ -22,7 +22,7 @@ from pipelines.schema import plain
 from pipelines.stage import Context, main
 
 # What is recorded of each network is kept up to this size, in bytes.
-SMALL = 8 * 2**20
+SMALL = 12 * 2**20
 
 
 def _git(*arguments: str) -> str:
