@@ -13,6 +13,7 @@ from dvc.repo import Repo
 from hessian_papers.provenance import digest_of
 from hessian_papers.results import SCALES, SIDES, sides_of
 from pipelines import configure, inputs, schema, stage
+from pipelines.yaml_files import read_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 # The stages, each with its entry point.
@@ -118,6 +119,12 @@ def test_every_study_network_and_data_set_is_listed(params, dvc_stages):
     assert sorted(params["networks"]) == listed("networks"), "conf/config.yaml lists the networks"
     assert items(dvc_stages, "train") >= set(listed("networks")), "dvc.yaml lists the networks"
     assert sorted(items(dvc_stages, "figures")) == listed("studies"), "dvc.yaml lists the studies"
+
+
+def test_the_lock_is_of_the_stages_that_there_are(dvc_stages):
+    """DVC reads and writes all of it for each stage that runs, and removes nothing."""
+    locked = read_yaml(ROOT / "dvc.lock")["stages"]
+    assert locked.keys() <= dvc_stages.keys(), "delete these stages from dvc.lock"
 
 
 def test_a_study_stands_in_the_folder_of_its_paper(params):
