@@ -199,13 +199,11 @@ def mean_skewness(samples: np.ndarray) -> Array:
     return np.asarray(np.sqrt(count - 1) / (count - 2) * skewness)
 
 
-def _varies(values: np.ndarray) -> bool:
-    return len(values) > 1 and bool(np.ptp(values) > CONSTANT * np.abs(values).max())
-
-
-def _rounded(statistic: Any, a: np.ndarray, b: np.ndarray) -> float:
-    """A correlation; 0 where one of the series does not vary, for which there is none."""
-    return round(float(statistic(a, b).statistic), 12) if _varies(a) and _varies(b) else 0.0
+def _varies(values: np.ndarray) -> NDArray[np.bool_]:
+    """Which of the series ``(..., N)`` vary by more than round-off."""
+    if not values.shape[-1]:
+        return np.zeros(values.shape[:-1], bool)
+    return np.asarray(np.ptp(values, axis=-1) > CONSTANT * np.abs(values).max(axis=-1))
 
 
 def correlation(a: np.ndarray, b: np.ndarray) -> float:
@@ -215,14 +213,40 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float:
         >>> correlation(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
         1.0
     """
-    return _rounded(scipy.stats.pearsonr, a, b)
+    if not (_varies(a) and _varies(b)):
+        return 0.0
+    return round(float(scipy.stats.pearsonr(a, b).statistic), 12)
 
 
 def rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
     """Spearman's correlation: Pearson's of the ranks, equal entries sharing their mean rank.
 
+    It is 0 where it is not defined, so always a number.
+
     Example:
         >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([1.0, 10.0, 5.0]))
         0.5
     """
-    return _rounded(scipy.stats.spearmanr, a, b)
+    return float(rank_correlations(a, b))
+
+
+def rank_correlations(a: np.ndarray, b: np.ndarray) -> Array:
+    """Spearman's correlation of many pairs of series, each as :func:`rank_correlation` has it.
+
+    Args:
+        a: ``(..., N)``, one series or as many as ``b`` has.
+        b: the other series.
+
+    Returns:
+        ``(...)``.
+
+    Example:
+        >>> rank_correlations(np.array([1.0, 2.0, 3.0]), np.array([[1.0, 10.0, 5.0], [3, 2, 1]]))
+        array([ 0.5, -1. ])
+    """
+    defined = _varies(a) & _varies(b)
+    ranks = [scipy.stats.rankdata(each, axis=-1) for each in (a, b)]
+    x, y = (each - (each.shape[-1] + 1) / 2 for each in ranks)
+    scale = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
+    r = (x * y).sum(axis=-1) / np.where(defined, scale, 1.0)
+    return np.asarray(np.where(defined, r, 0.0).round(12))

@@ -10,6 +10,7 @@ from hessian_spectra.statistics import (
     mean_skewness,
     members_used,
     rank_correlation,
+    rank_correlations,
     student_interval,
     student_mean,
 )
@@ -92,6 +93,23 @@ def test_rank_correlation_shares_ranks():
     # Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: Pearson's is 4.5 / √(4.5 · 5).
     actual = rank_correlation(np.array([0.0, 1.0, 1.0, 9.0]), np.arange(4.0))
     assert actual == pytest.approx(np.sqrt(0.9), abs=1e-12)
+
+
+def test_rank_correlations_are_scipys_of_each_pair():
+    draws = np.random.default_rng(3)
+    first, others = draws.normal(size=7), draws.integers(4, size=(5, 3, 7)).astype(float)
+    actual = rank_correlations(first, others)
+    for place in np.ndindex(5, 3):
+        expected = scipy.stats.spearmanr(first, others[place]).statistic
+        assert actual[place] == pytest.approx(expected, abs=1e-12)
+        assert actual[place] == rank_correlation(first, others[place])
+
+
+@pytest.mark.parametrize("length", [0, 1, 4])
+def test_without_variation_there_is_no_rank_correlation(length):
+    same = np.full((2, length), 1e8)
+    same[1, -1:] += 1e-8
+    assert rank_correlations(np.arange(length, dtype=float), same).tolist() == [0.0, 0.0]
 
 
 def test_without_skewness_the_interval_is_scipys_t():

@@ -44,7 +44,7 @@ def hidden_layers(data: xr.Dataset) -> xr.Dataset:
 
 def layer_names(data: xr.Dataset, network: str) -> list[str]:
     """The layers of a network, the last one last."""
-    return [str(name) for name in own_layers(data.sel(network=network))["layer"].values]
+    return [str(name) for name in data["layer_name"].sel(network=network).values if name]
 
 
 def with_hidden_layers(data: xr.Dataset) -> list[str]:

@@ -19,7 +19,7 @@ from hessian_papers.studies.attention.attention_scale.derived import (
     numerical,
 )
 from hessian_spectra.agreement import EXACT
-from hessian_spectra.statistics import rank_correlation
+from hessian_spectra.statistics import rank_correlations
 
 # Eigenvalues that are closer than this share of the largest are not told apart numerically; the
 # search for those that repeat ends at 1e-12.
@@ -139,16 +139,25 @@ def _each_range(data: xr.Dataset) -> Iterator[Labels]:
             yield case | {"largest": small, "range": "-small", "means": means}
 
 
-# One quantity along a sweep as one number, by its name. The arguments are what is varied, the
-# quantity, and the largest eigenvalue, an array each.
-MEASURES: Mapping[str, Callable[..., float]] = {
-    "trend": lambda varied, values, largest: rank_correlation(varied, values),
-    "change": lambda varied, values, largest: np.ptp(values) / values.min(),
+def _range(values: np.ndarray) -> np.ndarray:
+    return np.asarray(np.ptp(values, axis=-1))
+
+
+# One quantity along a sweep as one number for each draw, by its name. The arguments are what is
+# varied, the quantity, and the largest eigenvalue, along the last axis.
+MEASURES: Mapping[str, Callable[..., np.ndarray]] = {
+    "trend": lambda varied, values, largest: rank_correlations(varied, values),
+    "change": lambda varied, values, largest: _range(values) / values.min(axis=-1),
     # The largest relative fall below an earlier value.
-    "fall": lambda varied, values, largest: (1 - values / np.maximum.accumulate(values)).max(),
-    "last_over_first": lambda varied, values, largest: values[-1] / values[0],
-    "range_beside_largest": lambda varied, values, largest: (
-        np.ptp(values) / np.ptp(largest) if np.ptp(largest) else math.inf
+    "fall": lambda varied, values, largest: (
+        1 - values / np.maximum.accumulate(values, axis=-1)
+    ).max(axis=-1),
+    "last_over_first": lambda varied, values, largest: values[..., -1] / values[..., 0],
+    "range_beside_largest": lambda varied, values, largest: np.divide(
+        _range(values),
+        _range(largest),
+        where=_range(largest) > 0,
+        out=np.full(values.shape[:-1], math.inf),
     ),
 }
 DRAWN = ("draw_bulk", "draw_largest", "draw_condition_number", "draw_condition_bound")
@@ -200,7 +209,6 @@ def in_most_draws(
         MEASURES[of["measure"]],
         *(chosen[name] for name in names),
         input_core_dims=[["draw_point"]] * len(names),
-        vectorize=True,
     )
     holds = (of.get("at_least", -math.inf) <= changes) & (changes <= of.get("at_most", math.inf))
     # One draw that is otherwise refutes what has no exception.

@@ -18,7 +18,12 @@ from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
 from hessian_papers.ledger.words import one_by
 from hessian_papers.studies.layerwise.layers import in_the_paper, layer_names, normalised, plain
-from hessian_papers.studies.layerwise.model_overlaps.derived import layers, paired, satisfied
+from hessian_papers.studies.layerwise.model_overlaps.derived import (
+    layer_of,
+    layers,
+    paired,
+    satisfied,
+)
 from hessian_spectra.statistics import student_interval
 
 Pairs = TypeVar("Pairs", xr.Dataset, xr.DataArray)
@@ -74,12 +79,6 @@ def over_networks(pairs: Pairs, statistic: Callable[[Pairs], Any]) -> Estimate:
     error = math.sqrt((len(networks) - 1) * float(np.var(without)))
     low, high = student_interval(value, error, len(networks) - 1, 0.0, LEVEL)
     return Estimate(value, float(low), float(high))
-
-
-def layer_of(data: xr.Dataset, network: str, layer: str) -> xr.Dataset:
-    """A layer by its name, see :func:`layers`."""
-    own = layers(data.sel(network=network))
-    return next(each for each in own if each["layer"] == layer)
 
 
 def peak(mean: xr.Dataset) -> xr.DataArray:

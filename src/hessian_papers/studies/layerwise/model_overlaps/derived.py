@@ -33,10 +33,19 @@ def layers(data: xr.Dataset) -> list[xr.Dataset]:
         whether its outputs are the ``classes``, and the ranks from 1 on, up to that beyond which
         eigenvalues are of the size of their errors.
     """
+    own = _own(data)
+    return [_known(own.sel(layer=name)) for name in own["layer"].values]
+
+
+def layer_of(data: xr.Dataset, network: str, layer: str) -> xr.Dataset:
+    """A layer of an architecture by its name, as :func:`layers` gives it."""
+    return _known(_own(data.sel(network=network)).sel(layer=layer))
+
+
+def _own(data: xr.Dataset) -> xr.Dataset:
     own = own_layers(paired(data).isel(epoch=-1))
-    names = own["layer"].values
-    own = own.assign(last=own["layer"] == names[-1], classes=own["outputs"].isel(layer=-1).item())
-    return [_known(own.sel(layer=name)) for name in names]
+    last = own["layer"] == own["layer"].values[-1]
+    return own.assign(last=last, classes=own["outputs"].isel(layer=-1).item())
 
 
 def _known(layer: xr.Dataset) -> xr.Dataset:
