@@ -23,6 +23,7 @@ TITLES = {
 }
 # Along depth: the terms are of products, and so is what is correlated.
 DEEP = {"norms": r"terms without $S$", "terms": TITLES["terms"]}
+CORRELATIONS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 FIRST, HOLLOW = "initialisation", {"markerfacecolor": "white"}
 
 
@@ -44,7 +45,7 @@ def draw(data: xr.Dataset) -> Figure:
         style.letter(axes, f"({next(letters)}) {title}")
         axes.text(0.96, 0.05, f"rms {off:.2f}", transform=axes.transAxes, ha="right")
         axes.set_xlabel("measured $r$")
-    panels[0].set_ylabel("predicted $r$")
+    panels[0].set(ylabel="predicted $r$", xticks=CORRELATIONS, yticks=CORRELATIONS)
     figure.legend(handles=_handles(data), loc="outside upper center", ncols=4, fontsize=6)
     return figure
 
