@@ -15,8 +15,11 @@ cosmic-ray, which has no mutants of functions, such as ceil for floor, and no sa
 
 import argparse
 import contextlib
+import functools
+import math
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -223,6 +226,8 @@ class Copy:
             text=True,
             # A group of its own, which ends as one.
             start_new_session=True,
+            # A mutant that loops ends, too, where whoever would end it was killed.
+            preexec_fn=functools.partial(_compute_at_most, limit) if limit else None,
         )
         if self._stopped:
             self._kill()
@@ -232,6 +237,12 @@ class Copy:
             self._kill()
             said, _ = self._process.communicate()
         return self._process.returncode, (said.strip().splitlines() or [""])[-1]
+
+
+def _compute_at_most(seconds: float) -> None:
+    """Have the system end this process once all cores could have computed for so long."""
+    most = math.ceil(seconds) * (os.cpu_count() or 1)
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
 
 
 def try_all(

@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -192,6 +193,20 @@ def test_a_mutant_that_hangs_is_caught(tmp_path, bare, capsys, monkeypatch):
     first, *_, last = capsys.readouterr().out.splitlines()
     assert first == "survived: src/hessian_spectra/count.py:3:14: constant: 1  ->  (2)"
     assert last == "all: 3 planted, 1 survived"
+
+
+def test_a_mutant_that_hangs_ends_where_its_driver_was_killed(tiny, tmp_path, bare):
+    limits = tmp_path / "limits"
+    (tiny / "tests/library/room/test_limit.py").write_text(
+        "import resource\n\n\ndef test():\n"
+        f"    with open({str(limits)!r}, 'a') as file:\n"
+        "        print(resource.getrlimit(resource.RLIMIT_CPU)[0], file=file)\n"
+    )
+    assert main(["--rooms", "room", "--number", "9", "--processes", "1"], tiny) == 0
+    without, *planted = map(int, limits.read_text().split())
+    assert without == resource.getrlimit(resource.RLIMIT_CPU)[0]
+    assert planted
+    assert all(mutations.SECONDS <= each < 3600 for each in planted)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
