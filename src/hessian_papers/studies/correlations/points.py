@@ -89,8 +89,12 @@ def trained_teachers(status: np.ndarray, teacher: np.ndarray) -> np.ndarray:
         >>> trained_teachers(np.array([[CONVERGED, NOT_TRAINED, NOT_TRAINED]]), np.array([0, 1, 1]))
         array([ True, False])
     """
-    trained = (status != NOT_TRAINED).reshape(-1, len(teacher)).any(axis=0)
-    return np.isin(np.unique(teacher), teacher[trained])
+    return np.isin(np.unique(teacher), teacher[_trained(status)])
+
+
+def _trained(status: np.ndarray) -> np.ndarray:
+    """Which of the networks ``(..., N)`` are trained, ``(N,)``."""
+    return np.asarray((status != NOT_TRAINED).reshape(-1, status.shape[-1]).any(axis=0))
 
 
 def described(points: xr.Dataset, along: str) -> Arrays:
@@ -102,7 +106,7 @@ def described(points: xr.Dataset, along: str) -> Arrays:
         "teacher": np.unique(of),
         "trained": trained_teachers(status, of),
         "along": np.array(along),
-        "networks": np.array((status != NOT_TRAINED).reshape(-1, len(of)).any(axis=0).sum()),
+        "networks": np.array(_trained(status).sum()),
         "diverged": diverged,
         "epoch_limit": (status == EPOCH_LIMIT).sum(axis=-1),
     }

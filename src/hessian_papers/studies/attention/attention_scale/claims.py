@@ -143,6 +143,11 @@ def _range(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.ptp(values, axis=-1))
 
 
+def _over(of: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """A ratio, infinite where the other is 0."""
+    return np.divide(of, other, where=other > 0, out=np.full(of.shape, math.inf))
+
+
 # One quantity along a sweep as one number for each draw, by its name. The arguments are what is
 # varied, the quantity, and the largest eigenvalue, along the last axis.
 MEASURES: Mapping[str, Callable[..., np.ndarray]] = {
@@ -153,12 +158,7 @@ MEASURES: Mapping[str, Callable[..., np.ndarray]] = {
         1 - values / np.maximum.accumulate(values, axis=-1)
     ).max(axis=-1),
     "last_over_first": lambda varied, values, largest: values[..., -1] / values[..., 0],
-    "range_beside_largest": lambda varied, values, largest: np.divide(
-        _range(values),
-        _range(largest),
-        where=_range(largest) > 0,
-        out=np.full(values.shape[:-1], math.inf),
-    ),
+    "range_beside_largest": lambda varied, values, largest: _over(_range(values), _range(largest)),
 }
 DRAWN = ("draw_bulk", "draw_largest", "draw_condition_number", "draw_condition_bound")
 

@@ -9,11 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing.bands import draw_mean
-from hessian_papers.studies.correlations.ensembles import (
-    PARAMETRISATIONS,
-    TIMES,
-    of_the_time,
-)
+from hessian_papers.studies.correlations.ensembles import PARAMETRISATIONS, TIMES, of_the_time
 from hessian_papers.studies.correlations.inputs_and_teacher.derived import (
     ALIGNMENT,
     alike,
@@ -96,8 +92,7 @@ def caption(data: xr.Dataset) -> str:
         f"Pearson's r {_last(data)} of the sharpness with squared spectral norms and absolute "
         "alignment, and the best alignment's lead over norms; teacher's scale "
         f"{usual_scale(data):g}. Bands: 95 %, Student's t over {teachers} teachers of "
-        f"{each} networks of width {width}. Triangles: matrices "
-        "alike."
+        f"{each} networks of width {width}. Triangles: matrices alike."
     )
 
 
