@@ -60,8 +60,8 @@ def alignment_leads_by_inputs(
     return _at_first(data.sel(inputs=inputs, scale=scale))
 
 
-# This was put into words after the first run of trained networks, at width 25, had shown it. The
-# run at the paper's width has other draws, and tests it.
+# A run of narrower networks (width 25) had shown this before it was put into words, and is no
+# evidence of it. The recorded run, at the paper's width, has draws of its own, and tests it.
 @statements.statement(
     f"{INITIALISATION}, beyond the paper",
     everywhere,
