@@ -12,6 +12,7 @@ from hessian_papers import labelled
 from hessian_papers.data.base import Storage
 from hessian_papers.provenance import code_of, versions
 from pipelines import files, inputs
+from pipelines.survey import remove_left_over
 from tests.pipelines.workspace import ROOT, smallest
 
 OWN = "leaves.npz"
@@ -38,6 +39,18 @@ def workspace(make_workspace):
     write_images(workspace.path / OWN, 1)
     workspace.repro("figures@cracking-fig1")
     return workspace
+
+
+def test_figures_of_a_study_that_is_no_more_are_removed(tmp_path):
+    own = tmp_path / "a-paper"
+    for study in ("gone", "there"):
+        (own / study).mkdir(parents=True)
+        (own / study / "figure.json").write_text("{}")
+        (own / f"{study}.png").write_bytes(b"")
+    (own / "notes.txt").write_text("a user's own")
+    assert remove_left_over(tmp_path, {"there": {}}) == ["gone"]
+    assert sorted(file.name for file in own.iterdir()) == ["notes.txt", "there", "there.png"]
+    assert remove_left_over(tmp_path, {"there": {}}) == []
 
 
 def prepared(workspace):
