@@ -81,8 +81,12 @@ def networks_path(name: str) -> Path:
     return EVIDENCE / "networks" / f"{name}.nc"
 
 
-def single_precision(networks: xr.Dataset) -> xr.Dataset:
-    """The record of each network in half the bytes: the weights have no more digits."""
+def of_each_network(networks: xr.Dataset) -> xr.Dataset:
+    """What is recorded of each network, in half the bytes: the weights have no more digits.
+
+    The images that they were trained on stay with their data set.
+    """
+    networks = networks.drop_dims("image", errors="ignore")
     double = [name for name, values in networks.items() if values.dtype == np.float64]
     return networks.assign({name: networks[name].astype(np.float32) for name in double})
 
@@ -125,7 +129,7 @@ def evidence(context: Context) -> None:
     facts = _facts(context, config, commit)
     # All of it was made: now it is kept.
     if "ensemble" in config:
-        networks = labelled.content(single_precision(given))
+        networks = labelled.content(of_each_network(given))
         facts["networks of this run"] = hashlib.sha256(networks).hexdigest()
         keep_networks(config["ensemble"], networks)
         facts |= weights_of(given)

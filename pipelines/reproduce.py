@@ -362,7 +362,8 @@ def _keep(spent: Mapping[str, float]) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m pipelines.reproduce", description=__doc__)
-    parser.add_argument("--jobs", type=int, default=cores(), help="how many stages run at once")
+    # While a `dvc` waits for the lock that another holds, a third one has the core.
+    parser.add_argument("--jobs", type=int, default=cores() + 1, help="how many stages run at once")
     parser.add_argument("--cold", action="store_true", help="each stage loads all packages itself")
     arguments = parser.parse_args()
     if arguments.jobs < 1:

@@ -219,6 +219,15 @@ def test_one_override_is_what_departs(name, key, value, expected):
         # The workstation's rates change from a larger size on.
         ("cracking-fig16", "paper", "two-layer-relu.networks", 10, "workstation"),
         ("cracking-fig16", "paper", "two-layer-relu.large_size", 1, "paper"),
+        # The study names those that it takes of the ensemble.
+        (
+            "dissecting-fig2",
+            "workstation",
+            "digit-classifiers.networks",
+            ["F-200^2"],
+            "workstation",
+        ),
+        ("dissecting-fig2", "workstation", "digit-classifiers.seeds", 3, "demo"),
     ],
 )
 def test_a_run_of_smaller_sizes_has_not_reached_the_papers_scale(

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 
+import numpy as np
 import pytest
 import xarray as xr
 
@@ -11,7 +12,7 @@ from hessian_papers import labelled
 from hessian_papers.networks.tools.result import write
 from hessian_spectra.files import digest
 from pipelines.evidence import SMALL as LIMIT
-from pipelines.evidence import keep_networks, weights_of
+from pipelines.evidence import keep_networks, of_each_network, weights_of
 from tests.pipelines.workspace import smallest
 
 pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("evidence")]
@@ -113,6 +114,15 @@ def test_weights_stay_where_they_are_and_their_digests_are_kept(tmp_path):
     assert {path: of["sha256"] for path, of in facts.items()} == {
         "3/600.safetensors": hashlib.sha256(b"weights").hexdigest()
     }
+
+
+def test_what_is_recorded_of_networks_has_single_precision_and_no_images():
+    images = (("image", "row"), np.zeros((3, 4), np.uint8))
+    recorded = of_each_network(xr.Dataset({"loss": ("network", [0.1]), "images": images}))
+    assert recorded["loss"].dtype == np.float32
+    assert {*recorded.variables} == {"loss"}
+    bare = xr.Dataset({"norm": ("network", [1])})
+    assert of_each_network(bare).identical(bare)
 
 
 def test_of_networks_that_are_too_large_none_of_another_run_are_left(tmp_path, monkeypatch):
