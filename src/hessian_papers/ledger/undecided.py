@@ -90,9 +90,12 @@ def needed(statement: StatementRecord) -> str:
     if statement.verdict != "open":
         return ""
     undecided = _undecided(statement)
-    most = max((times for _, times in undecided), default=math.nan)
+    if not undecided:
+        exists = statement.quantifier == "exists"
+        return "More draws would not decide it, only a setting in which it holds." if exists else ""
+    most = max(times for _, times in undecided)
     if math.isnan(most):
-        return ""
+        return "It is known from a single draw, which does not tell how many would decide it."
     if most > MOST:
         return "The estimate is so near to the bound that no number of draws would decide it."
     seconds = _seconds(undecided)

@@ -82,6 +82,14 @@ def test_nothing_decides_at_the_bound_or_from_one_draw():
     assert "no number of draws" in needed(statement(case(Estimate(1e-9, -1.0, 1.0))))
 
 
+def test_what_no_interval_tells_is_said():
+    single = statement(replace(case(Estimate(-0.1)), outcome="open"), quantifier="typically")
+    assert needed(single).startswith("It is known from a single draw")
+    nowhere = statement(case(Estimate(-0.5, -0.6, -0.4)), quantifier="exists")
+    assert needed(nowhere).startswith("More draws would not decide it, only a setting")
+    assert needed(replace(nowhere, verdict="differs")) == ""
+
+
 def test_all_open_cases_are_drawn_again_and_of_each_study_once():
     few, many = Estimate(0.5, -0.2, 1.2), Estimate(0.2, -0.3, 0.7)
     text = needed(statement(case(few), case(many), case(few, study="two", seconds=600.0)))
@@ -113,4 +121,3 @@ def test_what_is_not_open_or_not_known_needs_no_sentence():
     open_one = statement(case(Estimate(0.5, -0.2, 1.2), seconds=None))
     assert needed(open_one).endswith("if the estimate stays.")
     assert not needed(replace(open_one, verdict="differs"))
-    assert not needed(statement(case(Estimate(-0.5)), quantifier="exists"))
