@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from hessian_papers.results import SCALES
 from pipelines.messages import CONF
@@ -61,14 +61,21 @@ class Settings(NamedTuple):
 
 
 @cache
-def ours_at(scale: str) -> dict[str, dict[str, Any]]:
-    """The entries of ``conf`` at a scale: ``studies``, ``networks`` and ``data``, by name."""
+def _entries() -> DictConfig:
+    """The entries of ``conf`` as they stand, for any scale."""
     entries = {
         group: {file.stem: entry(file) for file in sorted((CONF / group).rglob("*.yaml"))}
         for group in ("studies", "networks", "data")
     }
-    config = {**entries, "data": {"sets": entries["data"]}, "scale": scale}
-    resolved: Any = OmegaConf.to_container(OmegaConf.create(config), resolve=True)
+    return OmegaConf.create({**entries, "data": {"sets": entries["data"]}, "scale": None})
+
+
+@cache
+def ours_at(scale: str) -> dict[str, dict[str, Any]]:
+    """The entries of ``conf`` at a scale: ``studies``, ``networks`` and ``data``, by name."""
+    entries = _entries()
+    entries["scale"] = scale
+    resolved: Any = OmegaConf.to_container(entries, resolve=True)
     return {**resolved, "data": resolved["data"]["sets"]}
 
 
@@ -83,6 +90,8 @@ def entry(file: Path) -> dict[str, Any]:
     for name in own.pop("defaults", ["_self_"]):
         part = own if name == "_self_" else entry(file.with_stem(name.removesuffix("@_here_")))
         parts.append({key: part[key] for key in part if part is own or key != "published"})
+    if len(parts) == 1:
+        return parts[0]
     merged: Any = OmegaConf.to_container(OmegaConf.merge(*parts))
     return dict(merged)
 

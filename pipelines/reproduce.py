@@ -4,7 +4,7 @@
 
 DVC runs one stage after the other, and most of them use one core. So several `dvc repro` share the
 repository here, each with a few stages whose inputs are there; what must run, and in which order,
-DVC itself says. A plain `dvc repro` does the rest, and is the proof that nothing is left.
+DVC itself says. A plain `dvc repro` at the end is the proof that nothing is left.
 """
 
 import argparse
@@ -35,8 +35,8 @@ from pipelines.lifetime import share_life
 LOCK = Path("dvc.lock")
 # How long each stage took when it last ran here, in seconds.
 SPENT = Path("results/spent.json")
-# The last of the stages before those that serve one study or network each. One before it is always
-# run, and finds what no dependency tells.
+# The last of the stages that run one after the other, before all others. One of them is always run,
+# and finds what no dependency tells.
 FIRST, ALWAYS = "prepare", "survey"
 # How many stages one `dvc repro` takes at most: it needs a second to start, and the work should not
 # wait for one that has too much of it. Trainings take longest.
@@ -145,18 +145,20 @@ def reached(first: set[str], edges: Graph) -> set[str]:
 
 
 def items(before: Graph, first: set[str]) -> list[str]:
-    """The stages that serve one study or network each and are to run, in the order of dvc.yaml.
+    """The stages after the first ones that are to run, in the order of dvc.yaml.
 
     Args:
         before: for each stage those that it depends on.
         first: the changed ones; what depends on them, however indirectly, may change as well.
 
     Example:
-        >>> before = {"a": set(), "b@x": {"a"}, "b@y": set(), "c@x": {"b@x"}, "d": {"c@x"}}
-        >>> items(before, {"a"})
-        ['b@x', 'c@x']
+        >>> before = {"prepare": set(), "b@x": {"prepare"}, "b@y": set(), "c": {"b@x"}}
+        >>> items(before, {"prepare"})
+        ['b@x', 'c']
     """
-    return [name for name in before if "@" in name and reached({name}, before) & first]
+    early = reached({FIRST, ALWAYS} & before.keys(), before)
+    late = [name for name in before if name not in early]
+    return [name for name in late if reached({name}, before) & first]
 
 
 def take(ready: Sequence[str], jobs: int) -> list[str]:
@@ -362,8 +364,7 @@ def _keep(spent: Mapping[str, float]) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m pipelines.reproduce", description=__doc__)
-    # While a `dvc` waits for the lock that another holds, a third one has the core.
-    parser.add_argument("--jobs", type=int, default=cores() + 1, help="how many stages run at once")
+    parser.add_argument("--jobs", type=int, default=cores(), help="how many stages run at once")
     parser.add_argument("--cold", action="store_true", help="each stage loads all packages itself")
     arguments = parser.parse_args()
     if arguments.jobs < 1:
