@@ -93,12 +93,13 @@ def needed(statement: StatementRecord) -> str:
     if not undecided:
         exists = statement.quantifier == "exists"
         return "More draws would not decide it, only a setting in which it holds." if exists else ""
-    most = max(times for _, times in undecided)
-    if math.isnan(most):
+    known = [(case, times) for case, times in undecided if not math.isnan(times)]
+    if not known:
         return "It is known from a single draw, which does not tell how many would decide it."
+    most = max(times for _, times in known)
     if most > MOST:
         return "The estimate is so near to the bound that no number of draws would decide it."
-    seconds = _seconds(undecided)
+    seconds = _seconds(known)
     took = "" if seconds is None else f": {duration(seconds)} of one core"
     times = max(FEWEST, int(most))
     return f"With {times} times as many draws it would be decided, if the estimate stays{took}."
