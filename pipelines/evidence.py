@@ -82,7 +82,7 @@ def networks_path(name: str) -> Path:
 
 
 def of_each_network(networks: xr.Dataset) -> xr.Dataset:
-    """What is recorded of each network, in half the bytes: the weights have no more digits.
+    """The record of each network, in half the bytes: the weights have no more digits.
 
     The images that they were trained on stay with their data set.
     """
