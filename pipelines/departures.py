@@ -129,9 +129,9 @@ def reached(scale: str, run: Settings) -> str:
         for group in ("studies", "networks", "data")
     }
     pairs = departures(run, ours)
-    if run.study.get("networks"):
+    if (ensemble := run.study.get("ensemble")) and run.study.get("networks"):
         # The study names those that it takes of its ensemble: how many more there are is no size.
-        pairs.pop(f"networks.{run.study['ensemble']}.networks", None)
+        pairs.pop(f"networks.{ensemble}.networks", None)
     sizes = [pair for key, pair in pairs.items() if key.rpartition(".")[2] not in NO_SIZES]
     if any(_smaller(size, wanted) for size, wanted in sizes):
         below = SCALES[SCALES.index(scale) + 1]

@@ -237,6 +237,13 @@ def test_a_run_of_smaller_sizes_has_not_reached_the_papers_scale(
     assert reached(scale, settings_of(config, study)) == expected
 
 
+def test_a_study_may_have_a_number_of_networks_of_its_own():
+    config = composed("paper")
+    assert reached("paper", settings_of(config, "cracking-fig11")) == "paper"
+    fewer = changed(config, {"studies.cracking-fig11.networks": 5})
+    assert reached("paper", settings_of(fewer, "cracking-fig11")) != "paper"
+
+
 def test_the_data_of_the_networks_depart_as_well():
     published = {
         "studies": {"mine": {}},

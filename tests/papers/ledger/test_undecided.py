@@ -123,3 +123,4 @@ def test_what_is_not_open_or_not_known_needs_no_sentence():
     open_one = statement(case(Estimate(0.5, -0.2, 1.2), seconds=None))
     assert needed(open_one).endswith("if the estimate stays.")
     assert not needed(replace(open_one, verdict="differs"))
+    assert not needed(statement(case(Estimate(-0.5)), quantifier="typically"))
