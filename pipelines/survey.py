@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hessian_papers.drawing.record import files
 from pipelines import inputs
 from pipelines.lifetime import end_with_dvc
 from pipelines.stage import INPUTS, PARAMS, REPORTS, failed
@@ -33,7 +34,7 @@ def remove_left_over(figures: Path, studies: Mapping[str, Any]) -> list[str]:
     records = [path.parent for path in figures.glob("*/*/figure.json")]
     left_over = sorted(own for own in records if own.name not in studies)
     for own in left_over:
-        own.with_name(f"{own.name}.png").unlink(missing_ok=True)
+        files(own.parent, own.name)["png"].unlink(missing_ok=True)
         shutil.rmtree(own)
     return [own.name for own in left_over]
 
