@@ -242,6 +242,9 @@ def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
     of(report, PAPER, elsewhere={}, **shown)
     of(page, None, findings={"opening": opening, "sets": {}, "findings": [finding]}, **shown)
 
+    own = read_ledger(Path("results/claims") / PAPER)
+    assert {PAPER} == {*own[0].places}
+    assert all(PAPER in each.places for each in own)
     (statement, *_) = read_ledger(Path("reports"))
     (case,) = statement.cases
     (today,) = read_figures(Path("reports"))
