@@ -208,7 +208,7 @@ def planted(monkeypatch, tmp_path):
 
 
 def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
-    """Of two runs that differ in everything: pictures, texts, statements, findings, page."""
+    """Two runs differ in everything: pictures, texts, statements, findings and page show it."""
     numbers = {"today": 2, "recorded": 1}
     places = {"today": Path("results") / PLANTED, "recorded": EVIDENCE / PLANTED}
     configs = {run: params["studies"][PLANTED] | {"seed": seed} for seed, run in enumerate(places)}

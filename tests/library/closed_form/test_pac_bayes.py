@@ -180,7 +180,7 @@ def test_the_best_prior_is_the_better_neighbour(power, b, distance, parameters):
 
 @pytest.mark.parametrize("delta", [0.2, 0.02])
 def test_the_bound_of_draws_fails_no_more_often_than_it_says(delta):
-    """Over all counts of errors, each with its probability; nor so seldom that it says nothing."""
+    """The failures are of all counts of errors, each with its probability."""
     number = np.arange(101)
     bounds = cf.monte_carlo_error(number / 100, 100, delta).numpy()
     fails = [

@@ -44,7 +44,7 @@ def excess(squared, errors):
     return float(differences.mean() / differences.std()) * len(differences) ** 0.5
 
 
-def told(estimates, exact):
+def excess_of(estimates, exact):
     """The :func:`excess` of pairs of a value and its standard error."""
     values, errors = torch.tensor(estimates).double().T
     return excess(errors.square(), values - exact)
@@ -71,7 +71,7 @@ def test_intervals_hold_the_trace_as_often_as_they_say(spectrum, method, probes)
 def test_standard_errors_of_traces_are_neither_too_short_nor_too_long(method, probes):
     dense, exact = matrix(SPECTRA["spiked"]), float(SPECTRA["spiked"].sum())
     made = [cv.trace(dense, method, probes=probes, seed=seed) for seed in range(200)]
-    assert abs(told([(each.value, each.standard_error) for each in made], exact)) < 3.5
+    assert abs(excess_of([(each.value, each.standard_error) for each in made], exact)) < 3.5
 
 
 def test_standard_errors_of_functions_are_neither_too_short_nor_too_long():
@@ -80,7 +80,7 @@ def test_standard_errors_of_functions_are_neither_too_short_nor_too_long():
     made = [
         cv.trace_of_function(dense, torch.log, probes=8, steps=12, seed=seed) for seed in range(200)
     ]
-    assert abs(told([(each.value, each.standard_error) for each in made], exact)) < 3.5
+    assert abs(excess_of([(each.value, each.standard_error) for each in made], exact)) < 3.5
 
 
 def sketches(values, n, count=400):
@@ -350,7 +350,7 @@ def test_standard_errors_of_a_densitys_means_are_neither_too_short_nor_too_long(
         ([each.negative_mass() for each in made], shares[values < 0].sum()),
         ([each.effective_rank(P) for each in made], (-shares.xlogy(shares)).sum().exp()),
     ):
-        assert abs(told(means, float(exact))) < 3.5
+        assert abs(excess_of(means, float(exact))) < 3.5
 
 
 def test_a_density_interval_contains_the_density_and_is_not_negative():

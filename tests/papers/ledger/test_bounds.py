@@ -37,7 +37,7 @@ def test_at_its_ends_the_share_is_just_so_many_deviations_away(part, number, dev
 
 
 def test_intervals_of_shares_hold_them_as_often_as_they_say():
-    """Over all counts, each with its probability, and over shares at equal distances."""
+    """The mean is over all counts by their probability, and over shares at equal distances."""
     ends = [share_of([True] * holds + [False] * (30 - holds))[1:] for holds in range(31)]
     held = [
         sum(

@@ -78,7 +78,7 @@ def is_a_lead(difference):
 
 
 def beyond_chance(share):
-    """Of a pair that so large a share of 199 spectra and itself matches."""
+    """The share beyond chance, where a pair is matched by such a share of 200 spectra."""
     chance = [[0.0] * round(200 * share - 1) + [2.0] * round(200 - 200 * share)]
     data = of(chance=("network jitter", chance), distance=("pair network", [[1.0]]))
     data = data.assign(pair=["best"], largest=("network", [1.0]))
@@ -130,7 +130,7 @@ def resolved(layer_value):
 
 
 def peaks_around(distance):
-    """Of overlaps that are largest at so large a share of 100 outputs beyond these."""
+    """Whether overlaps peak that are largest at such a share of 100 outputs beyond these."""
     rank = np.arange(1, 200)
     overlap = np.where(rank == 100 + 100 * distance, 3.0, 1.0)
     data = of(rank=("rank", rank), overlap=("rank", overlap), outputs=100)
@@ -138,7 +138,7 @@ def peaks_around(distance):
 
 
 def contradicts(share):
-    """Of a pair of a late phase whose small eigenvalue is negative by so large a share."""
+    """Whether a late phase is contradicted by a negative small eigenvalue of such a share."""
     pair = ("rank network", [[-share], [1.0]])
     data = of(numerical=pair, kind=("rank", ["outlier", "outlier"]), trace=("network", [1.0]))
     late = xr.DataArray([True], dims="network")
