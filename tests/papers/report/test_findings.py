@@ -238,10 +238,11 @@ def test_the_findings_are_well_formed_without_any_run() -> None:
 
 
 def test_the_first_screen_has_a_misprint_and_a_finding_that_are_measured() -> None:
-    ledger = [record("mended", "corrected", printed="A wrong form."), *LEDGER]
+    other = record("other", "corrected", printed="Wrong, and not chosen.")
+    ledger = [other, record("mended", "corrected", printed="A wrong form."), *LEDGER]
     sentences = findings(file(SPEC), ledger)
     first = opening(file(SPEC), ledger, sentences)
-    assert first.misprint == ledger[0]
+    assert first.misprint == ledger[1]
     assert first.finding == sentences[0]
     # Without the verdict that it rests on a finding is not stated, and no misprint is known.
     unstated = findings(file(SPEC), LEDGER[2:])
