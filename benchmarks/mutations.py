@@ -43,14 +43,18 @@ PACKAGES = {
     Path("src", "hessian_papers"): Path("tests", "papers"),
     Path("pipelines"): Path("tests", "pipelines"),
 }
-ROOMS = ("closed_form", "statistics", "ledger", "pac_bayes", "studies")
-ROOMS += ("report", "tracking", "pipelines")
+ROOMS = (
+    *("closed_form", "statistics", "ledger", "pac_bayes", "studies"),
+    *("report", "tracking", "pipelines"),
+)
 # What draws and what is only words has tests of its own kind: it computes no number of a claim.
 WORDLESS = ("figure", "drawing", "texts")
 # A mutant that takes so many times as long as the module itself, and so many seconds more, hangs.
 TIMES, SECONDS = 4, 30
-PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0")
-PYTEST += ("-m", "not pipeline")
+PYTEST = (
+    *("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0"),
+    *("-m", "not pipeline"),
+)
 
 
 @dataclass(frozen=True)

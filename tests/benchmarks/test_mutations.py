@@ -125,7 +125,7 @@ def test_every_mutant_of_the_library_is_python():
             "papers/studies/base.py",
             [
                 f"papers/studies/test_{name}.py"
-                for name in ("base", "spectra", "training_of_a_study", "trainings")
+                for name in ("base", "spectra", "thresholds", "training_of_a_study", "trainings")
             ],
         ),
         ("papers/work.py", []),

@@ -70,13 +70,13 @@ def test_a_run_of_the_command(folder):
     assert actual["smallest"]["eigenvalue"] == pytest.approx(float(values[0]), rel=1e-4)
     q = values.abs() / values.abs().sum()
     density = cv.spectral_density(cv.hessian(at))
-    for name, told, exact in (
+    for name, estimate, exact in (
         ("negative_mass", density.negative_mass(), q[values < 0].sum()),
         ("effective_rank", density.effective_rank(at.size), (-q.xlogy(q)).sum().exp()),
     ):
         low, high = actual["density"][f"{name}_interval"]
         assert low <= float(exact) <= high
-        ends = scipy.stats.t.interval(0.95, len(density.nodes) - 1, *told)
+        ends = scipy.stats.t.interval(0.95, len(density.nodes) - 1, *estimate)
         # Rounding moves what Lanczos finds of a matrix of low rank. By the normal quantile the
         # lower end is off by 0.026.
         assert (low, high) == pytest.approx((max(0.0, ends[0]), ends[1]), rel=0.01)
