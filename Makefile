@@ -89,7 +89,7 @@ benchmark: $(VENV)/ready
 
 # Mistakes planted in copies of the library, and those that the tests next to them do not see:
 # make mutations ROOMS="closed_form studies/scalar" NUMBER=50
-ROOMS := closed_form statistics ledger pac_bayes studies
+ROOMS := closed_form statistics ledger pac_bayes studies report tracking pipelines
 NUMBER := 200
 mutations: $(VENV)/ready
 	python -m benchmarks.mutations --rooms $(ROOMS) --number $(NUMBER)

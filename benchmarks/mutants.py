@@ -150,6 +150,8 @@ def _changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         case ast.Constant(float() as value) if math.isfinite(value):
             # One more is nothing to a million.
             yield "constant", ast.Constant(value + 1 if abs(value) < 10 else 2 * value)
+            if 0 < value < 0.1:
+                yield from (("threshold", ast.Constant(value * by)) for by in (1e3, 1e-3))
         case ast.Call(func=ast.Name(name)) if name in NAMES:
             yield "function", _with(node, "func", ast.Name(NAMES[name]))
         case ast.Call(func=ast.Attribute(of, name)) if name in METHODS:

@@ -1,13 +1,14 @@
 """Which planted mistakes do the tests next to the code not see?
 
-``python -m benchmarks.mutations [--rooms closed_form studies/scalar] [--number 200] [--seed 0]``
-plants mistakes in the library, one at a time, runs the tests next to the module for each, and
-prints those that no test saw: an operator for its opposite, a sign, a border, a constant one off,
-a minimum for a maximum. A survivor is a test that is missing, or a change that changes nothing.
+``python -m benchmarks.mutations [--rooms closed_form pipelines] [--number 200] [--seed 0]``
+plants mistakes in the library and the pipeline, one at a time, runs the tests next to the module
+for each, and prints those that no test saw: an operator for its opposite, a sign, a border, a
+constant one off, a threshold of another size, a minimum for a maximum. A survivor is a test that is
+missing, or a change that changes nothing.
 
 Mistakes are planted in copies of the checkout, which itself is only read. A module's tests are
-those that mirror its place, :func:`tests_of`; they have to pass on the module as it is. Each mutant
-has a multiple of the time that this took.
+those that mirror its place, :func:`tests_of`, less those that run whole stages; they have to pass
+on the module as it is. Each mutant has a multiple of the time that this took.
 
 It is not mutmut, which leaves out properties and whatever else is decorated, so every claim; nor
 cosmic-ray, which has no mutants of functions, such as ceil for floor, and no sample of the mutants.
@@ -19,6 +20,7 @@ import functools
 import math
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -39,13 +41,20 @@ from tests.pipelines.workspace import ROOT, copy_repository, environment
 PACKAGES = {
     Path("src", "hessian_spectra"): Path("tests", "library"),
     Path("src", "hessian_papers"): Path("tests", "papers"),
+    Path("pipelines"): Path("tests", "pipelines"),
 }
-ROOMS = ("closed_form", "statistics", "ledger", "pac_bayes", "studies")
+ROOMS = (
+    *("closed_form", "statistics", "ledger", "pac_bayes", "studies"),
+    *("report", "tracking", "pipelines"),
+)
 # What draws and what is only words has tests of its own kind: it computes no number of a claim.
 WORDLESS = ("figure", "drawing", "texts")
 # A mutant that takes so many times as long as the module itself, and so many seconds more, hangs.
 TIMES, SECONDS = 4, 30
-PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0")
+PYTEST = (
+    *("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0"),
+    *("-m", "not pipeline"),
+)
 
 
 @dataclass(frozen=True)
@@ -93,13 +102,14 @@ class Outcome:
 
 
 def modules_of(room: str, root: Path) -> list[Path]:
-    """The modules of a room that compute something, relative to the root.
+    """The modules of a room, or of a whole package, that compute something, relative to the root.
 
     Raises:
         ValueError: there is no such package or module, or nothing in it computes.
     """
     files: list[Path] = []
-    for place in (root / package / room for package in PACKAGES):
+    whole = [root / package for package in PACKAGES if package.name == room]
+    for place in [*(root / package / room for package in PACKAGES), *whole]:
         module = place.with_suffix(".py")
         files += [module] if module.is_file() else sorted(place.rglob("*.py"))
     result = [file.relative_to(root) for file in files if file.stem not in WORDLESS]
@@ -118,8 +128,8 @@ def tests_of(module: Path, root: Path) -> tuple[str, ...]:
     Where the folder of its package's tests mirrors the module's packages, they are in the last
     folder that does: the ones named after the next package (``studies/scalar/relu_cells/
     study.py`` has ``studies/scalar/test_relu_cells*.py``), or all of the folder where none is.
-    Of the files in the package's folder itself only those named after the module are meant. What
-    tests pictures alone is left out.
+    Of the files in the package's folder itself only those named after the module are meant, or
+    those that import it where none is. What tests pictures alone is left out.
 
     Args:
         module: relative to the root.
@@ -133,9 +143,17 @@ def tests_of(module: Path, root: Path) -> tuple[str, ...]:
     files = [file for file in sorted(folder.glob("test_*.py")) if "_figure" not in file.stem]
     named = [file for file in files if file.stem.startswith(f"test_{names[0].strip('_')}")]
     if len(names) > 1 or folder == base:
-        files = named or (files if folder != base else [])
+        files = named or [file for file in files if folder != base or _imports(file, module)]
     chosen = named + [file for file in files if file not in named]
     return tuple(str(file.relative_to(root)) for file in chosen)
+
+
+def _imports(test: Path, module: Path) -> bool:
+    """Whether a test imports a module by name."""
+    *packages, name = module.with_suffix("").parts
+    package = ".".join(part for part in packages if part != "src")
+    line = rf"^from {package}(\.{name} import| import .*\b{name}\b)"
+    return re.search(line, test.read_text("utf-8"), re.MULTILINE) is not None
 
 
 def sample(

@@ -79,6 +79,7 @@ def content(root):
         ("3", ["(4)", "(2)"]),
         ("0.5", ["(1.5)"]),
         ("1e6", ["(2000000.0)"]),
+        ("0.0625", ["(1.0625)", "(62.5)", "(6.25e-05)"]),
         ("True", ["(False)"]),
         ("min(a)", ["(max(a))"]),
         ("math.ceil(a)", ["(math.floor(a))"]),
@@ -124,7 +125,7 @@ def test_every_mutant_of_the_library_is_python():
             "papers/studies/base.py",
             [
                 f"papers/studies/test_{name}.py"
-                for name in ("base", "spectra", "training_of_a_study", "trainings")
+                for name in ("base", "spectra", "thresholds", "training_of_a_study", "trainings")
             ],
         ),
         ("papers/work.py", []),
@@ -134,6 +135,15 @@ def test_the_tests_next_to_a_module(module, expected):
     assert mutations.tests_of(Path(f"src/hessian_{module}"), ROOT) == tuple(
         f"tests/{name}" for name in expected
     )
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [("warm", ["warm"]), ("figures", ["messages", "recorded"]), ("lifetime", [])],
+)
+def test_of_the_pipeline_the_tests_that_import_a_module_are_next_to_it(module, expected):
+    actual = mutations.tests_of(Path("pipelines", f"{module}.py"), ROOT)
+    assert actual == tuple(f"tests/pipelines/test_{name}.py" for name in expected)
 
 
 def test_the_tests_named_after_a_module_go_first():
@@ -146,10 +156,11 @@ def test_the_tests_named_after_a_module_go_first():
 
 def test_each_room_has_its_share_of_a_sample(monkeypatch):
     monkeypatch.setattr(mutations, "mutants", cache(mutants))
-    chosen, without = sample(ROOMS, 50, 0)
-    assert [sum(item.room == room for item in chosen) for room in ROOMS] == [10] * 5
-    assert chosen == sample(ROOMS, 50, 0)[0] != sample(ROOMS, 50, 1)[0]
-    assert not without
+    chosen, without = sample(ROOMS, 80, 0)
+    assert [sum(item.room == room for item in chosen) for room in ROOMS] == [10] * 8
+    assert chosen == sample(ROOMS, 80, 0)[0] != sample(ROOMS, 80, 1)[0]
+    # Entry points, which run whole stages alone.
+    assert {module.parts[0] for module in without} == {"pipelines"}
     assert not any(item.module.stem == "figure" for item in chosen)
     # What one room does not have the others give.
     few = sample(["closed_form/cubic", "ledger"], 10**6, 0)[0]
@@ -263,3 +274,4 @@ def test_a_bad_argument_is_named_in_one_line(arguments, message, capsys):
 def test_a_room_is_a_package_or_a_module():
     assert modules_of("statistics", ROOT) == [LIBRARY / "statistics.py"]
     assert PAPERS / "ledger" / "bounds.py" in modules_of("ledger", ROOT)
+    assert Path("pipelines", "chain.py") in modules_of("pipelines", ROOT)

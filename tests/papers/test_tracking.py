@@ -1,4 +1,5 @@
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -6,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import local_servers
@@ -15,7 +17,8 @@ import sample_reports
 from wandb_files import RunFile, read_back
 
 from hessian_papers import tracking
-from hessian_papers.tracking import TrackingError, log_dashboard, start_run
+from hessian_papers.tracking import LiveRuns, TrackingError, log_dashboard, start_run
+from hessian_papers.tracking import run as run_module
 from hessian_papers.tracking.dashboard import RECORDED, TODAY
 from hessian_spectra.files import DamagedFileError, MissingResultError
 
@@ -57,6 +60,29 @@ def no_wandb_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the settings of whoever runs the tests out of them."""
     for name in [name for name in os.environ if name.startswith("WANDB_")]:
         monkeypatch.delenv(name)
+
+
+def test_a_run_begins_once_a_training_has_gone_on_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    clock, logged = [100.0], list[tuple[int, dict[str, float]]]()
+
+    @contextlib.contextmanager
+    def start(*_: Any) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(log=lambda step, metrics: logged.append((step, metrics)))
+
+    monkeypatch.setattr(run_module.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(LiveRuns, "_start", start)
+    runs = LiveRuns(project="p", group="g", job_type="train", directory=tmp_path, after=5.0)
+    with runs("short", "1", {}) as log:
+        log(0, {"loss": 2.0})
+    assert logged == []
+    with runs("long", "2", {}) as log:
+        for step, elapsed in enumerate((0, 4.5, 5, 7)):
+            clock[0] = 100 + elapsed
+            log(step, {"loss": float(step)})
+            assert len(logged) == (0 if elapsed < 5 else step + 1)
+    assert logged == [(step, {"loss": float(step)}) for step in range(4)]
 
 
 @pytest.fixture(scope="module", autouse=True)

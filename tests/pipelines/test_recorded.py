@@ -1,15 +1,32 @@
 """A damaged recorded run costs its own study, which says so; all others are as before."""
 
+import hashlib
 import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import xarray as xr
 
 from hessian_papers import labelled
+from hessian_papers.drawing.record import read_figures
+from hessian_papers.ledger.bounds import at_least
+from hessian_papers.ledger.record import read_ledger
+from hessian_papers.ledger.statements import Statements
+from hessian_papers.ledger.verdicts import everywhere
 from hessian_papers.results import sides_of
-from pipelines import chain, inputs
+from hessian_spectra.files import digest
+from hessian_spectra.pictures import style
+from pipelines import chain, inputs, schema
+from pipelines.claims import claims
+from pipelines.figures import figures
+from pipelines.ledger import ledger
+from pipelines.page import page
+from pipelines.recorded import EVIDENCE
+from pipelines.report import report
+from pipelines.stage import Context, read_only
 from pipelines.yaml_files import read_yaml
 from tests.pipelines.workspace import ROOT, smallest
 
@@ -157,3 +174,96 @@ def test_page_and_ledger_name_a_damaged_run_and_go_on_with_all_others(make_works
     # And that mends it.
     workspace.run("dvc", "repro", f"figures@{whole}")
     assert drawn[1].read_bytes() == before
+
+
+PLANTED, PAPER = "cracking-fig7", "singh2026cracking"
+
+
+def picture(data):
+    figure, grid = style.panels(1, 1, height=2.0, squeeze=False)
+    grid[0, 0].plot([0, 1, 2], [0, 5, float(data["number"])])
+    return figure
+
+
+def text_of(data):
+    return f"The number is {float(data['number']):g}."
+
+
+@pytest.fixture
+def planted(monkeypatch, tmp_path):
+    """A kind of studies whose pictures, texts and statement tell the number that they read."""
+    kind = SimpleNamespace(statements=Statements(), draw=picture, caption=text_of)
+    kind.controls = lambda data: (picture(data), text_of(data))
+
+    bound = at_least(1.5, "between both runs")
+
+    @kind.statements.statement("a place", everywhere, bound, book="beyond")
+    def planted_number(data):
+        """The number is large. Statistic: the number."""
+        return float(data["number"])
+
+    monkeypatch.setattr(schema, "module_of", lambda *_: kind)
+    monkeypatch.setattr(schema, "figure_of", lambda config: kind)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
+    """Two runs differ in everything: pictures, texts, statements, findings and page show it."""
+    numbers = {"today": 2, "recorded": 1}
+    places = {"today": Path("results") / PLANTED, "recorded": EVIDENCE / PLANTED}
+    configs = {run: params["studies"][PLANTED] | {"seed": seed} for seed, run in enumerate(places)}
+    for file in ("closed_form", "numerics"):
+        data = xr.Dataset({"number": float(numbers["today"])})
+        labelled.write(places["today"] / f"{file}.nc", data)
+    data = xr.Dataset({"number": float(numbers["recorded"])})
+    labelled.write(places["recorded"] / labelled.WHOLE, data)
+    facts = {"scale": "paper", "commit": "0" * 40, "study": configs["recorded"]}
+    (places["recorded"] / "facts.json").write_text(json.dumps(facts), "utf-8")
+    studies = {PLANTED: configs["today"]}
+    about = {PLANTED: inputs.about(params | {"studies": studies}, PLANTED)}
+
+    def of(work, only, **settings):
+        folders = Path("results"), Path("reports")
+        config = read_only(settings)
+        work(Context(config, only, None, True, *folders, None, False, about))
+
+    lead = {"sentence": "It is large.", "rests_on": ["planted-number"]}
+    finding = {
+        **{"name": "planted", "picture": PLANTED, "sentence": "It is {number}."},
+        "rests_on": {"planted-number": ["differs"]},
+        "numbers": {"number": {"value": "planted-number"}},
+    }
+    opening = {"misprint": "", "finding": "planted"}
+    artifacts = {PLANTED: [PAPER, configs["today"]["artifact"]]}
+    of(figures, PLANTED, studies=studies)
+    of(claims, PAPER, studies=studies, theorems={}, artifacts=artifacts)
+    of(ledger, None, papers=[PAPER])
+    shown = {"durations": {}, "leads": {PLANTED: lead}}
+    of(report, PAPER, elsewhere={}, **shown)
+    of(page, None, findings={"opening": opening, "sets": {}, "findings": [finding]}, **shown)
+
+    own = read_ledger(Path("results/claims") / PAPER)
+    assert {PAPER} == {*own[0].places}
+    assert all(PAPER in each.places for each in own)
+    (statement, *_) = read_ledger(Path("reports"))
+    (case,) = statement.cases
+    (today,) = read_figures(Path("reports"))
+    runs = {"today": (today, case.beside), "recorded": (today.recorded, case)}
+    for name, (figure, record) in runs.items():
+        number, said = numbers[name], f"The number is {numbers[name]}."
+        assert (figure.caption, figure.controls.caption) == (said, said)
+        series = figure.svg.with_name(f"{figure.svg.stem}-series.json")
+        assert json.loads(series.read_text())[0]["curves"][0]["y"] == [0, 5, number]
+        files = [places[name] / file for file in figure.arrays]
+        digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+        assert [*figure.arrays.values()] == digests
+        assert figure.config == configs[name]
+        assert (record.measured, record.digest) == (number, digest(configs[name]))
+        assert (record.recorded, record.scale) == (name == "recorded", figure.scale)
+    assert (today.scale, today.recorded.scale) == ("demo", "paper")
+    assert (case.beside.outcome, case.outcome, statement.verdict) == ("holds", "fails", "differs")
+    assert today.png != today.recorded.png
+    assert Path("reports/findings.md").read_text() == "1. It is 1.\n"
+    content = Path(f"reports/{PAPER}/{PLANTED}.html").read_text("utf-8")
+    assert content.count("It is large.") == 1
+    assert "It is large.</strong> The number is 2." in content

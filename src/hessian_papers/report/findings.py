@@ -132,10 +132,10 @@ def _support(
     return supporting, against
 
 
-def _estimates(statements: Ledger, case: str | None) -> list[Estimate]:
-    """The measured numbers: the pooled numbers, else those of the cases; or of one case alone."""
+def _estimates(statements: Ledger, take: str, case: str | None) -> list[Estimate]:
+    """The measured numbers of the cases, or of one alone; the value of a statement is pooled."""
     pooled = [s for s in statements if s.pooled is not None]
-    if case is None and len(statements) == len(pooled) == 1:
+    if take == "value" and case is None and len(statements) == len(pooled) == 1:
         return [pooled[0].estimate]
     cases = [each for each in all_cases(statements) if each.measured is not None]
     return [each.estimate for each in cases if case in (None, each.id)]
@@ -148,7 +148,7 @@ def _written(spec: Mapping[str, str], ledger: Ledger, sets: Sets, at: str) -> st
         verdict = spec.get("verdict")
         return str(sum(verdict in (None, statement.verdict) for statement in counted))
     (take,) = (key for key in spec if key in _TAKES)
-    estimates = _estimates(_chosen(ledger, sets, spec[take]), spec.get("case"))
+    estimates = _estimates(_chosen(ledger, sets, spec[take]), take, spec.get("case"))
     require(bool(estimates), at, "a statement or case that was measured", dict(spec))
     if take == "value":
         require(len(estimates) == 1, at, "one number; name its case", f"{len(estimates)}")

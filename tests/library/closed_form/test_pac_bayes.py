@@ -178,6 +178,18 @@ def test_the_best_prior_is_the_better_neighbour(power, b, distance, parameters):
         assert bound <= float(cf.pac_bayes_bound(0.1, kl, n, j, delta)) + 1e-12
 
 
+@pytest.mark.parametrize("delta", [0.2, 0.02])
+def test_the_bound_of_draws_fails_no_more_often_than_it_says(delta):
+    """The failures are of all counts of errors, each with its probability."""
+    number = np.arange(101)
+    bounds = cf.monte_carlo_error(number / 100, 100, delta).numpy()
+    fails = [
+        scipy.stats.binom.pmf(number, 100, error)[bounds < error].sum()
+        for error in np.linspace(0.05, 0.95, 37)
+    ]
+    assert delta / 20 < np.mean(fails) < max(fails) <= delta / 2
+
+
 def test_the_mean_of_draws_is_corrected():
     corrected = cf.monte_carlo_error(0.03, 50_000, 0.01)
     assert 0.03 < float(corrected) < 0.0385

@@ -27,6 +27,9 @@ def test_intervals_of_a_diagonal_cover_it(method):
     # Student's t with the four degrees of freedom of five repeats.
     covered = [(item.value - exact.value).abs() <= 2.776 * item.standard_error for item in actual]
     assert 0.9 < float(torch.stack(covered).double().mean()) < 0.99
+    squared = torch.stack([item.standard_error.square() for item in actual])
+    errors = torch.stack([(item.value - exact.value).square() for item in actual])
+    assert 0.75 < float(squared.mean() / errors.mean()) < 1.35
     assert {(item.method, item.products) for item in actual} == {(method, 60)}
     spread = float(actual[0].standard_error.norm() / exact.value.norm())
     assert spread < 0.15 if method == "xdiag" else spread > 0.3

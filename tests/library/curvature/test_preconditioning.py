@@ -174,6 +174,16 @@ def test_batches_one_by_one_against_double_backward(summed):
         assert_close(noise.mean, problem.gradient(), rtol=1e-10, atol=1e-14)
 
 
+def test_intervals_hold_the_mean_over_all_batches_as_often_as_they_say():
+    held = 0
+    for row in normal(400, 6):
+        actual = cv.BatchSharpness(eigenvalues=row, residuals=row, along_gradient=row)
+        low, high = actual.interval(0.8)
+        held += low <= 0 <= high
+    # Of 400 eight in ten, within 3.5 standard deviations.
+    assert 292 <= held <= 348
+
+
 def test_batches_of_a_loss_of_model_and_batch():
     model = network()
     own = cv.Problem(model, data=DATA, loss_fn=lambda net, batch: LOSS(net(batch[0]), batch[1]))

@@ -35,6 +35,21 @@ def fewest(count):
     return int(scipy.stats.binom.ppf(1 / 3000, count, 0.95))
 
 
+def excess(squared, errors):
+    """The mean of the variances that are told less that of the squared errors, in its deviations.
+
+    Of right variances it is beyond 3.5 once in 2000 times; of half of them it is near -5.
+    """
+    differences = squared - errors.square()
+    return float(differences.mean() / differences.std()) * len(differences) ** 0.5
+
+
+def excess_of(estimates, exact):
+    """The :func:`excess` of pairs of a value and its standard error."""
+    values, errors = torch.tensor(estimates).double().T
+    return excess(errors.square(), values - exact)
+
+
 def held(values, method, probes, interval, seeds=SEEDS):
     """The number of the seeds' intervals that hold the trace."""
     dense, exact = matrix(values), float(values.sum())
@@ -50,6 +65,22 @@ def held(values, method, probes, interval, seeds=SEEDS):
 def test_intervals_hold_the_trace_as_often_as_they_say(spectrum, method, probes):
     counted = held(SPECTRA[spectrum], method, probes, cv.TraceEstimate.interval, 60)
     assert counted >= fewest(60)
+
+
+@pytest.mark.parametrize(("method", "probes"), [("hutchinson", 12), ("hutch++", 18)])
+def test_standard_errors_of_traces_are_neither_too_short_nor_too_long(method, probes):
+    dense, exact = matrix(SPECTRA["spiked"]), float(SPECTRA["spiked"].sum())
+    made = [cv.trace(dense, method, probes=probes, seed=seed) for seed in range(200)]
+    assert abs(excess_of([(each.value, each.standard_error) for each in made], exact)) < 3.5
+
+
+def test_standard_errors_of_functions_are_neither_too_short_nor_too_long():
+    values = 0.5 + INDEX / P
+    dense, exact = matrix(values), float(values.log().sum())
+    made = [
+        cv.trace_of_function(dense, torch.log, probes=8, steps=12, seed=seed) for seed in range(200)
+    ]
+    assert abs(excess_of([(each.value, each.standard_error) for each in made], exact)) < 3.5
 
 
 def sketches(values, n, count=400):
@@ -70,6 +101,8 @@ def test_xtraces_intervals_hold_the_trace_as_often_as_they_say(spectrum, n):
     error = (estimates.mean(dim=1) - float(SPECTRA[spectrum].sum())).abs()
     margin = torch.from_numpy(scipy.stats.t.ppf(0.975, degrees)) * squared.sqrt()
     assert int((error <= margin).sum()) >= fewest(400)
+    # The covariance of the estimates is a part of it: of half of that it would be near -4.
+    assert excess(squared, error) > -3
     # Neither much too wide: the variance is unbiased, but for what is cut off at zero, and known
     # to a tenth from 400 draws of the error.
     assert float(squared.mean() / error.square().mean()) < 1.5
@@ -303,6 +336,21 @@ def test_density_intervals_hold_the_density_as_often_as_they_say():
     assert float(counts.min()) >= fewest(SEEDS)
     # Two standard errors would not have done.
     assert float(plain.min()) < fewest(SEEDS)
+
+
+def test_standard_errors_of_a_densitys_means_are_neither_too_short_nor_too_long():
+    values = SPECTRA["spiked"]
+    dense, shares = matrix(values), values.abs() / values.abs().sum()
+    made = [
+        cv.spectral_density(dense, probes=8, steps=25, points=2, seed=seed) for seed in range(200)
+    ]
+    for means, exact in (
+        ([each.moment(2) for each in made], values.square().mean()),
+        ([each.mean(torch.atan) for each in made], values.atan().mean()),
+        ([each.negative_mass() for each in made], shares[values < 0].sum()),
+        ([each.effective_rank(P) for each in made], (-shares.xlogy(shares)).sum().exp()),
+    ):
+        assert abs(excess_of(means, float(exact))) < 3.5
 
 
 def test_a_density_interval_contains_the_density_and_is_not_negative():

@@ -36,6 +36,20 @@ def test_at_its_ends_the_share_is_just_so_many_deviations_away(part, number, dev
             assert off == pytest.approx(deviations * deviation, rel=1e-9)
 
 
+def test_intervals_of_shares_hold_them_as_often_as_they_say():
+    """The mean is over all counts by their probability, and over shares at equal distances."""
+    ends = [share_of([True] * holds + [False] * (30 - holds))[1:] for holds in range(31)]
+    held = [
+        sum(
+            scipy.stats.binom.pmf(holds, 30, share)
+            for holds, (low, high) in enumerate(ends)
+            if low <= share <= high
+        )
+        for share in np.linspace(0.01, 0.99, 99)
+    ]
+    assert np.mean(held) == pytest.approx(0.95, abs=0.01)
+
+
 # Newcombe (1998), Two-sided confidence intervals for the single proportion, Table I, method 3.
 @pytest.mark.parametrize(
     ("holds", "number", "low", "high"),

@@ -70,6 +70,39 @@ def test_the_numbers_of_a_sentence_are_measured() -> None:
     assert markdown([finding]) == f"1. {finding.text}\n"
 
 
+FEW = [
+    record("some", "reproduced", (0.25, -9.0, 0.5), -0.75, identity=True),
+    record("pooled", "differs", -0.125, (0.5, 0.25, 0.625), pooled=0.2, pooled_interval=[0.0, 1.0]),
+    record("errors", "reproduced", 3e-15, 7e-9, 2e-13),
+]
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ({"largest": "some"}, "0.25"),
+        ({"smallest": "some"}, "−0.75"),
+        # Of the cases, also where a statement has a number for all of them.
+        ({"largest": "pooled", "as": "percent"}, "50 %"),
+        ({"smallest": "pooled", "as": "percent"}, "−12.5 %"),
+        ({"value": "pooled", "as": "interval"}, "0.2 [0, 1]"),
+        ({"largest": "all", "as": "interval"}, "0.5 [0.25, 0.625]"),
+        ({"smallest": "all"}, "−0.75"),
+        ({"largest": "some", "case": f"{STUDY}/some-1"}, "−0.75"),
+        ({"largest": "errors", "as": "bound"}, "1e-07"),
+        ({"smallest": "errors", "as": "bound"}, "1e-12"),
+        ({"count": "all"}, "3"),
+        ({"count": "all", "verdict": "reproduced"}, "2"),
+        ({"count": "some", "verdict": "differs"}, "0"),
+    ],
+)
+def test_each_word_of_a_number_takes_what_it_says(spec: dict[str, str], text: str) -> None:
+    changes = {"sentence": "{n}", "numbers": {"n": spec}, "rests_on": {"some": ["reproduced"]}}
+    sets = {"all": ["some", "pooled", "errors"]}
+    entries = {"opening": OPENING, "sets": sets, "findings": [SPEC | changes]}
+    assert findings(entries, FEW)[0].text == text
+
+
 @pytest.mark.parametrize(
     ("how", "text"),
     [
@@ -205,10 +238,11 @@ def test_the_findings_are_well_formed_without_any_run() -> None:
 
 
 def test_the_first_screen_has_a_misprint_and_a_finding_that_are_measured() -> None:
-    ledger = [record("mended", "corrected", printed="A wrong form."), *LEDGER]
+    other = record("other", "corrected", printed="Wrong, and not chosen.")
+    ledger = [other, record("mended", "corrected", printed="A wrong form."), *LEDGER]
     sentences = findings(file(SPEC), ledger)
     first = opening(file(SPEC), ledger, sentences)
-    assert first.misprint == ledger[0]
+    assert first.misprint == ledger[1]
     assert first.finding == sentences[0]
     # Without the verdict that it rests on a finding is not stated, and no misprint is known.
     unstated = findings(file(SPEC), LEDGER[2:])

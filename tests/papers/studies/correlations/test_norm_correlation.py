@@ -95,6 +95,22 @@ def test_leads_are_differences_of_the_correlations(wide):
     np.testing.assert_allclose(values_of(wide, "last_lead"), lead.sel(layer=2), atol=2e-12)
 
 
+def test_what_leads_has_the_largest_correlation_whatever_its_size():
+    """A negative r leads before no positive one, however strong it is."""
+    groups = [[[-0.9, -0.8], [0.2, -0.6]], [[-0.7, -0.95], [0.15, -0.85]]]
+    r = np.array([groups, groups])[:, None, None, None]
+    actual = norm_correlation._statistics(r, np.array([2]))
+    expected = {
+        "factor_lead": [[[-1.1, -0.2], [1.1, 0.2]], [[-0.85, -0.1], [0.85, 0.1]]],
+        "last_lead": [1.1, 0.2],
+        "best_correlation": [0.2, -0.6],
+        "best_norm_lead": [0.8, -0.8],
+        "group_lead": 0.05,
+    }
+    for name, values in expected.items():
+        np.testing.assert_allclose(actual[name][0].squeeze(), values, atol=1e-12, err_msg=name)
+
+
 def test_norms_of_a_vector_do_not_lead_each_other(wide):
     for name in ("best_norm_lead", "best_norm_difference"):
         assert np.isnan(wide[name].sel(size=1)).all()

@@ -133,6 +133,22 @@ def test_a_teacher_without_networks_is_named():
         claims.second_moments_predict_better(data.assign(measured=measured).sel(time="trained"))
 
 
+@pytest.mark.parametrize(
+    ("measured", "predicted", "same"),
+    [([-0.9, 0.2], [0.1, 0.3], 1.0), ([-0.9, 0.2], [0.9, 0.3], 0.0), ([0.4, 0.3], [0.2, 0.3], 0.0)],
+)
+def test_the_norm_that_leads_has_the_largest_correlation_whatever_its_size(
+    measured, predicted, same
+):
+    """A negative r, however strong, leads before no positive one."""
+    data = of(networks())["correlation"].sel(time="trained")
+    rows = {
+        name: xr.zeros_like(data[name]) + xr.DataArray(row, {"layer": data["layer"]})
+        for name, row in (("measured", measured), ("predicted", predicted))
+    }
+    assert claims.predicted_driver(data.assign(rows)).values.tolist() == [same] * 8
+
+
 def test_teachers_whose_networks_are_not_trained_count_at_initialisation():
     every, fewer = (
         of(each)["correlation"] for each in (networks(), drawn_alone(networks(), teacher=7))

@@ -310,6 +310,17 @@ def test_diverged_networks_are_left_out(artifact):
             entry.measure()
 
 
+def test_labels_are_fitted_where_the_least_squares_loss_is_rounding():
+    sides = scaled(networks([BALANCED]), 1.25)
+    rounding, more = (
+        changed(sides, "closed_form", floor=lambda old, loss=loss: old + loss)
+        for loss in (5e-13, 2e-12)
+    )
+    assert measured("zero_loss", rounding) == pytest.approx(0.25)
+    with pytest.raises(NothingToMeasure, match="no networks of which that can be said"):
+        measured("zero_loss", more)
+
+
 def test_one_share_has_no_trend():
     with pytest.raises(NothingToMeasure, match="no image set with two shares"):
         measured("increasing", networks([BALANCED], shares=(0.4,)))
