@@ -4,6 +4,7 @@ import copy
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 from hessian_spectra.curvature.batches import (
     Batch,
     halves,
+    levels,
     moved,
     part,
     private_loader,
@@ -45,8 +47,10 @@ from hessian_spectra.curvature.undisturbed import undisturbed
 from hessian_spectra.curvature.weighting import (
     Weighting,
     Weights,
+    agreed,
     fixed_counts,
     known_weighting,
+    loss_if_any,
     measured_weighting,
 )
 from hessian_spectra.seeding import generator
@@ -75,8 +79,9 @@ class Problem:
         loss: from outputs and targets of a pair to a scalar. ``nn.MSELoss``,
             ``nn.CrossEntropyLoss``, ``nn.BCEWithLogitsLoss``, ``nn.NLLLoss`` and
             ``HalfSquaredError`` say by themselves how batches add up; of another loss it is
-            measured, on each two neighbouring batches joined, or given by ``weights``. Class scores
-            stand in axis 1, as torch has it: ``(n, C)`` or ``(n, C, length)``.
+            measured, on each two neighbouring batches joined, or given by ``weights``. A list in a
+            batch is joined as a longer list of samples if the losses add up so, else entry by
+            entry. Class scores stand in axis 1, as torch has it: ``(n, C)`` or ``(n, C, length)``.
         data: a list of batches, or a loader that gives the same batches each time it is iterated.
             They are brought to the parameters' device one after the other.
         parameters: which parameters vary: names or patterns (``"layers.*.weight"``), modules, or a
@@ -222,13 +227,21 @@ class Problem:
 
     def _measured(self, count: int) -> Weighting:
         """The weighting of batches, measured near θ, at parameters that fit no batch exactly."""
+        if count > 1:
+            require_fixed_statistics(self.model, count)
         with self._elsewhere() as evaluate:
-            batches: Iterator[Batch] = (moved(batch, self.device) for batch in self.data)
-            if count == 1:
-                batches = iter(halves(next(batches)))
-            else:
-                require_fixed_statistics(self.model, count)
-            return measured_weighting(evaluate, batches, _ROUNDING[self.dtype])
+            first = moved(next(iter(self.data)), self.device)
+            # What fails of a single batch as a whole fails for the user; its halves may be none.
+            evaluate(first)
+            of_each = evaluate if count > 1 else partial(loss_if_any, evaluate)
+            readings = []
+            # A pair (inputs, targets) has no lists of samples.
+            for level in (None,) if self.loss is not None else levels(first):
+                batches = (moved(batch, self.device) for batch in self.data)
+                pieces = batches if count > 1 else iter(halves(first, level))
+                readings.append(measured_weighting(of_each, pieces, _ROUNDING[self.dtype], level))
+            # Halves of a single batch add up to it by each weighting that fits.
+            return agreed(readings, self.data if count > 1 else ())
 
     @contextmanager
     def _elsewhere(self) -> Iterator[Callable[[Batch], float]]:
@@ -254,8 +267,9 @@ class Problem:
             return
         pair = [batch for batch, _ in islice(self._pieces(), 2)]
         # Together no larger than one, if the loss of a half is defined.
-        small = [halves(piece)[0] for piece in pair]
-        if all(rows(piece) and self._weighting.count(piece) for piece in small):
+        level = self._weighting.level
+        small = [halves(piece, level)[0] for piece in pair]
+        if all(rows(piece, level) and self._weighting.count(piece) for piece in small):
             pair = small
         with self._elsewhere() as evaluate:
             require_one_loss(evaluate, self._weighting, (pair[0], pair[1]), _MIXING[self.dtype])
@@ -267,9 +281,10 @@ class Problem:
                 "memory: batches with a number each cannot be cut; give weights as a function"
             )
         first = moved(next(iter(self.data)), self.device)
-        if rows(first) is None:
+        level = self._weighting.level
+        if rows(first, level) is None:
             raise ValueError("memory: batches with tensors of different lengths cannot be cut")
-        return rows_within(memory, self.fixed(), first)
+        return rows_within(memory, self.fixed(), first, level)
 
     def _counted(self) -> tuple[int, float]:
         """The number of batches that count, and the divisor of their weights."""
@@ -281,13 +296,13 @@ class Problem:
 
     def _pieces(self) -> Iterator[tuple[Batch, float]]:
         """The batches, cut to the memory, each with its ``c_b``; none that counts nothing."""
-        number = -1
+        number, level = -1, self._weighting.level
         for number, batch in enumerate(self.data):
             at = moved(batch, self.device)
-            length = rows(at) if self._rows is not None else None
+            length = rows(at, level) if self._rows is not None else None
             step = length if length is None else self._rows
             for start in range(0, length or 1, step or 1):
-                piece = at if length is None else part(at, start, start + (step or 1))
+                piece = at if length is None else part(at, start, start + (step or 1), level)
                 count = self._numbers[number] if self._numbers else self._weighting.count(piece)
                 if count:
                     yield piece, count
@@ -304,7 +319,7 @@ class Problem:
 
     def counts(self, batch: Batch, weight: float) -> Tensor:
         """``(n, T)`` how much each of a sample's T targets counts, or T = 1 where not known."""
-        length = rows(batch)
+        length = rows(batch, self._weighting.level)
         if self._numbers or length is None:
             return torch.full((length or 1, 1), weight, dtype=torch.float64) / (length or 1)
         return self._weighting.counts(batch, length)
@@ -317,9 +332,9 @@ class Problem:
         smaller = copy.copy(self)
         smaller._numbers, smaller._rows, smaller._length = (), None, 1
         batch, _ = next(self._pieces())
-        length = rows(batch) or 0
+        length = rows(batch, self._weighting.level) or 0
         while count < length:
-            smaller.data = [part(batch, 0, count)]
+            smaller.data = [part(batch, 0, count, self._weighting.level)]
             if smaller._is_defined():
                 return smaller
             count *= 4
