@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from hessian_spectra.curvature.rows import all_finite
-from hessian_spectra.validation import require
+from hessian_spectra.validation import is_count, require
 
 # A pair (inputs, targets), or what a loss function takes: tensors in tuples, lists and mappings.
 Batch = Any
@@ -21,7 +22,7 @@ def tensors(batch: Batch) -> Iterator[Tensor]:
 
 
 def _stacks(batch: Batch, level: int | None) -> Iterator[Any]:
-    """What holds samples one after the other: tensors, and the lists at a level of nesting."""
+    """The parts that hold samples one after the other: tensors, and the lists at a level."""
     if isinstance(batch, Tensor) or (level == 0 and _is_list(batch)):
         yield batch
     elif isinstance(batch, Mapping):
@@ -125,6 +126,18 @@ def private_loader(data: Iterable[Batch]) -> Iterable[Batch]:
     # What a loader refuses to have set once it is there.
     vars(twin).update(persistent_workers=False)
     return twin
+
+
+def first_batches(data: Iterable[Batch], count: int) -> list[Batch]:
+    """So many batches, which are kept: a stream gives others when it is read again.
+
+    Raises:
+        ValueError: the number is none of at least 1, or there are fewer.
+    """
+    require(is_count(count, 1), "num_batches", "a whole number of at least 1", count)
+    kept = list(islice(data, count))
+    require(len(kept) == count, "num_batches", f"at most the {len(kept)} that there are", count)
+    return kept
 
 
 def rows(batch: Batch, level: int | None = None) -> int | None:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from hessian_spectra.curvature.batches import (
     Batch,
+    first_batches,
     halves,
     levels,
     moved,
@@ -54,7 +55,7 @@ from hessian_spectra.curvature.weighting import (
     measured_weighting,
 )
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_length
 
 # Relative to a batch's loss: what the order of sums changes.
 _ROUNDING = {torch.float64: 1e-10, torch.float32: 1e-5}
@@ -92,13 +93,16 @@ class Problem:
         weights: ``c_b`` as a function of the batch or one number for each; ``"sum"`` adds the
             losses up.
         memory: how many bytes a product may take, about; larger batches are cut.
+        num_batches: how many batches to take, which are read once and kept: of a stream, which may
+            have no end, or the first ones of more data.
 
     Raises:
         ValueError: no batch, an empty one, inputs and targets of different lengths, numbers that
             are not finite, mixed types or devices, no such parameter, a frozen one, an iterator
-            that can be read only once, batches of which it is not known how they add up or which
-            cannot be cut, or several batches and a model that mixes the samples of a batch, as a
-            batch norm in training mode does.
+            that can be read only once or data without a length where ``num_batches`` is not given,
+            batches of which it is not known how they add up or which cannot be cut, or several
+            batches and a model that mixes the samples of a batch, as a batch norm in training mode
+            does.
 
     Example:
         >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
@@ -125,12 +129,13 @@ class Problem:
         loss_fn: Callable[..., Any] | None = None,
         weights: Weights | None = None,
         memory: int | None = None,
+        num_batches: int | None = None,
     ) -> None:
         require_network_and_loss(model, loss, loss_fn)
-        if data is None or isinstance(data, Iterator):
+        if data is None or (isinstance(data, Iterator) and num_batches is None):
             raise ValueError(
                 "data: expected a list of batches or a loader that can be iterated again, "
-                f"got {type(data).__name__}; use list(data)"
+                f"got {type(data).__name__}; use list(data), or say num_batches="
             )
         # A compiled network has no second derivatives; the one inside is the same function.
         self.model = getattr(model, "_orig_mod", model)
@@ -138,6 +143,10 @@ class Problem:
         self.loss_fn = loss_fn
         self.data = private_loader(data)
         self._choose(parameters)
+        if num_batches is None:
+            require_length("data", data, "; say how many batches with num_batches=")
+        else:
+            self.data = first_batches(self._read(), num_batches)
         # Which kinds of operators were compared with differences before.
         self.checked: set[str] = set()
         self._rows: int | None = None
@@ -183,6 +192,7 @@ class Problem:
         *,
         batch_size: int = 8,
         memory: int | None = None,
+        num_batches: int | None = None,
     ) -> "Problem":
         """The loss that a model of Hugging Face's transformers computes itself.
 
@@ -194,12 +204,16 @@ class Problem:
             parameters: which parameters vary.
             batch_size: how many examples a batch has.
             memory: how many bytes a product may take, about.
+            num_batches: how many batches to take, of a dataset that is streamed.
 
         Raises:
             ValueError: as for a problem; the dataset has no example, or they differ in length.
         """
         batches = HuggingFaceBatches(model, dataset, batch_size)
-        return cls(model, None, batches, parameters, loss_fn=own_loss, memory=memory)
+        return cls(
+            model, None, batches, parameters, loss_fn=own_loss, memory=memory,
+            num_batches=num_batches,
+        )  # fmt: skip
 
     @property
     def summed(self) -> bool:
@@ -211,10 +225,15 @@ class Problem:
         """``Σ_b c_b``; 1 for a sum, ``None`` where neither the loss nor ``weights`` say ``c_b``."""
         return self._total if self._named else None
 
+    def _read(self) -> Iterator[Batch]:
+        """One pass over the data as they are given."""
+        return iter(self.data)
+
     def _survey(self) -> int:
         """One pass over the data that checks each batch; returns how many there are."""
-        count = 0
-        for number, batch in enumerate(self.data):
+        count, expected = 0, len(self.data)  # type: ignore[arg-type]
+        for number, batch in enumerate(self._read()):
+            require(number < expected, "data", f"the {expected} batches of its length", "more")
             if self.loss is not None:
                 require_pair(number, batch, self.dtype)
             require_values(number, batch)
@@ -230,18 +249,18 @@ class Problem:
         if count > 1:
             require_fixed_statistics(self.model, count)
         with self._elsewhere() as evaluate:
-            first = moved(next(iter(self.data)), self.device)
+            first = moved(next(self._read()), self.device)
             # What fails of a single batch as a whole fails for the user; its halves may be none.
             evaluate(first)
             of_each = evaluate if count > 1 else partial(loss_if_any, evaluate)
             readings = []
             # A pair (inputs, targets) has no lists of samples.
             for level in (None,) if self.loss is not None else levels(first):
-                batches = (moved(batch, self.device) for batch in self.data)
+                batches = (moved(batch, self.device) for batch in self._read())
                 pieces = batches if count > 1 else iter(halves(first, level))
                 readings.append(measured_weighting(of_each, pieces, _ROUNDING[self.dtype], level))
             # Halves of a single batch add up to it by each weighting that fits.
-            return agreed(readings, self.data if count > 1 else ())
+            return agreed(readings, self._read() if count > 1 else ())
 
     @contextmanager
     def _elsewhere(self) -> Iterator[Callable[[Batch], float]]:
@@ -280,7 +299,7 @@ class Problem:
             raise ValueError(
                 "memory: batches with a number each cannot be cut; give weights as a function"
             )
-        first = moved(next(iter(self.data)), self.device)
+        first = moved(next(self._read()), self.device)
         level = self._weighting.level
         if rows(first, level) is None:
             raise ValueError("memory: batches with tensors of different lengths cannot be cut")
@@ -297,7 +316,7 @@ class Problem:
     def _pieces(self) -> Iterator[tuple[Batch, float]]:
         """The batches, cut to the memory, each with its ``c_b``; none that counts nothing."""
         number, level = -1, self._weighting.level
-        for number, batch in enumerate(self.data):
+        for number, batch in enumerate(self._read()):
             at = moved(batch, self.device)
             length = rows(at, level) if self._rows is not None else None
             step = length if length is None else self._rows

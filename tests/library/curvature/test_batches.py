@@ -1,11 +1,13 @@
 """Batches of every structure add up as plain arithmetic over all of their samples does."""
 
+import itertools
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.batches import joined, part, rows
@@ -145,6 +147,34 @@ def test_a_list_that_may_be_either_is_refused(reduce):
 
     with pytest.raises(ValueError, match=r"may hold samples, or tensors of which .* weights="):
         cv.Problem(built(mlp), loss_fn=loss_fn, data=collated(X, Y, size=4))
+
+
+class Stream(IterableDataset):
+    """Samples without an end, of which no two are the same."""
+
+    def __init__(self):
+        self.draws = torch.Generator().manual_seed(0)
+
+    def __iter__(self):
+        while True:
+            yield tuple(torch.randn(2, 3, generator=self.draws, dtype=torch.float64))
+
+
+def test_so_many_batches_of_a_stream_are_kept():
+    """Read again, a stream gives others."""
+    expected = list(itertools.islice(DataLoader(Stream(), 5), 3))
+    for data in (DataLoader(Stream(), 5), iter(DataLoader(Stream(), 5))):
+        at = cv.Problem(built(mlp), nn.MSELoss(), data, num_batches=3)
+        reference = cv.Problem(built(mlp), nn.MSELoss(), expected)
+        assert at.batch_count == 3
+        assert at.value() == reference.value()
+        assert torch.equal(at.gradient(), at.gradient())
+    stream = DataLoader(Stream(), 5)
+    expected = cv.sharpness(reference).value
+    actual = cv.sharpness(built(mlp), nn.MSELoss(), stream, num_batches=3)
+    assert actual.value == expected
+    tracker = cv.SharpnessTracker(built(mlp), nn.MSELoss(), DataLoader(Stream(), 5), num_batches=3)
+    assert tracker.step(0).sharpness == pytest.approx(expected, rel=1e-4)
 
 
 def test_batches_are_joined_by_their_names_and_never_in_part():
