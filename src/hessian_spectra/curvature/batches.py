@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from hessian_spectra.curvature.rows import all_finite
+from hessian_spectra.seeding import generator
 from hessian_spectra.validation import is_count, require
 
 # A pair (inputs, targets), or what a loss function takes: tensors in tuples, lists and mappings.
@@ -112,8 +113,8 @@ def cast(batch: Batch, dtype: torch.dtype) -> Batch:
 def private_loader(data: Iterable[Batch]) -> Iterable[Batch]:
     """A loader's copy over the same data set; other data as it is.
 
-    Its passes draw from copies of the loader's own generators, and leave workers that persist to
-    the pass of the user's that they belong to.
+    Its passes draw from copies of the loader's own generators, or from one where it has none, and
+    leave workers that persist to the pass of the user's that they belong to.
     """
     if not isinstance(data, DataLoader):
         return data
@@ -123,6 +124,11 @@ def private_loader(data: Iterable[Batch]) -> Iterable[Batch]:
     except (TypeError, RuntimeError, AttributeError, NotImplementedError):
         # A sampler that cannot be copied; what it draws globally is still given back.
         return data
+    # Else they would draw from the global one.
+    drawing: tuple[Any, ...] = (twin, twin.sampler)
+    for part in drawing:
+        if getattr(part, "generator", ...) is None:
+            part.generator = generator(0, "order of samples")
     # What a loader refuses to have set once it is there.
     vars(twin).update(persistent_workers=False)
     return twin

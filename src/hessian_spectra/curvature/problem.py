@@ -44,7 +44,7 @@ from hessian_spectra.curvature.selection import (
     require_parameter,
     selected,
 )
-from hessian_spectra.curvature.undisturbed import undisturbed
+from hessian_spectra.curvature.undisturbed import undisturbed, users_data
 from hessian_spectra.curvature.weighting import (
     Weighting,
     Weights,
@@ -227,7 +227,7 @@ class Problem:
 
     def _read(self) -> Iterator[Batch]:
         """One pass over the data as they are given."""
-        return iter(self.data)
+        return users_data(self.data, self.device)
 
     def _survey(self) -> int:
         """One pass over the data that checks each batch; returns how many there are."""

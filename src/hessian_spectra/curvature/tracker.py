@@ -23,7 +23,7 @@ from hessian_spectra.curvature.preconditioning import (
 )
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.selection import Selection, named_parameters, selected
-from hessian_spectra.curvature.undisturbed import undisturbed
+from hessian_spectra.curvature.undisturbed import undisturbed, users_code
 from hessian_spectra.validation import is_count, require, require_word
 
 
@@ -185,7 +185,8 @@ class SharpnessTracker:
         products = matrix.count if matrix else 0
         # Each measurement has a graph of its own; this one's goes before.
         matrix = None
-        also = {key: measure(self._problem) for key, measure in self._also.items() if finite}
+        with users_code(self._problem.device, foreign=True):
+            also = {key: measure(self._problem) for key, measure in self._also.items() if finite}
         return SharpnessRecord(
             step=step,
             eigenvalues=values,

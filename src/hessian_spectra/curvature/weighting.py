@@ -152,7 +152,7 @@ _MEASURES: tuple[Callable[[Tensor], int], ...] = (
 
 
 def _candidates(batch: Batch, level: int | None) -> list[Weighting]:
-    """What a mean may be over: samples, what is counted at a place of the batch; or it is a sum."""
+    """The possible weightings: a mean over samples, or over what stands at a place, or a sum."""
 
     def over(place: int, measure: Callable[[Tensor], int]) -> Weighting:
         def count(batch: Batch) -> float:
