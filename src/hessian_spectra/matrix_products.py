@@ -1,10 +1,130 @@
-"""Which of PyTorch's libraries multiplies stacks of float32 matrices on the CPU."""
+"""Which of PyTorch's libraries multiplies float32 numbers, and with how many of their digits."""
 
 import functools
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
+
+_CUDNN, _CUDA, _ONEDNN = torch.backends.cudnn, torch.backends.cuda, torch.backends.mkldnn
+# What may round float32 operands to TF32, with 10 bits of their 23, or to bfloat16, with 7.
+_OPERATIONS: tuple[Any, ...] = (
+    _CUDNN.conv,  # type: ignore[attr-defined]
+    _CUDNN.rnn,
+    _CUDA.matmul,
+    _ONEDNN.conv,  # type: ignore[attr-defined]
+    _ONEDNN.rnn,  # type: ignore[attr-defined]
+    _ONEDNN.matmul,  # type: ignore[attr-defined]
+)
+
+
+class _Shared:
+    """A setting of the whole process, made by the first block of any thread that needs it.
+
+    The last one to end takes it back. Blocks of two threads that overlap would else end with what
+    the first has set.
+
+    Args:
+        read: what is set before.
+        make: make the setting, of what was read.
+        restore: set what was read.
+    """
+
+    def __init__(
+        self, read: Callable[[], Any], make: Callable[[Any], None], restore: Callable[[Any], None]
+    ) -> None:
+        self._read, self._make, self._restore = read, make, restore
+        self._lock, self._users = threading.Lock(), set[object]()
+        self._before: Any = None
+
+    @property
+    def used(self) -> bool:
+        """Whether it holds at this moment."""
+        return bool(self._users)
+
+    def enter(self, user: object) -> None:
+        """Let it hold until this user leaves."""
+        with self._lock:
+            if not self._users:
+                self._before = self._read()
+                self._users.add(user)
+                self._make(self._before)
+            self._users.add(user)
+
+    def leave(self, user: object) -> None:
+        """Take it back, if this is the last user; nothing happens if it is none."""
+        with self._lock:
+            if user in self._users:
+                if len(self._users) == 1:
+                    self._restore(self._before)
+                self._users.discard(user)
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """While this block runs, it holds."""
+        user = object()
+        try:
+            self.enter(user)
+            yield
+        finally:
+            self.leave(user)
+
+
+def _or_none(getter: Callable[[], Any]) -> Any:
+    """A setting as an older function tells it; ``None`` where it refuses to, of a mixed one."""
+    try:
+        return getter()
+    except RuntimeError:
+        return None
+
+
+def _read_precision() -> tuple[Any, ...]:
+    return (
+        _or_none(lambda: _CUDNN.allow_tf32),
+        _or_none(torch.get_float32_matmul_precision),
+        [operation.fp32_precision for operation in _OPERATIONS],
+    )
+
+
+def _make_precise(before: tuple[Any, ...]) -> None:
+    convolutions, products, _ = before
+    # The older settings first: they have to agree with the newer ones, or torch refuses to tell.
+    if convolutions:
+        _CUDNN.allow_tf32 = False
+    if products not in (None, "highest"):
+        torch.set_float32_matmul_precision("highest")
+    for operation in _OPERATIONS:
+        ours = operation is _OPERATIONS[-1] and _THROUGH_ONEDNN.used
+        if operation.fp32_precision in ("tf32", "bf16") and not ours:
+            operation.fp32_precision = "ieee"
+
+
+def _restore_precision(before: tuple[Any, ...]) -> None:
+    convolutions, products, precisions = before
+    if convolutions:
+        _CUDNN.allow_tf32 = True
+    if products not in (None, "highest"):
+        torch.set_float32_matmul_precision(products)
+    for operation, precision in zip(_OPERATIONS, precisions, strict=True):
+        if operation.fp32_precision != precision:
+            # Where it was that of all operations, it follows these again.
+            operation.fp32_precision = "none"
+        if operation.fp32_precision != precision:
+            operation.fp32_precision = precision
+
+
+def _set_onednn(precision: str) -> None:
+    _OPERATIONS[-1].fp32_precision = precision
+
+
+_THROUGH_ONEDNN = _Shared(
+    lambda: _OPERATIONS[-1].fp32_precision, lambda _: _set_onednn("bf16"), _set_onednn
+)
+# Products of float32 numbers have all of their digits. By default torch lets cuDNN take TF32, with
+# three digits, for convolutions on GPUs since Ampere, whose second derivatives are then 2 % off.
+full_precision = _Shared(_read_precision, _make_precise, _restore_precision)
 
 
 @contextmanager
@@ -19,19 +139,8 @@ def fastest_products() -> Iterator[None]:
     if not _single_precision():
         yield
         return
-    with _through_onednn():
+    with _THROUGH_ONEDNN():
         yield
-
-
-@contextmanager
-def _through_onednn() -> Iterator[None]:
-    products = torch.backends.mkldnn.matmul  # type: ignore[attr-defined]
-    before = products.fp32_precision
-    products.fp32_precision = "bf16"
-    try:
-        yield
-    finally:
-        products.fp32_precision = before
 
 
 @functools.cache
@@ -41,7 +150,7 @@ def _single_precision() -> bool:
     exact = True
     for inner in (16, 100, 128):
         left = torch.full((2, 100, inner), 1 + 2.0**-12)
-        with _through_onednn():
+        with _THROUGH_ONEDNN():
             values = left @ torch.ones(2, inner, 128)
         exact = exact and bool((values == inner * (1 + 2.0**-12)).all())
     return exact

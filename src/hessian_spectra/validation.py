@@ -50,6 +50,31 @@ def is_count(value: Any, least: int, most: int | float = math.inf) -> bool:
     return isinstance(value, Integral) and least <= int(value) <= most
 
 
+def require_length(field: str, data: Any, cure: str = "") -> None:
+    """Refuse data of which it is not known whether it ends, as a stream does not.
+
+    Args:
+        field: the name of the argument.
+        data: what is to be read to its end.
+        cure: what else to do than to use a list.
+
+    Raises:
+        ValueError: ``len(data)`` fails.
+
+    Example:
+        >>> require_length("data", iter([1]))  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ValueError: data: expected data with a length, got list_iterator, which may be endless: ...
+    """
+    try:
+        len(data)
+    except (TypeError, NotImplementedError):
+        raise ValueError(
+            f"{field}: expected data with a length, got {type(data).__name__}, which may be "
+            f"endless: use list({field}) if it ends{cure}"
+        ) from None
+
+
 def require_each(
     settings: Any, fields: Sequence[str], fits: Callable[[Any], bool], expected: str
 ) -> None:

@@ -1,10 +1,14 @@
 """Products sent to another library are as exact, and the setting ends with them."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 
 from hessian_spectra import matrix_products
-from hessian_spectra.matrix_products import fastest_products
+from hessian_spectra.matrix_products import _THROUGH_ONEDNN, fastest_products, full_precision
 
 
 def precision():
@@ -31,6 +35,76 @@ def test_the_setting_is_as_before_afterwards():
     with pytest.raises(KeyError), fastest_products():
         raise KeyError
     assert precision() == before
+
+
+@pytest.mark.parametrize("blocks", [full_precision, _THROUGH_ONEDNN])
+def test_what_two_threads_set_is_taken_back_by_the_last(blocks):
+    before = precision()
+    first, second = blocks(), blocks()
+    first.__enter__()
+    inside = precision()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert precision() == inside
+    second.__exit__(None, None, None)
+    assert precision() == before
+
+
+def settings():
+    """All that torch says of the precision of products, where it is not at odds with itself."""
+
+    def answer(getter):
+        try:
+            return getter()
+        except RuntimeError as error:
+            return str(error)
+
+    backends = torch.backends
+    return [
+        answer(getter)
+        for getter in (
+            lambda: backends.cudnn.allow_tf32,
+            lambda: backends.cuda.matmul.allow_tf32,
+            torch.get_float32_matmul_precision,
+            *(
+                lambda of=of: of.fp32_precision
+                for of in (backends, backends.cudnn, *matrix_products._OPERATIONS)
+            ),
+        )
+    ]
+
+
+def mixed():
+    torch.backends.cudnn.conv.fp32_precision = "ieee"
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
+
+
+CHOICES = {
+    "default": lambda: None,
+    "high": lambda: torch.set_float32_matmul_precision("high"),
+    "medium": lambda: torch.set_float32_matmul_precision("medium"),
+    "convolutions off": lambda: setattr(torch.backends.cudnn, "allow_tf32", False),
+    "everything": lambda: setattr(torch.backends, "fp32_precision", "tf32"),
+    "mixed": mixed,
+}
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_no_digits_are_lost_within_and_the_choice_is_as_before(choice):
+    code = (
+        "from library.test_matrix_products import *\n"
+        f"CHOICES[{choice!r}]()\n"
+        "before = settings()\n"
+        "with full_precision():\n"
+        "    within = settings()\n"
+        "    with full_precision():\n"
+        "        assert settings() == within\n"
+        "    assert settings() == within\n"
+        "assert not {'tf32', 'bf16'} & {*map(str, within[5:])}, within\n"
+        "assert settings() == before, (before, settings())\n"
+    )
+    folder = Path(__file__).parents[1]
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=folder)
 
 
 def test_nothing_is_set_where_precision_would_be_lost(monkeypatch):

@@ -1,7 +1,8 @@
 """Batches of any structure: moved, cut, joined, and looked at."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import torch
@@ -9,6 +10,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from hessian_spectra.curvature.rows import all_finite
+from hessian_spectra.seeding import generator
+from hessian_spectra.validation import is_count, require
 
 # A pair (inputs, targets), or what a loss function takes: tensors in tuples, lists and mappings.
 Batch = Any
@@ -16,30 +19,85 @@ Batch = Any
 
 def tensors(batch: Batch) -> Iterator[Tensor]:
     """The tensors of a batch, in order."""
-    if isinstance(batch, Tensor):
+    yield from _stacks(batch, None)
+
+
+def _stacks(batch: Batch, level: int | None) -> Iterator[Any]:
+    """The parts that hold samples one after the other: tensors, and the lists at a level."""
+    if isinstance(batch, Tensor) or (level == 0 and _is_list(batch)):
         yield batch
     elif isinstance(batch, Mapping):
         for part in batch.values():
-            yield from tensors(part)
+            yield from _stacks(part, level)
     elif isinstance(batch, (tuple, list)):
         for part in batch:
-            yield from tensors(part)
+            yield from _stacks(part, _below(batch, level))
 
 
-def mapped(function: Callable[[Tensor], Tensor], batch: Batch) -> Batch:
-    """The batch with a function applied to each of its tensors; the rest as it is."""
-    if isinstance(batch, Tensor):
-        return function(batch)
+def _is_list(batch: Batch) -> bool:
+    """Whether it may have any number of entries: a list or a tuple, whose fields have no names."""
+    return isinstance(batch, (tuple, list)) and not hasattr(batch, "_fields")
+
+
+def _below(batch: Batch, level: int | None) -> int | None:
+    return level - 1 if level is not None and _is_list(batch) else level
+
+
+def levels(batch: Batch) -> tuple[int | None, ...]:
+    """The levels of nesting at which lists may hold samples, and ``None``: tensors alone do.
+
+    A collator gives a list for what belongs together, ``[inputs, targets]``, and for samples that
+    cannot be stacked, ``([image, image], [boxes, boxes])``: here at level 1.
+    """
+
+    def depth(part: Batch) -> int:
+        parts = part.values() if isinstance(part, Mapping) else part
+        inside = parts if isinstance(part, (Mapping, tuple, list)) else ()
+        return _is_list(part) + max(map(depth, inside), default=0)
+
+    return (*range(depth(batch)), None)
+
+
+def places(batch: Batch, level: int | None = None) -> Iterator[Sequence[Tensor]]:
+    """The tensors that stand at one place of each sample, or the one that holds them all."""
+    for stack in _stacks(batch, level):
+        listed = [stack] if isinstance(stack, Tensor) else stack
+        yield from zip(*map(tensors, listed), strict=False)
+
+
+def mapped(
+    function: Callable[..., Any], batch: Batch, *others: Batch, level: int | None = None
+) -> Batch:
+    """The batch with a function applied to what holds its samples; the rest as it is.
+
+    Args:
+        function: of a tensor, or of a list at the level.
+        batch: any batch.
+        others: batches of the same structure, whose parts follow as further arguments.
+        level: the level of nesting at which lists hold samples.
+
+    Raises:
+        ValueError: the structures differ.
+    """
+    if isinstance(batch, Tensor) or (level == 0 and _is_list(batch)):
+        return function(batch, *others)
     if isinstance(batch, Mapping):
+        _require_alike([part.keys() for part in (batch, *others)])
         # A copy keeps the type, whose attributes a model may read.
         result: Any = copy.copy(batch)
         for key, part in batch.items():
-            result[key] = mapped(function, part)
+            result[key] = mapped(function, part, *(other[key] for other in others), level=level)
         return result
     if isinstance(batch, (tuple, list)):
-        parts = [mapped(function, part) for part in batch]
+        _require_alike([len(part) for part in (batch, *others)])
+        below = _below(batch, level)
+        parts = [mapped(function, *at, level=below) for at in zip(batch, *others, strict=True)]
         return type(batch)(*parts) if hasattr(batch, "_fields") else type(batch)(parts)
     return batch
+
+
+def _require_alike(shapes: Sequence[Any]) -> None:
+    require(all(shape == shapes[0] for shape in shapes), "batches", "one structure", shapes)
 
 
 def moved(batch: Batch, device: torch.device) -> Batch:
@@ -55,8 +113,8 @@ def cast(batch: Batch, dtype: torch.dtype) -> Batch:
 def private_loader(data: Iterable[Batch]) -> Iterable[Batch]:
     """A loader's copy over the same data set; other data as it is.
 
-    Its passes draw from copies of the loader's own generators, and leave workers that persist to
-    the pass of the user's that they belong to.
+    Its passes draw from copies of the loader's own generators, or from one where it has none, and
+    leave workers that persist to the pass of the user's that they belong to.
     """
     if not isinstance(data, DataLoader):
         return data
@@ -66,37 +124,67 @@ def private_loader(data: Iterable[Batch]) -> Iterable[Batch]:
     except (TypeError, RuntimeError, AttributeError, NotImplementedError):
         # A sampler that cannot be copied; what it draws globally is still given back.
         return data
+    # Else they would draw from the global one.
+    drawing: tuple[Any, ...] = (twin, twin.sampler)
+    for part in drawing:
+        if getattr(part, "generator", ...) is None:
+            part.generator = generator(0, "order of samples")
     # What a loader refuses to have set once it is there.
     vars(twin).update(persistent_workers=False)
     return twin
 
 
-def rows(batch: Batch) -> int | None:
-    """The number of samples of a batch: the length of all its tensors, ``None`` if they differ."""
-    lengths = {len(tensor) if tensor.ndim else 0 for tensor in tensors(batch)}
+def first_batches(data: Iterable[Batch], count: int) -> list[Batch]:
+    """So many batches, which are kept: a stream gives others when it is read again.
+
+    Raises:
+        ValueError: the number is none of at least 1, or there are fewer.
+    """
+    require(is_count(count, 1), "num_batches", "a whole number of at least 1", count)
+    kept = list(islice(data, count))
+    require(len(kept) == count, "num_batches", f"at most the {len(kept)} that there are", count)
+    return kept
+
+
+def rows(batch: Batch, level: int | None = None) -> int | None:
+    """The number of samples: the length of all that holds samples, ``None`` if they differ."""
+    lengths = {0 if isinstance(at, Tensor) and not at.ndim else len(at)
+               for at in _stacks(batch, level)}  # fmt: skip
     return lengths.pop() if len(lengths) == 1 else None
 
 
-def part(batch: Batch, start: int, stop: int) -> Batch:
+def part(batch: Batch, start: int, stop: int, level: int | None = None) -> Batch:
     """The samples from ``start`` to ``stop``."""
-    return mapped(lambda tensor: tensor[start:stop], batch)
+    return mapped(lambda stack: stack[start:stop], batch, level=level)
 
 
-def joined(first: Batch, second: Batch, axis: int = 0) -> Batch | None:
-    """Two batches as one, along an axis; ``None`` where their shapes do not allow it."""
-    others = tensors(second)
+def joined(first: Batch, second: Batch, axis: int = 0, level: int | None = None) -> Batch | None:
+    """Two batches as one, tensors along an axis; ``None`` where their shapes do not allow it.
+
+    Example:
+        >>> s, t = torch.zeros(1, 2), torch.ones(3, 2)
+        >>> [len(part) for part in joined([s, s], [t, t])]
+        [4, 4]
+        >>> [len(part) for part in joined([s, s], [t, t], level=0)]
+        [1, 1, 3, 3]
+    """
+
+    def together(*stacks: Any) -> Any:
+        is_tensor = isinstance(stacks[0], Tensor)
+        return torch.cat(stacks, axis) if is_tensor else stacks[0] + stacks[1]
+
     try:
-        return mapped(lambda tensor: torch.cat([tensor, next(others)], axis), first)
-    except (RuntimeError, IndexError, StopIteration):
+        return mapped(together, first, second, level=level)
+    except (RuntimeError, IndexError, TypeError, ValueError, AttributeError):
         return None
 
 
-def halves(batch: Batch) -> list[Batch]:
+def halves(batch: Batch, level: int | None = None) -> list[Batch]:
     """A single batch as two, to measure how its parts would add up."""
-    length = rows(batch)
+    length = rows(batch, level)
     if length is None or length < 2:
         return [batch]
-    return [part(batch, 0, length // 2), part(batch, length // 2, length)]
+    return [part(batch, 0, length // 2, level), part(batch, length // 2, length, level)]
 
 
 def require_pair(number: int, batch: Batch, dtype: torch.dtype) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 from hessian_spectra.curvature.dense import require_symmetric
 from hessian_spectra.curvature.interface import SymmetricOperator, require_vectors, size_of
 from hessian_spectra.curvature.subspaces import require_orthonormal
+from hessian_spectra.matrix_products import full_precision
 
 _NUMPY_TYPES = {torch.float32: np.float32, torch.float64: np.float64}
 
@@ -53,6 +54,7 @@ class Operator(ABC):
     def _matmat(self, columns: Tensor) -> Tensor:
         """``A X`` for a matrix ``X`` of shape ``(p, k)``."""
 
+    @full_precision()
     def __matmul__(self, x: Any) -> Tensor:
         """The product with a vector ``(p,)`` or with each column of a matrix ``(p, k)``.
 

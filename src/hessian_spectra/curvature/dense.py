@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator, size_of
+from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.spectrum import KnownVectors, Spectrum
 
 # 200 MB in float64; its eigenvectors take about a minute on one core.
@@ -14,6 +15,7 @@ DENSE_LIMIT = 5000
 _ASYMMETRY = {torch.float64: 1e-7, torch.float32: 1e-3}
 
 
+@full_precision()
 def dense_matrix(operator: SymmetricOperator) -> Tensor:
     """The matrix ``(p, p)`` of an operator, from its products with the ``p`` unit vectors.
 
@@ -59,6 +61,7 @@ def require_symmetric(matrix: Tensor) -> None:
         )
 
 
+@full_precision()
 def dense_spectrum(operator: SymmetricOperator) -> Spectrum:
     """All eigenvalues and eigenvectors, from the dense matrix.
 

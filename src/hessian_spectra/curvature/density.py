@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator, size_of
 from hessian_spectra.curvature.probes import rademacher
+from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness, student_interval
 from hessian_spectra.validation import is_count, require
@@ -126,6 +127,7 @@ class SpectralDensity:
         return torch.from_numpy(low).clamp(min=0.0), torch.from_numpy(high)
 
 
+@full_precision()
 def spectral_density(
     operator: SymmetricOperator,
     *,

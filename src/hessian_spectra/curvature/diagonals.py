@@ -9,6 +9,7 @@ from torch import Tensor
 from hessian_spectra.curvature.composition import Operator, as_operator
 from hessian_spectra.curvature.interface import SymmetricOperator
 from hessian_spectra.curvature.probes import chunk, each_product, exact_diagonal, rademacher
+from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import is_count, require_word
 
@@ -35,6 +36,7 @@ class DiagonalEstimate:
     method: str
 
 
+@full_precision()
 def diagonal(
     operator: SymmetricOperator | Tensor,
     method: DiagonalMethod = "xdiag",

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from hessian_spectra.curvature.interface import SymmetricOperator, size_of
 from hessian_spectra.curvature.lanczos import Krylov
+from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.seeding import generator
 
 
@@ -24,6 +25,7 @@ class DistinctEigenvalues(NamedTuple):
     residual: float
 
 
+@full_precision()
 def distinct_eigenvalues(
     operator: SymmetricOperator, tol: float = 1e-12, *, seed: int = 0, max_products: int = 200
 ) -> DistinctEigenvalues:

@@ -18,6 +18,7 @@ from hessian_spectra.curvature.interface import (
 )
 from hessian_spectra.curvature.lanczos import Krylov, Preference
 from hessian_spectra.curvature.rows import norm
+from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import KnownVectors, Spectrum
 from hessian_spectra.validation import is_count, require
@@ -39,6 +40,7 @@ _PREFERENCES |= {
 _BLOCK = 10
 
 
+@full_precision()
 def top_eigenpairs(
     operator: SymmetricOperator,
     k: int = 10,

@@ -19,6 +19,7 @@ from hessian_spectra.curvature.interface import (
 from hessian_spectra.curvature.lanczos import Krylov
 from hessian_spectra.curvature.rows import norm
 from hessian_spectra.curvature.traces import TraceEstimate, mean_of
+from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import is_count, require
 
@@ -47,6 +48,7 @@ class FunctionTrace(TraceEstimate):
         return low - self.truncation, high + self.truncation
 
 
+@full_precision()
 def trace_of_function(
     operator: SymmetricOperator,
     function: Function,
@@ -99,6 +101,7 @@ def trace_of_function(
     return FunctionTrace(**vars(estimate), truncation=float((samples - earlier).mean().abs()))
 
 
+@full_precision()
 def log_determinant(
     operator: SymmetricOperator,
     damping: float = 0.0,
@@ -129,6 +132,7 @@ def log_determinant(
     )
 
 
+@full_precision()
 def effective_dimension(
     operator: SymmetricOperator,
     damping: float,
@@ -181,6 +185,7 @@ class FunctionProduct:
     products: int
 
 
+@full_precision()
 def function_product(
     operator: SymmetricOperator,
     function: Function,

@@ -47,6 +47,11 @@ class HuggingFaceBatches:
             )
         self._batched = any(isinstance(part, Tensor) and part.ndim > 1 for part in first.values())
 
+    def __len__(self) -> int:
+        """The number of batches; a dataset that is streamed has no length."""
+        examples = len(self._dataset)  # type: ignore[arg-type]
+        return examples if self._batched else -(-examples // self._batch_size)
+
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
         gathered: list[Mapping[str, Any]] = []
         for example in self._dataset:

@@ -61,6 +61,7 @@ def sharpness(
     parameters: Selection | None = None,
     *,
     loss_fn: Callable[..., Any] | None = None,
+    num_batches: int | None = None,
     tol: float = 1e-5,
     seed: int = 0,
 ) -> Sharpness:
@@ -74,6 +75,7 @@ def sharpness(
             time.
         parameters: which parameters vary, as for a :class:`Problem`; all by default.
         loss_fn: instead of ``loss``: from the model and a batch to a scalar.
+        num_batches: how many batches to take of data without an end, as for a :class:`Problem`.
         tol: the largest relative residual accepted.
         seed: seed of the starting vector.
 
@@ -93,13 +95,14 @@ def sharpness(
         10.0
     """
     if isinstance(model, Problem):
-        if any(part is not None for part in (loss, data, parameters, loss_fn)):
+        if any(part is not None for part in (loss, data, parameters, loss_fn, num_batches)):
             raise ValueError(
-                "loss, data, parameters, loss_fn: a problem has its own; give the problem alone"
+                "loss, data, parameters, loss_fn, num_batches: a problem has its own; give the "
+                "problem alone"
             )
         problem = model
     else:
-        problem = Problem(model, loss, data, parameters, loss_fn=loss_fn)
+        problem = Problem(model, loss, data, parameters, loss_fn=loss_fn, num_batches=num_batches)
     return _largest(hessian(problem), tol, seed)
 
 

@@ -122,7 +122,7 @@ def _product_bytes(
     return kept, memory.peak
 
 
-def rows_within(memory: int, network: FixedNetwork, batch: Batch) -> int:
+def rows_within(memory: int, network: FixedNetwork, batch: Batch, level: int | None = None) -> int:
     """The number of samples of a batch that may be differentiated together.
 
     A product is measured on a single sample, and on three only where these fit and not all do: so
@@ -132,17 +132,20 @@ def rows_within(memory: int, network: FixedNetwork, batch: Batch) -> int:
         memory: bytes that a product may take at its peak, with the graph.
         network: the network that is differentiated.
         batch: a batch, whose samples are taken to need as much as any.
+        level: of the lists that hold its samples, as for :func:`part`.
 
     Raises:
         ValueError: a single sample takes more.
     """
-    length = rows(batch) or 1
+    length = rows(batch, level) or 1
     vectors = _VECTORS * sum(weights.nbytes for weights in network.parameters)
-    sample, peak = product_bytes(network, part(batch, 0, 1))
+    sample, peak = product_bytes(network, part(batch, 0, 1, level))
     expected = f"at least {vectors + peak} bytes, which one sample takes"
     require(vectors + peak <= memory, "memory", expected, memory)
     left = (memory - vectors) / min(_GRAPHS, peak / sample)
     each, few = float(sample), min(length, 3)
     if few * sample <= left < length * sample:
-        each = max(1.0, (product_bytes(network, part(batch, 0, few))[0] - sample) / (few - 1))
+        each = max(
+            1.0, (product_bytes(network, part(batch, 0, few, level))[0] - sample) / (few - 1)
+        )
     return max(1, min(length, int((left - (sample - each)) / each)))

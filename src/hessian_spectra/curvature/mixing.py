@@ -1,15 +1,14 @@
 """Whether batches have a common loss: layers and losses that mix the samples of a batch do not."""
 
 import math
-import warnings
 from collections.abc import Callable
 
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from hessian_spectra.curvature.batches import Batch, joined
+from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.undisturbed import with_draws
-from hessian_spectra.curvature.weighting import Weighting, expected_loss
+from hessian_spectra.curvature.weighting import Weighting, expected_loss, joined_loss
 
 
 def training_modes(model: nn.Module) -> tuple[bool, ...]:
@@ -66,28 +65,15 @@ def require_one_loss(
     # Of what is drawn at random nothing is learnt here; two passes over the data will tell.
     if drawn or abs(evaluate(pair[0]) - parts[0][1]) > scale:
         return
-    whole = _joined_loss(evaluate, *pair, axis=0)
+    whole = joined_loss(evaluate, *pair, level=weighting.level)
     if math.isnan(whole) or abs(whole - expected) <= scale:
         return
     # Where sequences come first, samples stand along the second axis; elsewhere it is no batch.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if abs(_joined_loss(evaluate, *pair, axis=1) - expected) <= scale:
-            return
+    if abs(joined_loss(evaluate, *pair, axis=1) - expected) <= scale:
+        return
     raise ValueError(
         f"model: the loss of two batches joined is {whole:.6g}, where theirs add up to "
         f"{expected:.6g}: the samples of a batch are mixed, as by batch norm with the batch's own "
         "statistics, so that several batches have no common loss; give the data as one batch, or "
         "say with weights how the losses of batches add up"
     )
-
-
-def _joined_loss(
-    evaluate: Callable[[Batch], float], first: Batch, second: Batch, axis: int
-) -> float:
-    """The loss of two batches along an axis, not a number where they cannot be joined there."""
-    both = joined(first, second, axis)
-    try:
-        return math.nan if both is None else evaluate(both)
-    except (RuntimeError, ValueError, IndexError, TypeError):
-        return math.nan

@@ -18,6 +18,7 @@ from hessian_spectra.curvature.hooks import make_hooks_private
 from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.rows import norm
 from hessian_spectra.curvature.selection import named_parameters
+from hessian_spectra.curvature.undisturbed import users_code
 from hessian_spectra.validation import require
 
 # Broadcasting outputs (n, 1) against targets (n,) gives these losses a wrong value, not an error.
@@ -88,7 +89,7 @@ class FixedNetwork:
         """
         if self._convert:
             batch = cast(batch, self.dtype)
-        with self._exactly():
+        with users_code(self.parameters[0].device), self._exactly():
             if self.loss_fn is not None:
                 loss, outputs = loss_and_outputs(self.loss_fn(self.model, batch))
             else:

@@ -4,6 +4,7 @@ import copy
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -12,7 +13,9 @@ from torch import Tensor, nn
 
 from hessian_spectra.curvature.batches import (
     Batch,
+    first_batches,
     halves,
+    levels,
     moved,
     part,
     private_loader,
@@ -41,16 +44,18 @@ from hessian_spectra.curvature.selection import (
     require_parameter,
     selected,
 )
-from hessian_spectra.curvature.undisturbed import undisturbed
+from hessian_spectra.curvature.undisturbed import undisturbed, users_data
 from hessian_spectra.curvature.weighting import (
     Weighting,
     Weights,
+    agreed,
     fixed_counts,
     known_weighting,
+    loss_if_any,
     measured_weighting,
 )
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_length
 
 # Relative to a batch's loss: what the order of sums changes.
 _ROUNDING = {torch.float64: 1e-10, torch.float32: 1e-5}
@@ -75,8 +80,9 @@ class Problem:
         loss: from outputs and targets of a pair to a scalar. ``nn.MSELoss``,
             ``nn.CrossEntropyLoss``, ``nn.BCEWithLogitsLoss``, ``nn.NLLLoss`` and
             ``HalfSquaredError`` say by themselves how batches add up; of another loss it is
-            measured, on each two neighbouring batches joined, or given by ``weights``. Class scores
-            stand in axis 1, as torch has it: ``(n, C)`` or ``(n, C, length)``.
+            measured, on each two neighbouring batches joined, or given by ``weights``. A list in a
+            batch is joined as a longer list of samples if the losses add up so, else entry by
+            entry. Class scores stand in axis 1, as torch has it: ``(n, C)`` or ``(n, C, length)``.
         data: a list of batches, or a loader that gives the same batches each time it is iterated.
             They are brought to the parameters' device one after the other.
         parameters: which parameters vary: names or patterns (``"layers.*.weight"``), modules, or a
@@ -87,13 +93,16 @@ class Problem:
         weights: ``c_b`` as a function of the batch or one number for each; ``"sum"`` adds the
             losses up.
         memory: how many bytes a product may take, about; larger batches are cut.
+        num_batches: how many batches to take, which are read once and kept: of a stream, which may
+            have no end, or the first ones of more data.
 
     Raises:
         ValueError: no batch, an empty one, inputs and targets of different lengths, numbers that
             are not finite, mixed types or devices, no such parameter, a frozen one, an iterator
-            that can be read only once, batches of which it is not known how they add up or which
-            cannot be cut, or several batches and a model that mixes the samples of a batch, as a
-            batch norm in training mode does.
+            that can be read only once or data without a length where ``num_batches`` is not given,
+            batches of which it is not known how they add up or which cannot be cut, or several
+            batches and a model that mixes the samples of a batch, as a batch norm in training mode
+            does.
 
     Example:
         >>> model = nn.Linear(1, 1, bias=False, dtype=torch.float64)
@@ -120,12 +129,13 @@ class Problem:
         loss_fn: Callable[..., Any] | None = None,
         weights: Weights | None = None,
         memory: int | None = None,
+        num_batches: int | None = None,
     ) -> None:
         require_network_and_loss(model, loss, loss_fn)
-        if data is None or isinstance(data, Iterator):
+        if data is None or (isinstance(data, Iterator) and num_batches is None):
             raise ValueError(
                 "data: expected a list of batches or a loader that can be iterated again, "
-                f"got {type(data).__name__}; use list(data)"
+                f"got {type(data).__name__}; use list(data), or say num_batches="
             )
         # A compiled network has no second derivatives; the one inside is the same function.
         self.model = getattr(model, "_orig_mod", model)
@@ -133,6 +143,10 @@ class Problem:
         self.loss_fn = loss_fn
         self.data = private_loader(data)
         self._choose(parameters)
+        if num_batches is None:
+            require_length("data", data, "; say how many batches with num_batches=")
+        else:
+            self.data = first_batches(self._read(), num_batches)
         # Which kinds of operators were compared with differences before.
         self.checked: set[str] = set()
         self._rows: int | None = None
@@ -178,6 +192,7 @@ class Problem:
         *,
         batch_size: int = 8,
         memory: int | None = None,
+        num_batches: int | None = None,
     ) -> "Problem":
         """The loss that a model of Hugging Face's transformers computes itself.
 
@@ -189,12 +204,16 @@ class Problem:
             parameters: which parameters vary.
             batch_size: how many examples a batch has.
             memory: how many bytes a product may take, about.
+            num_batches: how many batches to take, of a dataset that is streamed.
 
         Raises:
             ValueError: as for a problem; the dataset has no example, or they differ in length.
         """
         batches = HuggingFaceBatches(model, dataset, batch_size)
-        return cls(model, None, batches, parameters, loss_fn=own_loss, memory=memory)
+        return cls(
+            model, None, batches, parameters, loss_fn=own_loss, memory=memory,
+            num_batches=num_batches,
+        )  # fmt: skip
 
     @property
     def summed(self) -> bool:
@@ -206,10 +225,15 @@ class Problem:
         """``Σ_b c_b``; 1 for a sum, ``None`` where neither the loss nor ``weights`` say ``c_b``."""
         return self._total if self._named else None
 
+    def _read(self) -> Iterator[Batch]:
+        """One pass over the data as they are given."""
+        return users_data(self.data, self.device)
+
     def _survey(self) -> int:
         """One pass over the data that checks each batch; returns how many there are."""
-        count = 0
-        for number, batch in enumerate(self.data):
+        count, expected = 0, len(self.data)  # type: ignore[arg-type]
+        for number, batch in enumerate(self._read()):
+            require(number < expected, "data", f"the {expected} batches of its length", "more")
             if self.loss is not None:
                 require_pair(number, batch, self.dtype)
             require_values(number, batch)
@@ -222,13 +246,21 @@ class Problem:
 
     def _measured(self, count: int) -> Weighting:
         """The weighting of batches, measured near θ, at parameters that fit no batch exactly."""
+        if count > 1:
+            require_fixed_statistics(self.model, count)
         with self._elsewhere() as evaluate:
-            batches: Iterator[Batch] = (moved(batch, self.device) for batch in self.data)
-            if count == 1:
-                batches = iter(halves(next(batches)))
-            else:
-                require_fixed_statistics(self.model, count)
-            return measured_weighting(evaluate, batches, _ROUNDING[self.dtype])
+            first = moved(next(self._read()), self.device)
+            # What fails of a single batch as a whole fails for the user; its halves may be none.
+            evaluate(first)
+            of_each = evaluate if count > 1 else partial(loss_if_any, evaluate)
+            readings = []
+            # A pair (inputs, targets) has no lists of samples.
+            for level in (None,) if self.loss is not None else levels(first):
+                batches = (moved(batch, self.device) for batch in self._read())
+                pieces = batches if count > 1 else iter(halves(first, level))
+                readings.append(measured_weighting(of_each, pieces, _ROUNDING[self.dtype], level))
+            # Halves of a single batch add up to it by each weighting that fits.
+            return agreed(readings, self._read() if count > 1 else ())
 
     @contextmanager
     def _elsewhere(self) -> Iterator[Callable[[Batch], float]]:
@@ -254,8 +286,9 @@ class Problem:
             return
         pair = [batch for batch, _ in islice(self._pieces(), 2)]
         # Together no larger than one, if the loss of a half is defined.
-        small = [halves(piece)[0] for piece in pair]
-        if all(rows(piece) and self._weighting.count(piece) for piece in small):
+        level = self._weighting.level
+        small = [halves(piece, level)[0] for piece in pair]
+        if all(rows(piece, level) and self._weighting.count(piece) for piece in small):
             pair = small
         with self._elsewhere() as evaluate:
             require_one_loss(evaluate, self._weighting, (pair[0], pair[1]), _MIXING[self.dtype])
@@ -266,10 +299,11 @@ class Problem:
             raise ValueError(
                 "memory: batches with a number each cannot be cut; give weights as a function"
             )
-        first = moved(next(iter(self.data)), self.device)
-        if rows(first) is None:
+        first = moved(next(self._read()), self.device)
+        level = self._weighting.level
+        if rows(first, level) is None:
             raise ValueError("memory: batches with tensors of different lengths cannot be cut")
-        return rows_within(memory, self.fixed(), first)
+        return rows_within(memory, self.fixed(), first, level)
 
     def _counted(self) -> tuple[int, float]:
         """The number of batches that count, and the divisor of their weights."""
@@ -281,13 +315,13 @@ class Problem:
 
     def _pieces(self) -> Iterator[tuple[Batch, float]]:
         """The batches, cut to the memory, each with its ``c_b``; none that counts nothing."""
-        number = -1
-        for number, batch in enumerate(self.data):
+        number, level = -1, self._weighting.level
+        for number, batch in enumerate(self._read()):
             at = moved(batch, self.device)
-            length = rows(at) if self._rows is not None else None
+            length = rows(at, level) if self._rows is not None else None
             step = length if length is None else self._rows
             for start in range(0, length or 1, step or 1):
-                piece = at if length is None else part(at, start, start + (step or 1))
+                piece = at if length is None else part(at, start, start + (step or 1), level)
                 count = self._numbers[number] if self._numbers else self._weighting.count(piece)
                 if count:
                     yield piece, count
@@ -304,7 +338,7 @@ class Problem:
 
     def counts(self, batch: Batch, weight: float) -> Tensor:
         """``(n, T)`` how much each of a sample's T targets counts, or T = 1 where not known."""
-        length = rows(batch)
+        length = rows(batch, self._weighting.level)
         if self._numbers or length is None:
             return torch.full((length or 1, 1), weight, dtype=torch.float64) / (length or 1)
         return self._weighting.counts(batch, length)
@@ -317,9 +351,9 @@ class Problem:
         smaller = copy.copy(self)
         smaller._numbers, smaller._rows, smaller._length = (), None, 1
         batch, _ = next(self._pieces())
-        length = rows(batch) or 0
+        length = rows(batch, self._weighting.level) or 0
         while count < length:
-            smaller.data = [part(batch, 0, count)]
+            smaller.data = [part(batch, 0, count, self._weighting.level)]
             if smaller._is_defined():
                 return smaller
             count *= 4

@@ -22,6 +22,7 @@ from hessian_spectra.curvature.probes import (
 from hessian_spectra.curvature.range_basis import RangeBasis, outside
 from hessian_spectra.curvature.rows import gram
 from hessian_spectra.curvature.xtrace import Sketch, left_out_share, variance
+from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness, student_interval
 from hessian_spectra.validation import is_count, require
@@ -78,6 +79,7 @@ class TraceEstimate:
         return float(low), float(high)
 
 
+@full_precision()
 def trace(
     operator: SymmetricOperator,
     method: TraceMethod = "adaptive",

@@ -23,7 +23,7 @@ from hessian_spectra.curvature.preconditioning import (
 )
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.selection import Selection, named_parameters, selected
-from hessian_spectra.curvature.undisturbed import undisturbed
+from hessian_spectra.curvature.undisturbed import undisturbed, users_code
 from hessian_spectra.validation import is_count, require, require_word
 
 
@@ -87,6 +87,7 @@ class SharpnessTracker:
         data: a list of batches, or a loader that gives the same batches each time.
         parameters: which parameters vary, as for a :class:`Problem`.
         loss_fn: instead of ``loss``: from the model and a batch to a scalar.
+        num_batches: how many batches to take of data without an end, as for a :class:`Problem`.
         every: steps whose number is a multiple of this are measured.
         k: how many eigenvalues, at least.
         threshold: such as 2 over the learning rate. So many eigenvalues are computed that one of
@@ -119,6 +120,7 @@ class SharpnessTracker:
         parameters: Selection | None = None,
         *,
         loss_fn: Callable[..., Any] | None = None,
+        num_batches: int | None = None,
         every: int = 1,
         k: int = 1,
         threshold: float | None = None,
@@ -141,7 +143,9 @@ class SharpnessTracker:
         twin, own_loss, own_loss_fn = private_copies(objective)
         # A network in training mode has no loss that stays the same from one pass to the next.
         self._twin = twin.eval()
-        self._problem = Problem(self._twin, own_loss, data, names, loss_fn=own_loss_fn)
+        self._problem = Problem(
+            self._twin, own_loss, data, names, loss_fn=own_loss_fn, num_batches=num_batches
+        )
         if optimizer is not None:
             diagonal_of(optimizer)
         self._operator = hessian if matrix == "hessian" else ggn
@@ -181,7 +185,8 @@ class SharpnessTracker:
         products = matrix.count if matrix else 0
         # Each measurement has a graph of its own; this one's goes before.
         matrix = None
-        also = {key: measure(self._problem) for key, measure in self._also.items() if finite}
+        with users_code(self._problem.device, foreign=True):
+            also = {key: measure(self._problem) for key, measure in self._also.items() if finite}
         return SharpnessRecord(
             step=step,
             eigenvalues=values,

@@ -3,13 +3,17 @@
 import functools
 import random
 import sys
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from hessian_spectra.matrix_products import full_precision
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,9 +31,14 @@ _ATTENTION_KERNELS = (
 class undisturbed:  # noqa: N801 -- a context manager, called like a function
     """A guard that leaves random numbers, gradient mode and function modes as they are.
 
-    Dropout, augmentations and the order of a shuffled loader draw from global generators. Around a
-    block it is ``with undisturbed(device):``; as a decorator, ``@undisturbed()``, it also stands an
-    interrupt at any moment: one that arrives as the first restoration begins meets the second.
+    Dropout, augmentations and the order of a shuffled loader draw from global generators. Their
+    states are kept and given back; where other threads run, which may draw from them meanwhile,
+    only around the user's code and only if that draws (:func:`users_code`). Within, products of
+    float32 numbers have all of their digits.
+
+    Around a block it is ``with undisturbed(device):``; as a decorator, ``@undisturbed()``, it also
+    stands an interrupt at any moment: one that arrives as the first restoration begins meets the
+    second.
 
     Args:
         device: of the GPU whose random numbers are drawn; by default that which is in use.
@@ -42,19 +51,23 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
 
     def __enter__(self) -> None:
         self._before = self._state()
+        _begin(self._before)
 
-    def __exit__(self, *error: object) -> None:
-        _restore(self._before)
+    def __exit__(self, error: object, *details: object) -> None:
+        _restore(self._before, failed=error is not None)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """The function, after which all is as it was before."""
 
         @functools.wraps(function)
         def guarded(*args: P.args, **settings: P.kwargs) -> R:
-            before = self._state()
+            before, failed = self._state(), True
             try:
                 try:
-                    return function(*args, **settings)
+                    _begin(before)
+                    result = function(*args, **settings)
+                    failed = False
+                    return result
                 except Exception as error:
                     if (interrupt := interrupt_behind(error)) is not None:
                         _leave_blocks(error)
@@ -64,24 +77,142 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
                     _leave_blocks(interrupt)
                     raise
                 finally:
-                    _restore(before)
+                    _restore(before, failed)
             finally:
-                _restore(before)
+                _restore(before, failed)
 
         return guarded
 
     def _state(self) -> "_State":
         device = self._device or torch.device("cuda" if torch.cuda.is_initialized() else "cpu")
+        alone = _THREAD.streams is None and threading.active_count() == 1
         return _State(
-            device=device,
             gradients=torch.is_grad_enabled(),
             modes=torch._C._len_torch_function_stack(),
             kernels=tuple(enabled() for enabled, _ in _ATTENTION_KERNELS),
             stance=dynamo._stance if (dynamo := _dynamo()) else None,
-            torch=torch.get_rng_state(),
-            cuda=torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
-            foreign=(np.random.get_state(), random.getstate()) if self._foreign else None,  # noqa: NPY002
+            streams=_THREAD.streams,
+            generators=_generators(device, self._foreign) if alone else None,
+            user=object(),
         )
+
+
+class _Thread(threading.local):
+    """The states of the streams that a thread draws from, by generator.
+
+    ``None`` outside of any guard, and where no other thread runs.
+    """
+
+    streams: dict[str, Any] | None = None
+
+
+_THREAD = _Thread()
+
+
+@contextmanager
+def users_code(device: torch.device, *, foreign: bool = False) -> Iterator[None]:
+    """Around code of the user's, where other threads run: what it draws is a stream of its own.
+
+    The stream begins where the generator stands, goes on from one such block to the next, and ends
+    with the guard. A generator that the code does not draw from is not touched, so that what
+    another thread draws from it meanwhile is drawn. If the code does draw, what other threads draw
+    during the block is drawn from its stream.
+
+    Args:
+        device: where the code computes.
+        foreign: whether it draws from numpy's and Python's generators; of these it cannot be told
+            who draws.
+    """
+    streams = _THREAD.streams
+    if streams is None:
+        yield
+        return
+    before = _generators(device, foreign)
+    begun = {**before, **{name: streams[name] for name in before.keys() & streams.keys()}}
+    _set_generators(streams, before.keys() & streams.keys())
+    with _Drawing() as drawing:
+        try:
+            yield
+        finally:
+            after = _generators(device, foreign)
+            ours = {name for name in after if name in _FOREIGN or drawing.seen}
+            drawn = {name for name in ours if not _alike(after[name], begun[name])}
+            drawn |= before.keys() & streams.keys()
+            streams.update({name: after[name] for name in drawn})
+            _set_generators(before, drawn)
+
+
+def users_data(data: Iterable[R], device: torch.device) -> Iterator[R]:
+    """The batches of a user's loader, each read as :func:`users_code` says."""
+    if type(data) in (list, tuple):
+        yield from data
+        return
+    end: Any = object()
+    with users_code(device, foreign=True):
+        batches = iter(data)
+    while True:
+        with users_code(device, foreign=True):
+            batch = next(batches, end)
+        if batch is end:
+            return
+        yield batch
+
+
+class _Drawing(TorchDispatchMode):
+    """Notes whether this thread draws from a global generator of torch's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = False
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Torch's compiler would be loaded to leave this alone, which takes three seconds."""
+        return False
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        named = kwargs or {}
+        if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
+            self.seen |= named.get("generator") is None
+        return func(*args, **named)
+
+
+# How the states of generators are read and set, by what draws from them.
+_FOREIGN: dict[str, tuple[Callable[[], Any], Callable[[Any], None]]] = {
+    "numpy": (np.random.get_state, np.random.set_state),
+    "python": (random.getstate, random.setstate),
+}
+
+
+def _generators(device: torch.device, foreign: bool) -> dict[str, Any]:
+    """The states of the global generators."""
+    states: dict[str, Any] = {"cpu": (torch.get_rng_state(),)}
+    if device.type == "cuda":
+        states[str(device)] = (torch.cuda.get_rng_state(device),)
+    if foreign:
+        states |= {name: get() for name, (get, _) in _FOREIGN.items()}
+    return states
+
+
+def _set_generators(states: Mapping[str, Any], names: Iterable[str]) -> None:
+    for name in names:
+        if name in _FOREIGN:
+            _FOREIGN[name][1](states[name])
+        elif name == "cpu":
+            torch.set_rng_state(*states[name])
+        else:
+            torch.cuda.set_rng_state(states[name][0], name)
+
+
+def _alike(first: Any, second: Any) -> bool:
+    """Whether two states are the same."""
+    return all(np.array_equal(*pair) for pair in zip(first, second, strict=True))
 
 
 def interrupt_behind(error: BaseException | None) -> BaseException | None:
@@ -107,6 +238,9 @@ def with_draws(function: Callable[[], R]) -> tuple[R, bool]:
 
     Two values of one that does may coincide.
     """
+    if (streams := _THREAD.streams) is not None:
+        stream = streams.get("cpu")
+        return function(), streams.get("cpu") is not stream
     before = torch.get_rng_state()
     value = function()
     return value, not torch.equal(before, torch.get_rng_state())
@@ -115,14 +249,14 @@ def with_draws(function: Callable[[], R]) -> tuple[R, bool]:
 class _State(NamedTuple):
     """The states that a computation may leave changed."""
 
-    device: torch.device
     gradients: bool
     modes: int
     kernels: tuple[bool, ...]
     stance: Any
-    torch: Tensor
-    cuda: Tensor | None
-    foreign: tuple[Any, Any] | None
+    streams: dict[str, Any] | None
+    # None where other threads may draw.
+    generators: dict[str, Any] | None
+    user: object
 
 
 def _dynamo() -> Any:
@@ -130,17 +264,23 @@ def _dynamo() -> Any:
     return sys.modules.get("torch._dynamo.eval_frame")
 
 
-def _restore(before: _State) -> None:
+def _begin(before: _State) -> None:
+    full_precision.enter(before.user)
+    if before.generators is None:
+        _THREAD.streams = dict(before.streams or {})
+
+
+def _restore(before: _State, failed: bool) -> None:
     torch.set_grad_enabled(before.gradients)
     while torch._C._len_torch_function_stack() > before.modes:
         torch._C._pop_torch_function_stack()
-    for (_, enable), was_enabled in zip(_ATTENTION_KERNELS, before.kernels, strict=True):
-        enable(was_enabled)
+    if failed:
+        # An interrupt may leave them as they are for a forward pass, which else gives them back.
+        for (_, enable), was_enabled in zip(_ATTENTION_KERNELS, before.kernels, strict=True):
+            enable(was_enabled)
     if before.stance is not None:
         _dynamo()._set_stance(before.stance)
-    torch.set_rng_state(before.torch)
-    if before.cuda is not None:
-        torch.cuda.set_rng_state(before.cuda, before.device)
-    if before.foreign is not None:
-        np.random.set_state(before.foreign[0])  # noqa: NPY002 -- the user's
-        random.setstate(before.foreign[1])
+    _THREAD.streams = before.streams
+    full_precision.leave(before.user)
+    if before.generators is not None:
+        _set_generators(before.generators, before.generators)

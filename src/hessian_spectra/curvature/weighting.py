@@ -1,15 +1,18 @@
 """The weight of each batch in the loss over the whole data set."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from hessian_spectra.curvature.batches import Batch, joined, part, rows
+from hessian_spectra.curvature.batches import Batch, joined, part, places, rows
+from hessian_spectra.curvature.undisturbed import interrupt_behind
 from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.validation import require
 
@@ -25,17 +28,20 @@ class Weighting:
         count: ``c_b`` of a batch: what its mean divides by.
         summed: whether the losses of batches are added up instead.
         targets: how much each of a sample's T targets counts, ``(n, T)``, where the loss says it.
+        level: the level of nesting at which the lists of a batch hold samples, ``None`` where its
+            tensors do, along their first axis.
     """
 
     count: Callable[[Batch], float]
     summed: bool = False
     targets: Callable[[Tensor], Tensor] | None = None
+    level: int | None = None
 
     def counts(self, batch: Batch, samples: int) -> Tensor:
         """``(n, T)`` how much each target counts; T is 1 where only that of samples is known."""
         if self.targets is not None:
             return self.targets(batch[1])
-        each = [self.count(part(batch, at, at + 1)) for at in range(samples)]
+        each = [self.count(part(batch, at, at + 1, self.level)) for at in range(samples)]
         return torch.tensor(each, dtype=torch.float64)[:, None]
 
 
@@ -130,76 +136,157 @@ def fixed_counts(weights: Weights | None) -> tuple[float, ...]:
     return numbers
 
 
-def _labels(batch: Batch) -> Tensor | None:
-    """The targets of a pair, or what a mapping calls labels."""
-    labels = batch.get("labels") if isinstance(batch, Mapping) else None
-    if isinstance(batch, (tuple, list)) and len(batch) == 2:
-        labels = batch[1]
-    return labels if isinstance(labels, Tensor) else None
+def _counted(tensor: Tensor, first: int = 0) -> int:
+    """The numbers that are not ignored as labels are, from a position of the last axis on."""
+    chosen = tensor[..., first:] if tensor.ndim else tensor.reshape(1)[first:]
+    return chosen.numel() if chosen.is_floating_point() else int((chosen != -100).sum())
 
 
-def _counted(batch: Batch, first: int = 0) -> float:
-    """The labels that are not ignored, from a position of the last axis on."""
-    labels = _labels(batch)
-    if labels is None or labels.ndim < 1:
-        return 0.0
-    return float((labels[..., first:] != -100).sum())
-
-
-# What a mean may be over: samples, labels that count, those with a token before, or elements.
-_CANDIDATES = (
-    Weighting(lambda batch: float(rows(batch) or 0)),
-    Weighting(_counted),
-    Weighting(lambda batch: _counted(batch, 1)),
-    Weighting(lambda batch: _elements(None, _labels(batch))),
-    _ADDED_UP,
+# What is counted of a tensor: labels, those with a token before, rows, or elements.
+_MEASURES: tuple[Callable[[Tensor], int], ...] = (
+    _counted,
+    partial(_counted, first=1),
+    lambda tensor: len(tensor) if tensor.ndim else 1,
+    Tensor.numel,
 )
 
 
+def _candidates(batch: Batch, level: int | None) -> list[Weighting]:
+    """The possible weightings: a mean over samples, or over what stands at a place, or a sum."""
+
+    def over(place: int, measure: Callable[[Tensor], int]) -> Weighting:
+        def count(batch: Batch) -> float:
+            return float(sum(map(measure, next(islice(places(batch, level), place, None), ()))))
+
+        return Weighting(count, level=level)
+
+    # Targets come last, mostly. A tensor that holds all samples is one in any batch.
+    last_first = reversed(range(len(list(places(batch, level)))))
+    measures = _MEASURES if level is None else (lambda sample: 1, *_MEASURES)
+    return [
+        Weighting(lambda batch: float(rows(batch, level) or 0), level=level),
+        *(over(place, measure) for place in last_first for measure in measures),
+        replace(_ADDED_UP, level=level),
+    ]
+
+
 def measured_weighting(
-    evaluate: Callable[[Batch], float], batches: Iterator[Batch], tolerance: float
-) -> Weighting:
+    evaluate: Callable[[Batch], float],
+    batches: Iterator[Batch],
+    tolerance: float,
+    level: int | None = None,
+) -> Weighting | str:
     """The weighting of batches, from the loss over each two neighbours joined.
 
     Args:
         evaluate: the loss of a batch, at parameters where different batches have different losses.
         batches: all batches.
         tolerance: the relative difference that rounding makes.
+        level: of the lists that are taken to hold samples.
+
+    Returns:
+        The weighting; or why there is none: neighbours cannot be joined, or their losses add up
+        neither as a sum nor as a mean over samples, labels, rows or elements.
 
     Raises:
-        ValueError: neighbours cannot be joined, or their losses add up neither as a sum nor as a
-            mean over samples, labels or elements.
+        ValueError: the loss of a batch is another each time.
     """
-    possible = list(_CANDIDATES)
+    possible: list[Weighting] = []
     previous: tuple[Batch, float] | None = None
     for number, batch in enumerate(batches):
         value = evaluate(batch)
-        if previous is None and abs(evaluate(batch) - value) > tolerance * abs(value):
-            raise ValueError(
-                "model: the loss of a batch is another each time, as with dropout in training mode "
-                "or random numbers in the model or the loss: call model.eval()"
-            )
-        if previous is not None:
-            both = joined(previous[0], batch)
-            if both is None:
-                raise _unknown(f"batches {number - 1} and {number} cannot be joined")
-            whole = evaluate(both)
+        if previous is None:
+            if abs(evaluate(batch) - value) > tolerance * abs(value):
+                raise ValueError(
+                    "model: the loss of a batch is another each time, as with dropout in training "
+                    "mode or random numbers in the model or the loss: call model.eval()"
+                )
+            possible = _candidates(batch, level)
+        else:
+            whole = joined_loss(evaluate, previous[0], batch, level=level)
+            if math.isnan(whole):
+                return f"batches {number - 1} and {number} cannot be joined"
             scale = tolerance * max(abs(previous[1]), abs(value), abs(whole))
             # Where both have the same loss, every mean is right, and nothing is learnt.
             if abs(previous[1] - value) <= scale:
-                raise _unknown(f"batches {number - 1} and {number} have the same loss")
+                return f"batches {number - 1} and {number} have the same loss"
             possible = [
                 item
                 for item in possible
                 if abs(expected_loss(item, previous, (batch, value)) - whole) <= scale
             ]
+            if not possible:
+                return (
+                    "over two joined, it is no mean over samples, labels or elements, nor a sum, "
+                    "or the model mixes their samples"
+                )
         previous = batch, value
-    if not possible:
-        raise _unknown(
-            "over two joined, it is no mean over samples, labels or elements, nor a sum, or the "
-            "model mixes their samples"
-        )
     return possible[0]
+
+
+def agreed(readings: Sequence[Weighting | str], batches: Iterable[Batch]) -> Weighting:
+    """The weighting that is left where lists of a batch were read in several ways.
+
+    Joined element by element, lists of samples give a sum where the loss is a mean over them; what
+    belongs together, joined as lists of samples, mostly gives no loss at all. So the first reading
+    that fits is right, unless a later one is a mean with other weights.
+
+    Args:
+        readings: of each level, the outermost first, the weighting, or why there is none.
+        batches: those of which the weights matter.
+
+    Raises:
+        ValueError: none fits, or it is not known which.
+    """
+    fitting = [reading for reading in readings if isinstance(reading, Weighting)]
+    if not fitting:
+        reasons = [str(reading) for reading in readings]
+        raise _unknown(next((at for at in reversed(reasons) if "over two" in at), reasons[-1]))
+    first, *others = fitting
+    means = [other for other in others if not other.summed]
+    if means:
+        known = list(batches)
+        if any(not _alike(_shares(first, known), _shares(other, known)) for other in means):
+            raise _unknown(
+                "a list in a batch may hold samples, or tensors of which each holds samples, and "
+                "the losses add up either way"
+            )
+    return first
+
+
+def _shares(weighting: Weighting, batches: Sequence[Batch]) -> list[float]:
+    """The weight of each batch."""
+    counts = [weighting.count(batch) for batch in batches]
+    return counts if weighting.summed else [count / sum(counts) for count in counts]
+
+
+def _alike(first: Sequence[float], second: Sequence[float]) -> bool:
+    return all(math.isclose(*pair) for pair in zip(first, second, strict=True))
+
+
+def joined_loss(
+    evaluate: Callable[[Batch], float],
+    first: Batch,
+    second: Batch,
+    *,
+    axis: int = 0,
+    level: int | None = None,
+) -> float:
+    """The loss of two batches as one, not a number where they cannot be joined so."""
+    both = joined(first, second, axis, level)
+    return math.nan if both is None else loss_if_any(evaluate, both)
+
+
+def loss_if_any(evaluate: Callable[[Batch], float], made: Batch) -> float:
+    """The loss of what was made of batches, not a number where the user's code has none for it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return evaluate(made)
+        except Exception as error:
+            if (interrupt := interrupt_behind(error)) is not None:
+                raise interrupt from None
+            return math.nan
 
 
 def expected_loss(

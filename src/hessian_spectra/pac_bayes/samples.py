@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, SequentialSampler
 
-from hessian_spectra.validation import require
+from hessian_spectra.validation import require, require_length
 
 # Inputs and class labels, or batches of them.
 Data = tuple[Any, Any] | Iterable[Any]
@@ -31,6 +31,7 @@ def read(data: Data, device: torch.device) -> tuple[Tensor, Tensor]:
         >>> read([sample, sample], torch.device("cpu"))[1]
         tensor([0, 0])
     """
+    require_length("data", data)
     batches = [data] if isinstance(data, tuple) else list(data)
     require(len(batches) > 0, "data", "inputs and labels, or batches of them", data)
     for batch in batches:

@@ -17,6 +17,7 @@ def of_program(*generators: torch.Generator) -> list[Any]:
         attention.flash_sdp_enabled(),
         attention.mem_efficient_sdp_enabled(),
         attention.math_sdp_enabled(),
+        torch.backends.cudnn.allow_tf32,
         torch.get_rng_state().numpy().tobytes(),
         np.random.get_state()[1].tobytes(),  # noqa: NPY002 -- the user's
         # Python's own are drawn from by the checks of types, which only tests have.

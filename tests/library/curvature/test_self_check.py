@@ -166,6 +166,9 @@ def test_data_that_changes_between_passes_is_found(batches, operator):
         def __init__(self):
             self.draws = draws()
 
+        def __len__(self):
+            return batches
+
         def __iter__(self):
             for _ in range(batches):
                 noise = torch.randn(30, 3, generator=self.draws, dtype=torch.float64)

@@ -3,6 +3,7 @@
 import gc
 import random
 import sys
+from threading import Event, Thread
 from types import FrameType
 from typing import Any
 
@@ -13,7 +14,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature.undisturbed import interrupt_behind, undisturbed
+from hessian_spectra.curvature.undisturbed import interrupt_behind, undisturbed, users_code
 
 from .cases import X, Y, mlp, normal
 from .states import of_program
@@ -81,12 +82,21 @@ def test_no_generator_is_drawn_from(kind):
     assert of_program(generator) == before
 
 
-def test_pythons_numbers_are_given_back():
+@pytest.mark.parametrize("threads", [1, 2])
+def test_pythons_numbers_are_given_back(threads, monkeypatch):
+    monkeypatch.setattr("threading.active_count", lambda: threads)
+    # The checks of types, which tests alone have, draw from them, too.
     before = random.getstate()
-    with undisturbed():
+    guard = undisturbed()
+    guard.__enter__()
+    before = before if threads == 1 else random.getstate()
+    with users_code(torch.device("cpu"), foreign=True):
         random.random()
         assert random.getstate() != before
-    assert random.getstate() == before
+    if threads == 2:
+        assert random.getstate() == before
+    guard.__exit__(None, None, None)
+    assert threads == 2 or random.getstate() == before
 
 
 def test_gradient_mode_is_that_of_before_also_where_it_is_off():
@@ -96,6 +106,77 @@ def test_gradient_mode_is_that_of_before_also_where_it_is_off():
         before = of_program()
         assert torch.equal(cv.dense_matrix(cv.hessian(at)), expected)
         assert of_program() == before
+
+
+class Beside(nn.Module):
+    """Another thread draws a number in each forward and each backward pass of the identity."""
+
+    def __init__(self, drawn: list[float], own: bool) -> None:
+        super().__init__()
+        self.drawn, self.own = drawn, own
+
+    def __deepcopy__(self, memo: Any) -> "Beside":
+        return Beside(self.drawn, self.own)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.draw()
+        if self.own:
+            x = x + 1e-9 * torch.rand(()) * x.detach()
+        x = 1 * x
+        if x.requires_grad:
+            x.register_hook(lambda gradient: self.draw())
+        return x
+
+    def draw(self) -> None:
+        thread = Thread(target=lambda: self.drawn.append(float(torch.rand(()))))
+        thread.start()
+        thread.join()
+
+
+@pytest.fixture
+def another_thread():
+    """A thread that is there all the time."""
+    end = Event()
+    thread = Thread(target=end.wait)
+    thread.start()
+    yield
+    end.set()
+    thread.join()
+
+
+def measured(model: nn.Module, data: Any) -> None:
+    at = cv.Problem(model, nn.MSELoss(), data)
+    at.value(), at.gradient(), cv.hessian(at) @ normal(at.size)
+    cv.SharpnessTracker(model, nn.MSELoss(), data).step(0)
+    cv.loss_along(at, normal(at.size), [0.1])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [[(X, Y)], [(X[:3], Y[:3]), (X[3:], Y[3:])], DataLoader(TensorDataset(X, Y), 4, shuffle=True)],
+    ids=["one batch", "two", "shuffled"],
+)
+def test_another_thread_draws_what_it_would_alone(data, another_thread):
+    drawn: list[float] = []
+    model = nn.Sequential(nn.Linear(3, 4), Beside(drawn, own=False), nn.Linear(4, 3)).double()
+    torch.manual_seed(0)
+    measured(model, data)
+    torch.manual_seed(0)
+    assert len(drawn) > 20
+    assert drawn == [float(torch.rand(())) for _ in drawn]
+
+
+def test_what_the_model_draws_is_given_back_beside_another_thread(another_thread):
+    model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(), nn.Linear(4, 3)).double()
+    at = cv.Problem(model, nn.MSELoss(), [(X, Y)])
+    before = of_program()
+    assert at.value() == at.value()
+    with pytest.raises(cv.OperatorError, match="two passes over the data"):
+        cv.hessian(at)
+    cv.hessian(at, check=False)
+    assert of_program() == before
+    with pytest.raises(ValueError, match="another each time"):
+        cv.Problem(model, nn.L1Loss(), [(X[:3], Y[:3]), (X[3:], Y[3:])])
 
 
 class Interrupting:
@@ -158,14 +239,14 @@ def test_after_an_interrupt_at_any_line_all_is_as_before():
     lines = traced(Interrupting())
     draws, interrupted, others = random.Random(0), 0, []
     for _ in range(150):
-        before = of_program()[:5]
+        before = of_program()[:6]
         try:
             traced(Interrupting(draws.randrange(1, lines)))
         except KeyboardInterrupt:
             interrupted += 1
         except Exception as error:
             others.append(error)
-        assert of_program()[:5] == before
+        assert of_program()[:6] == before
     assert interrupted >= 140
     assert not others
 
@@ -174,12 +255,12 @@ def test_after_an_interrupt_at_any_line_all_is_as_before():
 def test_a_block_that_an_interrupt_leaves_half_way_restores_nothing_later():
     everything(*users_own())
     lines = traced(Interrupting(module="contextlib"))
-    before = of_program()[:5]
+    before = of_program()[:6]
     for line in random.Random(0).sample(range(1, lines), 25):
         with pytest.raises(KeyboardInterrupt):
             traced(Interrupting(line, "contextlib"))
         gc.collect()
-        assert of_program()[:5] == before
+        assert of_program()[:6] == before
 
 
 def test_an_interrupt_is_found_behind_the_error_that_it_caused():

@@ -115,6 +115,9 @@ class Failing:
     def __init__(self, batches: list[Any], last: int, error: BaseException) -> None:
         self.batches, self.left, self.error = batches, last, error
 
+    def __len__(self) -> int:
+        return len(self.batches)
+
     def __iter__(self) -> Iterator[Any]:
         torch.randperm(3)
         random.random()

@@ -4,6 +4,7 @@ The sentences are parts of the messages, with dots for what stands between, and 
 of the error unless that is a ValueError.
 """
 
+import itertools
 import json
 import tempfile
 import warnings
@@ -16,6 +17,7 @@ from torch import distributed, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn import functional
+from torch.utils.data import DataLoader, IterableDataset
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
@@ -64,11 +66,31 @@ def without_derivatives() -> cv.Problem:
     return problem(model)
 
 
+class Endless(IterableDataset):
+    """A stream of samples; as batches, those of nanoGPT's ``get_batch``."""
+
+    def __init__(self, sample: Any = None) -> None:
+        self.sample = sample or (X[0], Y[0])
+
+    def __iter__(self) -> Any:
+        return itertools.repeat(self.sample)
+
+
+class TooLong(Endless):
+    """Says that it ends, and does not."""
+
+    def __len__(self) -> int:
+        return 3
+
+
 class Exhausted:
     """Gives its batches once, though it can be asked again."""
 
     def __init__(self) -> None:
         self.left = [(X, Y)]
+
+    def __len__(self) -> int:
+        return 1
 
     def __iter__(self) -> Any:
         while self.left:
@@ -139,6 +161,18 @@ PROBLEMS: Mistakes = {
     "memory: ...give weights as a function": lambda: problem(memory=10, weights=[1.0]),
     "data: expected a list of batches ...got NoneType": lambda: problem(data=None),
     "iterated again, got generator; use list(data)": lambda: problem(data=(at for at in [(X, Y)])),
+    "expected data with a length, got DataLoader, which may be endless: ...num_batches=": lambda: (
+        problem(data=DataLoader(Endless(), 2))
+    ),
+    "with a length, got Endless, which": lambda: problem(data=Endless((X, Y))),
+    "data: expected the 3 batches of its length, got 'more'": lambda: problem(
+        data=TooLong((X, Y))
+    ),
+    "num_batches: expected at most the 1 that there are, got 2": lambda: problem(num_batches=2),
+    "num_batches: expected a whole number of at least 1, got 0": lambda: problem(num_batches=0),
+    "data: expected data with a length, got Endless": lambda: cf.of(
+        linear(nn.Linear(3, 3, bias=False)), Endless((X, Y)), nn.MSELoss()
+    ),
     "expected at least one batch": lambda: problem(data=[]),
     "got one tensor; a single pair goes into a list: [(": lambda: problem(data=(X, Y)),
     "1 batches at first, 0 when read again...list(data)": lambda: problem(data=Exhausted()),
@@ -352,7 +386,7 @@ TRAININGS: Mistakes = {
     "log: expected a W&B run or a function, got int": lambda: tracked(log=3),
     "matrix: expected 'hessian' or 'ggn', got 'fisher'": lambda: tracked(matrix="fisher"),
     "a problem has its own; give the problem alone": lambda: cv.sharpness(problem(), nn.MSELoss()),
-    "parameters, loss_fn: a problem has its own": lambda: cv.sharpness(
+    "parameters, loss_fn, num_batches: a problem has its own": lambda: cv.sharpness(
         problem(), parameters="0.*"
     ),
     "TypeError: optimizer: expected Adam, ...got SGD": lambda: seen(torch.optim.SGD),

@@ -1,6 +1,7 @@
 """Data, priors and networks of which a certificate would be wrong, or no certificate at all."""
 
 import copy
+import itertools
 import math
 import warnings
 
@@ -61,6 +62,7 @@ def with_an_array(model):
         ({"prior": with_a_weight(-math.inf)}, "^2.weight: expected finite weights, got NaN or"),
         ({"model": tied()}, "layer's weights to be its own, got 0.weight and 2.weight tied$"),
         ({"prior": with_an_array(BEFORE)}, r"^prior: expected 4.bias of .* \(2,\), got ndarray$"),
+        ({"data": itertools.repeat(DATA)}, "data with a length, got repeat, which may be endless"),
         ({"data": (DATA[0], DATA[1].numpy())}, r"makes one of an array\), got \['Tensor', 'ndar"),
         ({"data": [[DATA[0].numpy(), DATA[1].numpy()]]}, r"array\), got \['ndarray', 'ndarray'\]$"),
     ],
@@ -73,6 +75,9 @@ def test_what_would_be_no_bound_is_refused_in_one_line(changed, message):
 
 class Unknown:
     """Batches in an order that nobody tells."""
+
+    def __len__(self):
+        return 4
 
     def __iter__(self):
         return iter(torch.arange(200).split(50))

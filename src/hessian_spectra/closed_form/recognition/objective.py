@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from hessian_spectra.closed_form.assumptions import tolerance_of
 from hessian_spectra.models import HalfSquaredError
+from hessian_spectra.validation import require_length
 
 # Batches (inputs, targets), or one such pair.
 Data = Iterable[Any]
@@ -99,6 +100,7 @@ def _require_parameters(model: nn.Module) -> Tensor:
 
 def _joined(data: Data) -> tuple[Tensor, Tensor, torch.dtype]:
     """All inputs and all targets, and the smaller of their types."""
+    require_length("data", data)
     with torch.random.fork_rng(devices=[]):  # a loader draws a seed whenever it is iterated
         batches: list[Any] = [data] if _is_pair(data) else list(data)
     if not batches:

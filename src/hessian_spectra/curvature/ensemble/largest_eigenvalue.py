@@ -9,7 +9,7 @@ from torch import Tensor
 from hessian_spectra.curvature.ensemble.lanczos import largest
 from hessian_spectra.curvature.ensemble.moments import Data, SecondMoments, fitted, in_float64
 from hessian_spectra.curvature.ensemble.products import Hessians, hessians
-from hessian_spectra.matrix_products import fastest_products
+from hessian_spectra.matrix_products import fastest_products, full_precision
 from hessian_spectra.models.ensemble import Ensemble
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
@@ -45,6 +45,7 @@ class EnsembleSharpness:
     products: int
 
 
+@full_precision()
 def ensemble_sharpness(
     ensemble: Ensemble, data: Data, tol: float = 1e-5, seed: int = 0
 ) -> EnsembleSharpness:

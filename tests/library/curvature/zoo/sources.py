@@ -29,6 +29,9 @@ class Stream(IterableDataset[Pair]):
     def __init__(self, inputs: Tensor, targets: Tensor) -> None:
         self.inputs, self.targets = inputs, targets
 
+    def __len__(self) -> int:
+        return len(self.inputs)
+
     def __iter__(self) -> Iterator[Pair]:
         yield from zip(self.inputs, self.targets, strict=True)
 
@@ -38,6 +41,9 @@ class Anew:
 
     def __init__(self, inputs: Tensor, targets: Tensor) -> None:
         self.inputs, self.targets = inputs, targets
+
+    def __len__(self) -> int:
+        return len(cut(self.inputs, self.targets, (3, 2)))
 
     def __iter__(self) -> Iterator[Pair]:
         # As augmentations do, of which the samples stay the same.
