@@ -13,6 +13,7 @@ from hessian_spectra.curvature.density import gauss, quadrature, tridiagonals
 from hessian_spectra.curvature.interface import (
     ConvergenceWarning,
     SymmetricOperator,
+    in_own_type,
     require_vectors,
     size_of,
 )
@@ -47,6 +48,7 @@ class FunctionTrace(TraceEstimate):
         return low - self.truncation, high + self.truncation
 
 
+@in_own_type
 def trace_of_function(
     operator: SymmetricOperator,
     function: Function,
@@ -68,7 +70,7 @@ def trace_of_function(
 
     Raises:
         ValueError: an argument is out of its range, or ``f`` is not finite on the spectrum.
-        OperatorError: a product is not finite.
+        OperatorError: a product is not finite, or too large to be squared.
 
     Source: Ubaru, Chen and Saad (2017), "Fast estimation of tr(f(A)) via stochastic Lanczos
     quadrature".
@@ -83,6 +85,7 @@ def trace_of_function(
         raise ValueError(
             f"probes, steps: expected at least 2 and at least 1, got {probes} and {steps}"
         )
+    draws = generator(seed, "probes")
     if p <= min(probes * steps, DENSE_LIMIT):
         nodes = dense_spectrum(operator).eigenvalues.double().cpu()[None]
         value = float(quadrature(nodes, torch.ones_like(nodes), function))
@@ -91,7 +94,7 @@ def trace_of_function(
             value=value, standard_error=0.0, products=p, method=method, truncation=0.0
         )
     steps = min(steps, p)
-    matrices = tridiagonals(operator, probes, steps, seed, "trace of a function")
+    matrices = tridiagonals(operator, probes, steps, draws, "trace of a function")
     samples = p * quadrature(*gauss(matrices), function)
     fewer = max(1, steps - max(1, steps // 4))
     earlier = p * quadrature(*gauss(matrices[:, :fewer, :fewer]), function)
@@ -181,6 +184,7 @@ class FunctionProduct:
     products: int
 
 
+@in_own_type
 def function_product(
     operator: SymmetricOperator,
     function: Function,
@@ -205,7 +209,7 @@ def function_product(
     Raises:
         ValueError: the vector is not one, is not finite, or ``f`` is not finite on the spectrum;
             ``tol`` or ``max_steps`` is out of range.
-        OperatorError: a product is not finite.
+        OperatorError: a product is not finite, or too large to be squared.
 
     Warns:
         ConvergenceWarning: the error is above ``tol`` after ``max_steps``.

@@ -27,6 +27,8 @@ _ATTENTION_KERNELS = (
 class undisturbed:  # noqa: N801 -- a context manager, called like a function
     """A guard that leaves random numbers, gradient mode and function modes as they are.
 
+    Autocast around it is off inside: what is computed is the network as it is, in its own types.
+
     Dropout, augmentations and the order of a shuffled loader draw from global generators. Around a
     block it is ``with undisturbed(device):``; as a decorator, ``@undisturbed()``, it also stands an
     interrupt at any moment: one that arrives as the first restoration begins meets the second.
@@ -42,6 +44,7 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
 
     def __enter__(self) -> None:
         self._before = self._state()
+        _without_autocast(self._before)
 
     def __exit__(self, *error: object) -> None:
         _restore(self._before)
@@ -54,6 +57,7 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
             before = self._state()
             try:
                 try:
+                    _without_autocast(before)
                     return function(*args, **settings)
                 except Exception as error:
                     if (interrupt := interrupt_behind(error)) is not None:
@@ -72,8 +76,11 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
 
     def _state(self) -> "_State":
         device = self._device or torch.device("cuda" if torch.cuda.is_initialized() else "cpu")
+        lowered = tuple(kind for kind in {"cpu", device.type} if torch.is_autocast_enabled(kind))
         return _State(
             device=device,
+            lowered=lowered,
+            cached=torch.is_autocast_cache_enabled(),
             gradients=torch.is_grad_enabled(),
             modes=torch._C._len_torch_function_stack(),
             kernels=tuple(enabled() for enabled, _ in _ATTENTION_KERNELS),
@@ -116,6 +123,8 @@ class _State(NamedTuple):
     """The states that a computation may leave changed."""
 
     device: torch.device
+    lowered: tuple[str, ...]
+    cached: bool
     gradients: bool
     modes: int
     kernels: tuple[bool, ...]
@@ -130,7 +139,20 @@ def _dynamo() -> Any:
     return sys.modules.get("torch._dynamo.eval_frame")
 
 
+def _without_autocast(before: _State) -> None:
+    """Switch autocast off, and what it keeps of the weights that a model's own has rounded.
+
+    It keeps them until the outermost block ends, and a copy's weights move meanwhile.
+    """
+    for kind in before.lowered:
+        torch.set_autocast_enabled(kind, False)
+        torch.set_autocast_cache_enabled(False)
+
+
 def _restore(before: _State) -> None:
+    for kind in before.lowered:
+        torch.set_autocast_enabled(kind, True)
+        torch.set_autocast_cache_enabled(before.cached)
     torch.set_grad_enabled(before.gradients)
     while torch._C._len_torch_function_stack() > before.modes:
         torch._C._pop_torch_function_stack()
