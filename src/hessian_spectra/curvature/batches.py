@@ -43,8 +43,8 @@ def mapped(function: Callable[[Tensor], Tensor], batch: Batch) -> Batch:
 
 
 def moved(batch: Batch, device: torch.device) -> Batch:
-    """The batch on a device."""
-    return mapped(lambda tensor: tensor.to(device), batch)
+    """The batch on a device, as a copy where torch.inference_mode, which has no graph, made it."""
+    return mapped(lambda at: (at.clone() if at.is_inference() else at).to(device), batch)
 
 
 def cast(batch: Batch, dtype: torch.dtype) -> Batch:
@@ -72,7 +72,12 @@ def private_loader(data: Iterable[Batch]) -> Iterable[Batch]:
 
 
 def rows(batch: Batch) -> int | None:
-    """The number of samples of a batch: the length of all its tensors, ``None`` if they differ."""
+    """The number of samples of a batch: the length of all its tensors, ``None`` if they differ.
+
+    Nested tensors cannot be cut, and count as such.
+    """
+    if any(tensor.is_nested for tensor in tensors(batch)):
+        return None
     lengths = {len(tensor) if tensor.ndim else 0 for tensor in tensors(batch)}
     return lengths.pop() if len(lengths) == 1 else None
 
