@@ -1,8 +1,11 @@
 """Random-number generators, one per purpose, always on the CPU."""
 
 import hashlib
+from numbers import Integral
 
 import torch
+
+from hessian_spectra.validation import require
 
 
 def generator(seed: int, purpose: str) -> torch.Generator:
@@ -19,6 +22,9 @@ def generator(seed: int, purpose: str) -> torch.Generator:
     Returns:
         A freshly seeded ``torch.Generator``.
 
+    Raises:
+        ValueError: the seed is no whole number.
+
     Example:
         >>> a = torch.randn(2, generator=generator(0, "weights"))
         >>> b = torch.randn(2, generator=generator(0, "weights"))
@@ -26,6 +32,8 @@ def generator(seed: int, purpose: str) -> torch.Generator:
         >>> bool((a == b).all()), bool((a == c).any())
         (True, False)
     """
+    expected = "a whole number, which of a torch.Generator is its initial_seed()"
+    require(isinstance(seed, Integral), "seed", expected, seed)
     digest = hashlib.sha256(f"{seed}/{purpose}".encode()).digest()
     # 63 bits: manual_seed takes a signed 64-bit integer.
     return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)

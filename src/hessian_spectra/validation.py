@@ -25,7 +25,10 @@ def require(condition: bool, field: str, expected: str, value: Any) -> None:
         ValueError: width: expected at least 1, got -3
     """
     if not condition:
-        raise ValueError(f"{field}: expected {expected}, got {value!r}")
+        got = repr(value)
+        # An array would fill a page.
+        got = got if len(got) <= 200 and "\n" not in got else type(value).__name__
+        raise ValueError(f"{field}: expected {expected}, got {got}")
 
 
 def require_word(field: str, value: Any, words: Sequence[str]) -> None:

@@ -2,9 +2,10 @@
 
 import sys
 
+import numpy as np
 import pytest
 
-from hessian_spectra.validation import optional_import
+from hessian_spectra.validation import optional_import, require
 
 
 def test_a_missing_package_names_its_extra_in_one_line():
@@ -41,3 +42,8 @@ def test_an_error_within_an_installed_package_is_not_hidden(
     finally:
         sys.modules.pop("installed", None)
     assert str(caught.value) == error
+
+
+def test_an_array_does_not_fill_the_message():
+    with pytest.raises(ValueError, match=r"^size: expected 1, got ndarray$"):
+        require(condition=False, field="size", expected="1", value=np.eye(3))

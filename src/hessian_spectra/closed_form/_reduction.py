@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from hessian_spectra.closed_form._inputs import norm
+from hessian_spectra.closed_form._inputs import finite, norm
 
 
 @dataclass(frozen=True)
@@ -106,4 +106,6 @@ class Reduction:
             spans[row : row + sector.rank, list(sector.columns)] = triangle
             bulk.append(sector.value.expand(sector.rank))
             row += sector.rank
-        return torch.diag(torch.cat(bulk)) + spans @ self.coupling @ spans.T
+        matrix = torch.diag(torch.cat(bulk)) + spans @ self.coupling @ spans.T
+        finite(matrix)
+        return matrix

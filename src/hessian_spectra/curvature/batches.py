@@ -101,8 +101,8 @@ def _require_alike(shapes: Sequence[Any]) -> None:
 
 
 def moved(batch: Batch, device: torch.device) -> Batch:
-    """The batch on a device."""
-    return mapped(lambda tensor: tensor.to(device), batch)
+    """The batch on a device, as a copy where torch.inference_mode, which has no graph, made it."""
+    return mapped(lambda at: (at.clone() if at.is_inference() else at).to(device), batch)
 
 
 def cast(batch: Batch, dtype: torch.dtype) -> Batch:
@@ -147,7 +147,12 @@ def first_batches(data: Iterable[Batch], count: int) -> list[Batch]:
 
 
 def rows(batch: Batch, level: int | None = None) -> int | None:
-    """The number of samples: the length of all that holds samples, ``None`` if they differ."""
+    """The number of samples: the length of all that holds samples, ``None`` if they differ.
+
+    Nested tensors cannot be cut, and count as such.
+    """
+    if any(tensor.is_nested for tensor in tensors(batch)):
+        return None
     lengths = {0 if isinstance(at, Tensor) and not at.ndim else len(at)
                for at in _stacks(batch, level)}  # fmt: skip
     return lengths.pop() if len(lengths) == 1 else None

@@ -12,9 +12,14 @@ from scipy.sparse.linalg import LinearOperator
 from torch import Tensor
 
 from hessian_spectra.curvature.dense import require_symmetric
-from hessian_spectra.curvature.interface import SymmetricOperator, require_vectors, size_of
+from hessian_spectra.curvature.interface import (
+    SymmetricOperator,
+    in_own_type,
+    require_vectors,
+    size_of,
+)
 from hessian_spectra.curvature.subspaces import require_orthonormal
-from hessian_spectra.matrix_products import full_precision
+from hessian_spectra.validation import require
 
 _NUMPY_TYPES = {torch.float32: np.float32, torch.float64: np.float64}
 
@@ -54,7 +59,7 @@ class Operator(ABC):
     def _matmat(self, columns: Tensor) -> Tensor:
         """``A X`` for a matrix ``X`` of shape ``(p, k)``."""
 
-    @full_precision()
+    @in_own_type
     def __matmul__(self, x: Any) -> Tensor:
         """The product with a vector ``(p,)`` or with each column of a matrix ``(p, k)``.
 
@@ -70,6 +75,19 @@ class Operator(ABC):
         require_vectors(self, x)
         columns = x.detach().reshape(self.shape[0], -1)
         return self._matmat(columns).detach().reshape(x.shape)
+
+    def __rmatmul__(self, x: Any) -> Tensor:
+        """``xᵀ A`` with a vector ``(p,)``, or with each row of a matrix ``(k, p)``.
+
+        Raises:
+            TypeError: ``x`` is no tensor.
+            ValueError: shape, type or device of ``x`` do not fit.
+        """
+        if not isinstance(x, Tensor) or x.ndim != 2:
+            return self @ x
+        p = self.shape[0]
+        require(x.shape[1] == p, "x @ A", f"x of shape ({p},) or (k, {p})", tuple(x.shape))
+        return (self @ x.T).T
 
     def __add__(self, other: Any) -> "Operator":
         return _combine(self, other, 1.0)
@@ -154,6 +172,7 @@ class Operator(ABC):
         """
         return _Projection(self, basis)
 
+    @in_own_type
     def restriction(self, basis: Tensor) -> Tensor:
         """``Uᵀ A U``, the dense ``(k, k)`` matrix of ``A`` in a subspace.
 
@@ -242,16 +261,8 @@ def as_operator(matrix: SymmetricOperator | Tensor) -> Operator:
     """
     if isinstance(matrix, Operator):
         return matrix
-    if not isinstance(getattr(matrix, "dtype", None), torch.dtype) or not isinstance(
-        matrix, SymmetricOperator
-    ):
-        raise TypeError(
-            "operator: expected a symmetric tensor (p, p), or an operator with shape, dtype, "
-            f"device and @ for tensors, got {type(matrix).__name__}; "
-            "a function or an operator of scipy becomes one by operator_from"
-        )
+    size_of(matrix)
     if isinstance(matrix, Tensor):
-        size_of(matrix)
         matrix = matrix.detach()
         require_symmetric(matrix)
     return _Known(matrix)
@@ -280,7 +291,7 @@ class _Known(Operator):
     """A dense tensor or another library's operator."""
 
     def __init__(self, matrix: SymmetricOperator) -> None:
-        super().__init__(size_of(matrix), matrix.dtype, matrix.device)
+        super().__init__(matrix.shape[0], matrix.dtype, matrix.device)
         self._matrix = matrix
 
     def _matmat(self, columns: Tensor) -> Tensor:

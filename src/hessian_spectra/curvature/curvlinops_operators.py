@@ -15,7 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.network import FixedNetwork, loss_and_outputs
-from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.problem import Problem, require_problem
 from hessian_spectra.validation import optional_import, require
 
 
@@ -176,6 +176,7 @@ def curvlinops_arguments(problem: Problem) -> tuple[nn.Module, Any, list[Tensor]
         tensor([[3., 2.],
                 [2., 5.]], dtype=torch.float64)
     """
+    require_problem(problem)
     mean = _required_reduction(problem, "curvlinops_arguments") == "mean"
     lengths = [(len(inputs), weight) for (inputs, _), weight in problem.batches()]
     total = sum(length for length, _ in lengths)

@@ -5,8 +5,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator, size_of
-from hessian_spectra.matrix_products import full_precision
+from hessian_spectra.curvature.interface import (
+    OperatorError,
+    SymmetricOperator,
+    in_own_type,
+    size_of,
+)
 from hessian_spectra.spectrum import KnownVectors, Spectrum
 
 # 200 MB in float64; its eigenvectors take about a minute on one core.
@@ -15,7 +19,7 @@ DENSE_LIMIT = 5000
 _ASYMMETRY = {torch.float64: 1e-7, torch.float32: 1e-3}
 
 
-@full_precision()
+@in_own_type
 def dense_matrix(operator: SymmetricOperator) -> Tensor:
     """The matrix ``(p, p)`` of an operator, from its products with the ``p`` unit vectors.
 
@@ -53,15 +57,16 @@ def require_symmetric(matrix: Tensor) -> None:
     Raises:
         OperatorError: ``‖A − Aᵀ‖_F`` is not small beside ``‖A‖_F``.
     """
-    asymmetry = float((matrix - matrix.T).norm())
-    if asymmetry > _ASYMMETRY[matrix.dtype] * float(matrix.norm()):
+    # The squares of very large or small numbers are none.
+    unit = matrix / (float(matrix.abs().max()) or 1.0)
+    asymmetry, size = float((unit - unit.T).norm()), float(unit.norm())
+    if asymmetry > _ASYMMETRY[matrix.dtype] * size:
         raise OperatorError(
-            f"operator: expected a symmetric matrix, got ‖A − Aᵀ‖ = "
-            f"{asymmetry / float(matrix.norm()):.1e} ‖A‖"
+            f"operator: expected a symmetric matrix, got ‖A − Aᵀ‖ = {asymmetry / size:.1e} ‖A‖"
         )
 
 
-@full_precision()
+@in_own_type
 def dense_spectrum(operator: SymmetricOperator) -> Spectrum:
     """All eigenvalues and eigenvectors, from the dense matrix.
 
@@ -82,8 +87,8 @@ def dense_spectrum(operator: SymmetricOperator) -> Spectrum:
     matrix = dense_matrix(operator)
     eigenvalues, eigenvectors = torch.linalg.eigh(matrix)
     scale = eigenvalues.abs().max()
-    distances = (matrix @ eigenvectors - eigenvectors * eigenvalues).norm(dim=0)
-    residuals = distances / scale if scale > 0 else distances
+    differences = matrix @ eigenvectors - eigenvectors * eigenvalues
+    residuals = (differences / scale if scale > 0 else differences).norm(dim=0)
     # Backward stability promises a small multiple of the unit roundoff.
     converged = residuals <= 100 * len(matrix) ** 0.5 * torch.finfo(matrix.dtype).eps
     method, basis = "dense eigendecomposition", KnownVectors(eigenvectors)

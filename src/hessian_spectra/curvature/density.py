@@ -8,9 +8,13 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator, size_of
+from hessian_spectra.curvature.interface import (
+    SymmetricOperator,
+    in_own_type,
+    require_moderate,
+    size_of,
+)
 from hessian_spectra.curvature.probes import rademacher
-from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness, student_interval
 from hessian_spectra.validation import is_count, require
@@ -127,7 +131,7 @@ class SpectralDensity:
         return torch.from_numpy(low).clamp(min=0.0), torch.from_numpy(high)
 
 
-@full_precision()
+@in_own_type
 def spectral_density(
     operator: SymmetricOperator,
     *,
@@ -160,7 +164,7 @@ def spectral_density(
 
     Raises:
         ValueError: an argument is out of its range.
-        OperatorError: a product is not finite.
+        OperatorError: a product is not finite, or too large to be squared.
 
     Source: Golub and Welsch (1969) for the quadrature; Ghorbani, Krishnan and Xiao (2019) for its
     use on networks.
@@ -176,7 +180,8 @@ def spectral_density(
     for name, value, least in (("probes", probes, 2), ("steps", steps, 1), ("points", points, 2)):
         require(is_count(value, least), name, f"at least {least}", value)
     require(0 < width < 1, "width", "a fraction of the range in (0, 1)", width)
-    nodes, weights = gauss(tridiagonals(operator, probes, min(steps, p), seed, "spectral density"))
+    draws = generator(seed, "probes")
+    nodes, weights = gauss(tridiagonals(operator, probes, min(steps, p), draws, "spectral density"))
     low, high = float(nodes.min()), float(nodes.max())
     # A multiple of the identity has no range; any small width will do.
     kernel = width * ((high - low) or abs(high) or 1.0)
@@ -193,10 +198,10 @@ def spectral_density(
 
 
 def tridiagonals(
-    operator: SymmetricOperator, probes: int, steps: int, seed: int, what: str
+    operator: SymmetricOperator, probes: int, steps: int, draws: torch.Generator, what: str
 ) -> Tensor:
     """The matrices ``(probes, steps, steps)`` of Lanczos runs from vectors of random signs."""
-    blocks = rademacher(operator, probes, generator(seed, "probes"))
+    blocks = rademacher(operator, probes, draws)
     with tqdm(total=probes * steps, desc=what, unit="product", disable=None, leave=False) as bar:
         return torch.cat([_tridiagonal(operator, signs.T, steps, bar) for signs in blocks])
 
@@ -240,7 +245,9 @@ def _tridiagonal(operator: SymmetricOperator, start: Tensor, steps: int, bar: tq
     beta = torch.zeros(vector.shape[1], dtype=vector.dtype, device=vector.device)
     scale = torch.zeros_like(beta)
     for step in range(steps):
-        image = torch.addcmul(operator @ vector, previous, beta, value=-1)
+        image = operator @ vector
+        require_moderate(image)
+        image = torch.addcmul(image, previous, beta, value=-1)
         bar.update(vector.shape[1])
         alpha = (vector * image).sum(dim=0)
         matrices[:, step, step] = alpha.double().cpu()
@@ -253,8 +260,6 @@ def _tridiagonal(operator: SymmetricOperator, start: Tensor, steps: int, bar: tq
         beta = torch.where(beta > 10 * torch.finfo(beta.dtype).eps * scale, beta, 0.0)
         matrices[:, step, step + 1] = matrices[:, step + 1, step] = beta.double().cpu()
         previous, vector = vector, image.div_(torch.where(beta > 0, beta, torch.inf))
-    if not torch.isfinite(matrices).all():
-        raise OperatorError("operator: a product is not finite")
     return matrices
 
 

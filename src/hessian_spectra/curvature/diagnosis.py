@@ -93,7 +93,8 @@ def cause_of_difference(problem: Problem) -> str:
         return (
             f"{', '.join(dict.fromkeys(watching.cuts))} in the model or the loss makes a constant "
             "of a value that depends on the parameters, so that the gradient is not that of the "
-            "loss: keep it in the graph"
+            "loss: keep it in the graph; where it is detached by design (DoRA, SimSiam, a "
+            "straight-through estimator), check=False takes it as the constant that it is"
         )
     if watching.kinks:
         return (

@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator, as_operator
-from hessian_spectra.curvature.interface import SymmetricOperator
+from hessian_spectra.curvature.interface import SymmetricOperator, in_own_type
 from hessian_spectra.curvature.probes import chunk, each_product, exact_diagonal, rademacher
-from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import is_count, require_word
 
@@ -36,7 +35,7 @@ class DiagonalEstimate:
     method: str
 
 
-@full_precision()
+@in_own_type
 def diagonal(
     operator: SymmetricOperator | Tensor,
     method: DiagonalMethod = "xdiag",
@@ -65,7 +64,7 @@ def diagonal(
 
     Raises:
         ValueError: an unknown method, fewer than two repeats, or fewer than two probes for each.
-        OperatorError: a product is not finite.
+        OperatorError: a product is not finite, or too large to be squared.
 
     Source: Bekas, Kokiopoulou and Saad (2007); Epperly, Tropp and Webber (2024), section 2.4.
 
@@ -79,11 +78,10 @@ def diagonal(
             "repeats, probes: expected at least 2 and at least 2 probes for each, "
             f"got {repeats} and {probes}"
         )
-    matrix = as_operator(operator)
+    matrix, draws = as_operator(operator), generator(seed, "probes")
     if method == "exact" or probes >= matrix.shape[0]:
         return _exact(matrix)
     each = probes // repeats // 2 * 2
-    draws = generator(seed, "probes")
     estimate = _xdiag if method == "xdiag" else _hutchinson
     samples = torch.stack([estimate(matrix, each, draws) for _ in range(repeats)])
     return DiagonalEstimate(

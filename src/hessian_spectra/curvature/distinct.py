@@ -5,9 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from hessian_spectra.curvature.interface import SymmetricOperator, size_of
+from hessian_spectra.curvature.interface import SymmetricOperator, in_own_type, size_of
 from hessian_spectra.curvature.lanczos import Krylov
-from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.seeding import generator
 
 
@@ -25,7 +24,7 @@ class DistinctEigenvalues(NamedTuple):
     residual: float
 
 
-@full_precision()
+@in_own_type
 def distinct_eigenvalues(
     operator: SymmetricOperator, tol: float = 1e-12, *, seed: int = 0, max_products: int = 200
 ) -> DistinctEigenvalues:
@@ -44,7 +43,7 @@ def distinct_eigenvalues(
 
     Raises:
         ValueError: the spaces do not end within ``max_products`` products.
-        OperatorError: a product is not finite.
+        OperatorError: a product is not finite, or too large to be squared.
 
     Example:
         >>> matrix = torch.diag(torch.tensor([2.0, 2.0, 2.0, 5.0]).double())

@@ -14,11 +14,11 @@ from hessian_spectra.curvature.interface import (
     ConvergenceWarning,
     OperatorError,
     SymmetricOperator,
+    in_own_type,
     size_of,
 )
 from hessian_spectra.curvature.lanczos import Krylov, Preference
 from hessian_spectra.curvature.rows import norm
-from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import KnownVectors, Spectrum
 from hessian_spectra.validation import is_count, require
@@ -40,7 +40,7 @@ _PREFERENCES |= {
 _BLOCK = 10
 
 
-@full_precision()
+@in_own_type
 def top_eigenpairs(
     operator: SymmetricOperator,
     k: int = 10,
@@ -93,7 +93,7 @@ def top_eigenpairs(
 
     Raises:
         ValueError: ``k`` is not in ``1..p``, or another argument is out of its range.
-        OperatorError: a product is not finite.
+        OperatorError: a product is not finite, or too large to be squared.
 
     Warns:
         ConvergenceWarning: a residual is above ``tol``.
@@ -106,6 +106,7 @@ def top_eigenpairs(
     _require_arguments(p, k, tol, which, max_iterations, basis_size)
     require(memory > 0, "memory", "a number of bytes above zero", memory)
     first = None if start is None else _sum_of(start, operator)
+    draws = generator(seed, "eigenpairs")
     if p <= max(100, 3 * k) and p <= DENSE_LIMIT:
         pairs = _from_dense(dense_spectrum(operator), k, tol, _PREFERENCES[which])
         _warn(pairs, tol, None)
@@ -119,7 +120,7 @@ def top_eigenpairs(
         preference=_PREFERENCES[which],
         budget=max_iterations or max(300, 20 * k),
         capacity=capacity,
-        draws=generator(seed, "eigenpairs"),
+        draws=draws,
         # Many vectors are worth the extra products of blocks, if the basis has room for them.
         block=_BLOCK if k >= 5 * _BLOCK and capacity >= 2 * k + 2 * _BLOCK else 1,
         start=first,

@@ -13,13 +13,13 @@ from hessian_spectra.curvature.density import gauss, quadrature, tridiagonals
 from hessian_spectra.curvature.interface import (
     ConvergenceWarning,
     SymmetricOperator,
+    in_own_type,
     require_vectors,
     size_of,
 )
 from hessian_spectra.curvature.lanczos import Krylov
 from hessian_spectra.curvature.rows import norm
 from hessian_spectra.curvature.traces import TraceEstimate, mean_of
-from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import is_count, require
 
@@ -48,7 +48,7 @@ class FunctionTrace(TraceEstimate):
         return low - self.truncation, high + self.truncation
 
 
-@full_precision()
+@in_own_type
 def trace_of_function(
     operator: SymmetricOperator,
     function: Function,
@@ -70,7 +70,7 @@ def trace_of_function(
 
     Raises:
         ValueError: an argument is out of its range, or ``f`` is not finite on the spectrum.
-        OperatorError: a product is not finite.
+        OperatorError: a product is not finite, or too large to be squared.
 
     Source: Ubaru, Chen and Saad (2017), "Fast estimation of tr(f(A)) via stochastic Lanczos
     quadrature".
@@ -85,6 +85,7 @@ def trace_of_function(
         raise ValueError(
             f"probes, steps: expected at least 2 and at least 1, got {probes} and {steps}"
         )
+    draws = generator(seed, "probes")
     if p <= min(probes * steps, DENSE_LIMIT):
         nodes = dense_spectrum(operator).eigenvalues.double().cpu()[None]
         value = float(quadrature(nodes, torch.ones_like(nodes), function))
@@ -93,7 +94,7 @@ def trace_of_function(
             value=value, standard_error=0.0, products=p, method=method, truncation=0.0
         )
     steps = min(steps, p)
-    matrices = tridiagonals(operator, probes, steps, seed, "trace of a function")
+    matrices = tridiagonals(operator, probes, steps, draws, "trace of a function")
     samples = p * quadrature(*gauss(matrices), function)
     fewer = max(1, steps - max(1, steps // 4))
     earlier = p * quadrature(*gauss(matrices[:, :fewer, :fewer]), function)
@@ -101,7 +102,7 @@ def trace_of_function(
     return FunctionTrace(**vars(estimate), truncation=float((samples - earlier).mean().abs()))
 
 
-@full_precision()
+@in_own_type
 def log_determinant(
     operator: SymmetricOperator,
     damping: float = 0.0,
@@ -132,7 +133,7 @@ def log_determinant(
     )
 
 
-@full_precision()
+@in_own_type
 def effective_dimension(
     operator: SymmetricOperator,
     damping: float,
@@ -185,7 +186,7 @@ class FunctionProduct:
     products: int
 
 
-@full_precision()
+@in_own_type
 def function_product(
     operator: SymmetricOperator,
     function: Function,
@@ -210,7 +211,7 @@ def function_product(
     Raises:
         ValueError: the vector is not one, is not finite, or ``f`` is not finite on the spectrum;
             ``tol`` or ``max_steps`` is out of range.
-        OperatorError: a product is not finite.
+        OperatorError: a product is not finite, or too large to be squared.
 
     Warns:
         ConvergenceWarning: the error is above ``tol`` after ``max_steps``.

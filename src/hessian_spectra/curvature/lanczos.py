@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
+from hessian_spectra.curvature.interface import SymmetricOperator, require_moderate
 from hessian_spectra.curvature.rows import Rows, gram, norm
 
 # How much an eigenvalue is wanted: λ, −λ or |λ|.
@@ -143,7 +143,7 @@ class Krylov:
         """Multiply the vectors that wait, and find those that come next.
 
         Raises:
-            OperatorError: a product is not finite.
+            OperatorError: a product is not finite, or too large to be squared.
         """
         old, new, width = self.size, self.size + self.width, self.width
         self._reserve(new + width)
@@ -156,9 +156,8 @@ class Krylov:
             block = torch.stack([self._basis[row] for row in range(old, new)])
             images = (self.operator @ block.T).T.clone(memory_format=torch.contiguous_format)
         self.products += width
+        require_moderate(images)
         diagonal = gram(block, images)
-        if not torch.isfinite(diagonal).all():
-            raise OperatorError("operator: a product is not finite")
         self._projection[:old, old:new] = self.coupling
         self._projection[old:new, :old] = self.coupling.T
         self._projection[old:new, old:new] = (diagonal + diagonal.T) / 2

@@ -8,7 +8,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from hessian_spectra.curvature.operators import hessian
-from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.problem import Problem, require_problem
 from hessian_spectra.curvature.undisturbed import undisturbed
 from hessian_spectra.validation import require
 
@@ -161,6 +161,7 @@ def loss_plane(
 
 def _unit(problem: Problem, direction: Tensor, name: str) -> Tensor:
     """A direction, of length one in float64, where the problem's parameters are."""
+    require_problem(problem)
     shape = (problem.size,)
     require(direction.shape == shape, name, f"a vector of shape {shape}", tuple(direction.shape))
     vector = direction.detach().to(problem.device).double()

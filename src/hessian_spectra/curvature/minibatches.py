@@ -8,8 +8,9 @@ from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.eigenpairs import top_eigenpairs
+from hessian_spectra.curvature.interface import in_own_type
 from hessian_spectra.curvature.operators import hessian
-from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.problem import Problem, require_problem
 from hessian_spectra.statistics import student_interval
 
 
@@ -92,6 +93,7 @@ def batch_sharpness(problem: Problem, *, tol: float = 1e-4, seed: int = 0) -> Ba
     return BatchSharpness(eigenvalues=values, residuals=residuals, along_gradient=along_gradient)
 
 
+@in_own_type
 def gradient_noise(problem: Problem) -> "GradientNoise":
     """The covariance ``C = Σ_b c_b (g_b − g)(g_b − g)ᵀ / Σ_b c_b`` of the batches' gradients.
 
@@ -119,6 +121,7 @@ def gradient_noise(problem: Problem) -> "GradientNoise":
         >>> round(noise.trace, 9), noise.mean
         (9.0, tensor([-5.], dtype=torch.float64))
     """
+    require_problem(problem)
     if problem.batch_count < 2:
         raise ValueError(
             "problem: expected at least two batches, whose gradients differ, got one; cut the data "
@@ -167,6 +170,7 @@ class GradientNoise(Operator):
 
 def _separate(problem: Problem) -> Iterator[tuple[Problem, float]]:
     """The batches as problems of their own, with their weights."""
+    require_problem(problem)
     for batch, weight in problem.batches():
         model, loss, loss_fn = problem.model, problem.loss, problem.loss_fn
         # Of a single batch any weight drops out, and none needs to be measured.

@@ -143,10 +143,16 @@ class FixedNetwork:
 
     def _require_own_parameters(self, loss: Tensor) -> None:
         """Refuse a loss that is constant, or that a closure ties to the user's own parameters."""
+        if torch.is_inference_mode_enabled():
+            raise OperatorError(
+                "torch.inference_mode is on around the call, and under it nothing has derivatives; "
+                "expected the call outside of it"
+            )
         if not loss.requires_grad:
             raise OperatorError(
-                "the loss does not depend on the parameters; likely causes: (a) torch.no_grad, "
-                "detach or inference_mode in the model, (b) parameters that the model does not use"
+                "the loss does not depend on the parameters, so that its Hessian is zero; likely "
+                "causes: (a) torch.no_grad, detach or inference_mode in the model, (b) parameters "
+                "that the model does not use"
             )
         for leaf in leaves(loss):
             if id(leaf) in self._originals:
@@ -184,6 +190,11 @@ def require_network_and_loss(model: Any, loss: Any, loss_fn: Any) -> None:
         ValueError: the model is no module, a compiled script or changes its weights, there are both
             losses or none, or a loss cannot be called or is a class.
     """
+    if _has_parameters(loss) and not _has_parameters(model):
+        raise ValueError(
+            f"model, loss: expected a network and a loss, got {_described(model)} without "
+            f"parameters and {_described(loss)} with some; give them the other way round"
+        )
     if not isinstance(model, nn.Module):
         raise ValueError(f"model: expected a torch.nn.Module, got {_described(model)}")
     if any(isinstance(module, torch.jit.ScriptModule) for module in model.modules()):
@@ -206,6 +217,10 @@ def require_network_and_loss(model: Any, loss: Any, loss_fn: Any) -> None:
     if isinstance(given, type):
         raise ValueError(f"{name}: expected an instance, got the class; use {given.__name__}()")
     require(callable(given), name, "a function or a module", given)
+
+
+def _has_parameters(value: Any) -> bool:
+    return isinstance(value, nn.Module) and next(value.parameters(), None) is not None
 
 
 def private_copies(objective: Objective) -> tuple[nn.Module, Any, Any]:

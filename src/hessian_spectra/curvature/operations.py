@@ -25,7 +25,7 @@ from hessian_spectra.curvature.function_modes import Arguments, Function, Functi
 from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.operators import Check, ggn, hessian
 from hessian_spectra.curvature.plain_derivatives import is_plain
-from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.problem import Problem, require_problem
 from hessian_spectra.curvature.products import DifferentiatedOperator, HessianOperator
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
 from hessian_spectra.curvature.undisturbed import undisturbed
@@ -102,6 +102,7 @@ def operations(problem: Problem, modules: Modules | None = None) -> tuple[str, .
         >>> operations(problem, {"2": "head"})  # the first layer is linear in its weights
         ('Tanh', 'head')
     """
+    require_problem(problem)
     return undisturbed(problem.device)(_operations)(problem, modules or {})
 
 
@@ -189,6 +190,7 @@ def functional_parts(
         >>> result.parts, result.gauss_newton  # 2 r, 2 (w₁ + w₂)²
         ({'second': 32.0}, 72.0)
     """
+    require_problem(problem)
     require(vector.ndim == 1, "vector", f"shape ({problem.size},)", tuple(vector.shape))
 
     def along(operator: DifferentiatedOperator) -> float:
@@ -467,7 +469,7 @@ def _is_left_alone(function: str, values: Sequence[Any], kwargs: Named) -> bool:
     """Whether a function is a loss, or does not do the same when it is called again elsewhere.
 
     That is so of what changes its input, draws random numbers, or is under autocast. Complex
-    numbers are left alone as well.
+    numbers and nested tensors are left alone as well.
     """
     in_place = function.startswith(("__i", "__set")) or (
         function.endswith("_") and not function.endswith("__")
@@ -481,7 +483,7 @@ def _is_left_alone(function: str, values: Sequence[Any], kwargs: Named) -> bool:
         or bool(kwargs.get("inplace"))
         or not torch.is_grad_enabled()
         or torch.is_autocast_enabled(tensors[0].device.type)
-        or any(value.is_complex() for value in tensors)
+        or any(value.is_complex() or value.is_nested for value in tensors)
     )
 
 

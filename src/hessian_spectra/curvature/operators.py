@@ -8,7 +8,7 @@ from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.curvlinops_operators import CurvlinopsOperator
 from hessian_spectra.curvature.mixing import training_modes
 from hessian_spectra.curvature.plain_derivatives import or_plainly
-from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.problem import Problem, require_problem
 from hessian_spectra.curvature.products import (
     DifferentiatedOperator,
     GaussNewtonOperator,
@@ -79,7 +79,7 @@ def hessian(
         >>> operator @ torch.ones(1, dtype=torch.float64)  # 2 mean(x²)
         tensor([10.], dtype=torch.float64)
     """
-    _require_words(backend, check)
+    _require_arguments(problem, backend, check)
     return _checked("HessianLinearOperator", problem, backend, check, keep_graph)
 
 
@@ -121,14 +121,15 @@ def ggn(
         >>> operator @ torch.ones(1, dtype=torch.float64)
         tensor([10.], dtype=torch.float64)
     """
-    _require_words(backend, check)
+    _require_arguments(problem, backend, check)
     if _CURVED not in problem.checked:
         require_curved_loss(problem)
         problem.checked.add(_CURVED)
     return _checked("GGNLinearOperator", problem, backend, check, keep_graph)
 
 
-def _require_words(backend: object, check: object) -> None:
+def _require_arguments(problem: object, backend: object, check: object) -> None:
+    require_problem(problem)
     require_word("backend", backend, get_args(Backend))
     known = check is False or check in ("once", "always")
     require(known, "check", "'once', 'always' or False", check)

@@ -21,7 +21,8 @@ def preconditioner(optimizer: Optimizer, parameters: Iterable[nn.Parameter]) -> 
     never had a gradient is not moved: its entries are infinite.
 
     Args:
-        optimizer: ``Adam``, ``AdamW``, ``RMSprop`` or ``Adagrad`` of torch, after its first step.
+        optimizer: ``Adam``, ``AdamW``, ``RMSprop`` or ``Adagrad`` of torch, after its first step;
+            no subclass, whose step may be another.
         parameters: ``model.parameters()``; those that require a gradient are taken, in this order,
             which is that of a problem.
 
@@ -70,12 +71,15 @@ def diagonal_of(optimizer: Optimizer) -> Callable[[dict[str, Any], dict[str, Any
     Raises:
         TypeError: the optimiser is of another kind.
     """
-    for kind, diagonal in _DIAGONALS.items():
-        if isinstance(optimizer, kind):
-            return diagonal
+    kind = type(optimizer)
+    # A subclass has the state of its parent and may make another step of it.
+    if kind in _DIAGONALS:
+        return _DIAGONALS[kind]
+    parent = next((known.__name__ for known in _DIAGONALS if issubclass(kind, known)), None)
     raise TypeError(
-        "optimizer: expected Adam, AdamW, RMSprop or Adagrad, whose step is divided by a "
-        f"diagonal, got {type(optimizer).__name__}"
+        "optimizer: expected Adam, AdamW, RMSprop or Adagrad of torch itself, whose step is "
+        f"divided by a diagonal, got {kind.__name__}"
+        + (f", a subclass of {parent} that may step otherwise" if parent else "")
     )
 
 
@@ -97,7 +101,12 @@ def _adagrad(state: dict[str, Any], group: dict[str, Any]) -> Tensor:
     return state["sum"].sqrt() + group["eps"]
 
 
-_DIAGONALS = {Adam: _adam, AdamW: _adam, RMSprop: _rmsprop, Adagrad: _adagrad}
+_DIAGONALS: dict[type[Optimizer], Callable[[dict[str, Any], dict[str, Any]], Tensor]] = {
+    AdamW: _adam,
+    Adam: _adam,
+    RMSprop: _rmsprop,
+    Adagrad: _adagrad,
+}
 
 
 def preconditioned(operator: SymmetricOperator | Tensor, diagonal: Tensor) -> Operator:

@@ -72,7 +72,8 @@ class Problem:
     elements or counted targets), so that ``L`` is the loss over all data however the batches are
     cut. For a loss that is a sum it is ``Σ_b L_b``. θ is the vector ``(p,)`` of the chosen
     parameters, each flattened row by row, one after the other. Nothing of the model is changed, not
-    even for a moment: what is computed is computed with a copy.
+    even for a moment: what is computed is computed with a copy. Autocast around a call is off
+    inside; in the model or in ``loss_fn`` it is a part of the function.
 
     Args:
         model: the network; of a pair it maps inputs to outputs. What it is in (``train()`` or
@@ -429,3 +430,15 @@ class Problem:
     def split(self, vector: Tensor) -> list[Tensor]:
         """A vector ``(p,)`` as tensors of the parameters' shapes."""
         return split(vector, self.shapes)
+
+
+def require_problem(problem: Any) -> None:
+    """Refuse what is no problem, as every function of one does first.
+
+    Raises:
+        TypeError: it is something else, such as the network alone.
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(
+            f"problem: expected Problem(model, loss, data), got {type(problem).__name__}"
+        )

@@ -35,7 +35,8 @@ class FastSecondDerivatives(FunctionMode):
     reverse, and no further; ``nested`` tells afterwards that the model took derivatives itself.
 
     Under ``torch.autocast`` torch's own layers stay, since they choose the type of each operation;
-    ``autocast`` tells afterwards that this was met. So do those of complex numbers.
+    ``autocast`` tells afterwards that this was met. So do those of complex numbers and of nested
+    tensors.
 
     Args:
         plain: whether torch's own layers stay wherever they are right.
@@ -55,7 +56,7 @@ class FastSecondDerivatives(FunctionMode):
         if transformed and self._replacements is not _CORRECTIONS:
             # The functions of this module are not made for torch.func.
             known = None
-        if known is not None and any(map(_is_complex, (*args, *kwargs.values()))):
+        if known is not None and any(map(_is_uncommon, (*args, *kwargs.values()))):
             known = None
         if known is not None and torch.is_autocast_enabled(_device_type(args, kwargs)):
             self.autocast = True
@@ -68,8 +69,8 @@ class FastSecondDerivatives(FunctionMode):
         return func(*args, **kwargs)
 
 
-def _is_complex(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.is_complex()
+def _is_uncommon(value: Any) -> bool:
+    return isinstance(value, Tensor) and (value.is_complex() or value.is_nested)
 
 
 def _device_type(args: Arguments, kwargs: Named) -> str:

@@ -1,6 +1,7 @@
 """Does an operator multiply by the matrix it stands for? Symmetry and differences tell."""
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -201,6 +202,12 @@ def _product(
     product = operator @ direction
     if not all_finite(product):
         raise OperatorError(f"{name}: a product with a random vector is not finite")
+    if not math.isfinite(norm(product)):
+        raise OperatorError(
+            f"{name}: the squares of a product are not finite, its largest number is "
+            f"{float(product.abs().max()):.1e}; multiply the loss by a small constant, or scale "
+            "the data"
+        )
     autocast = getattr(operator, "autocast", False)
     return product, _AUTOCAST if autocast else _TOLERANCES[problem.dtype]
 

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from hessian_spectra.matrix_products import full_precision
+from hessian_spectra.curvature.interface import in_own_type
 
 
-@full_precision()
+@in_own_type
 def subspace_overlap(U: Tensor, V: Tensor) -> float:
     """``‖Uᵀ V‖_F² / k``: one for the same space, zero for orthogonal ones.
 
@@ -30,7 +30,7 @@ def subspace_overlap(U: Tensor, V: Tensor) -> float:
     return float((U.T @ V).square().sum()) / U.shape[1]
 
 
-@full_precision()
+@in_own_type
 def subspace_overlaps(U: Tensor, V: Tensor) -> Tensor:
     """The overlaps ``‖U_kᵀ V_k‖_F² / k`` of the spaces of the first k columns, for all k at once.
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator
-from hessian_spectra.curvature.interface import SymmetricOperator, size_of
+from hessian_spectra.curvature.interface import SymmetricOperator, in_own_type, size_of
 from hessian_spectra.curvature.probes import (
     chunk,
     dots,
@@ -22,7 +22,6 @@ from hessian_spectra.curvature.probes import (
 from hessian_spectra.curvature.range_basis import RangeBasis, outside
 from hessian_spectra.curvature.rows import gram
 from hessian_spectra.curvature.xtrace import Sketch, left_out_share, variance
-from hessian_spectra.matrix_products import full_precision
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness, student_interval
 from hessian_spectra.validation import is_count, require
@@ -79,7 +78,7 @@ class TraceEstimate:
         return float(low), float(high)
 
 
-@full_precision()
+@in_own_type
 def trace(
     operator: SymmetricOperator,
     method: TraceMethod = "adaptive",
@@ -131,7 +130,7 @@ def trace(
     Raises:
         ValueError: an unknown method or kind of blocks, too few probes for a standard error, or no
             memory.
-        OperatorError: a product is not finite.
+        OperatorError: a product is not finite, or too large to be squared.
 
     Source: Hutchinson (1989); Meyer, Musco, Musco and Woodruff (2021), Algorithm 1; Epperly, Tropp
     and Webber (2024), section 2.2.

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import torch
@@ -131,7 +131,7 @@ class SharpnessTracker:
         also: Mapping[str, Callable[[Problem], Any]] | None = None,
         log: Any = None,
     ) -> None:
-        require(every >= 1, "every", "at least 1 step", every)
+        require(is_count(every, 1), "every", "at least 1 step", every)
         require(is_count(k, 1, k_max), "k", f"1 to k_max = {k_max} eigenvalues", k)
         require_word("matrix", matrix, ("hessian", "ggn"))
         self._log = getattr(log, "log", log)
@@ -165,7 +165,11 @@ class SharpnessTracker:
         Returns:
             What was found, which is also the last entry of ``history``; ``None`` if this step is
             not measured, or was before.
+
+        Raises:
+            ValueError: ``step`` is no whole number.
         """
+        require(isinstance(step, Integral), "step", "the number of the step, a whole one", step)
         if step % self._every or (self.history and self.history[-1].step == step):
             return None
         record = self._record(step)

@@ -31,10 +31,12 @@ _ATTENTION_KERNELS = (
 class undisturbed:  # noqa: N801 -- a context manager, called like a function
     """A guard that leaves random numbers, gradient mode and function modes as they are.
 
+    Autocast around it is off inside, and products of float32 numbers have all of their digits: what
+    is computed is the network as it is, in its own types.
+
     Dropout, augmentations and the order of a shuffled loader draw from global generators. Their
     states are kept and given back; where other threads run, which may draw from them meanwhile,
-    only around the user's code and only if that draws (:func:`users_code`). Within, products of
-    float32 numbers have all of their digits.
+    only around the user's code and only if that draws (:func:`users_code`).
 
     Around a block it is ``with undisturbed(device):``; as a decorator, ``@undisturbed()``, it also
     stands an interrupt at any moment: one that arrives as the first restoration begins meets the
@@ -85,8 +87,11 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
 
     def _state(self) -> "_State":
         device = self._device or torch.device("cuda" if torch.cuda.is_initialized() else "cpu")
+        lowered = tuple(kind for kind in {"cpu", device.type} if torch.is_autocast_enabled(kind))
         alone = _THREAD.streams is None and threading.active_count() == 1
         return _State(
+            lowered=lowered,
+            cached=torch.is_autocast_cache_enabled(),
             gradients=torch.is_grad_enabled(),
             modes=torch._C._len_torch_function_stack(),
             kernels=tuple(enabled() for enabled, _ in _ATTENTION_KERNELS),
@@ -249,6 +254,8 @@ def with_draws(function: Callable[[], R]) -> tuple[R, bool]:
 class _State(NamedTuple):
     """The states that a computation may leave changed."""
 
+    lowered: tuple[str, ...]
+    cached: bool
     gradients: bool
     modes: int
     kernels: tuple[bool, ...]
@@ -265,12 +272,22 @@ def _dynamo() -> Any:
 
 
 def _begin(before: _State) -> None:
+    """Switch autocast off, and what it keeps of the weights that a model's own has rounded.
+
+    It keeps them until the outermost block ends, and a copy's weights move meanwhile.
+    """
+    for kind in before.lowered:
+        torch.set_autocast_enabled(kind, False)
+        torch.set_autocast_cache_enabled(False)
     full_precision.enter(before.user)
     if before.generators is None:
         _THREAD.streams = dict(before.streams or {})
 
 
 def _restore(before: _State, failed: bool) -> None:
+    for kind in before.lowered:
+        torch.set_autocast_enabled(kind, True)
+        torch.set_autocast_cache_enabled(before.cached)
     torch.set_grad_enabled(before.gradients)
     while torch._C._len_torch_function_stack() > before.modes:
         torch._C._pop_torch_function_stack()

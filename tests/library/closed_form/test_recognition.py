@@ -436,6 +436,30 @@ def test_bad_arguments_are_refused_in_one_line():
     refused("at most 5000 parameters, .* got 6000", wide, (x, y), approximate=True)
 
 
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("size", [1e160, 1e200])
+def test_inputs_whose_squares_are_no_numbers_are_refused(outputs, size):
+    draws = torch.Generator().manual_seed(0)
+    x, y = (torch.randn(20, n, generator=draws, dtype=torch.float64) for n in (3, outputs))
+    weights = torch.randn(4, 3, generator=draws), torch.randn(outputs, 4, generator=draws)
+    model = nn.Sequential(*(linear(weight.double()) for weight in weights))
+    with pytest.raises(cf.AssumptionError, match="no closed form applies"):
+        cf.of(model, (size * x, y))
+    with pytest.raises(ValueError, match="expected a Hessian within the range of float64"):
+        cf.of(model, (size * x, y), approximate=True)
+
+
+def test_large_inputs_of_small_weights_have_their_closed_form():
+    """The theorem applies, whatever others overflow on the way."""
+    weights = 1e-100 * torch.tensor([[1.0], [2.0]], dtype=torch.float64)
+    model = nn.Sequential(linear(weights), linear(weights.T))
+    x = torch.tensor([[1e160], [-1e160]], dtype=torch.float64)
+    actual = cf.of(model, (x, 1e-200 * x)).eigenvalues
+    unit = nn.Sequential(linear(1e100 * weights), linear(1e100 * weights.T))
+    expected = cf.of(unit, (1e-160 * x, 1e-160 * x)).eigenvalues
+    assert_close(actual / 1e120, expected, rtol=1e-9, atol=1e-9)
+
+
 def state_of(model, data):
     """Everything of a model, its data and the random numbers that could be changed."""
     named = dict(model.named_parameters())

@@ -192,3 +192,10 @@ def test_scipy_gets_vectors_that_it_may_not_write():
     np.testing.assert_allclose(cv.as_operator(A).to_scipy() @ x, A.sum(dim=1).numpy())
     with pytest.raises(ValueError, match=r"operator @ x: expected real numbers, got complex128"):
         cv.as_operator(A).to_scipy() @ (1j * x)
+
+
+@pytest.mark.parametrize("shape", [(P,), (3, P), (1, P)])
+def test_rows_multiply_from_the_left(shape):
+    left = normal(*shape, seed=5)
+    assert_close(left @ Lanes(A), left @ A)
+    assert_close(U.T @ Lanes(A) @ U, U.T @ A @ U)

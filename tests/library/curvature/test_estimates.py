@@ -190,3 +190,45 @@ def test_the_exact_trace_in_small_chunks(monkeypatch):
     assert cv.trace(DENSE, "xtrace", probes=20) == cv.trace(DENSE, "xtrace", probes=20)
     density = cv.spectral_density(DENSE, probes=9, steps=5)
     assert density.nodes.shape == (9, 5)
+
+
+SOLVERS = {
+    "trace": cv.trace,
+    "exact trace": lambda a: cv.trace(a, "exact"),
+    "Hutch++": lambda a: cv.trace(a, "hutch++"),
+    "diagonal": cv.diagonal,
+    "density": cv.spectral_density,
+    "top": lambda a: cv.top_eigenpairs(a, k=2),
+    "first": lambda a: cv.top_eigenpairs(a, k=1),
+    "function": lambda a: cv.trace_of_function(a, torch.exp, probes=2),
+    "product": lambda a: cv.function_product(a, torch.exp, a[0] / a[0].abs().max()),
+    "distinct": cv.distinct_eigenvalues,
+    "function as operator": lambda a: cv.operator_from(lambda v: a @ v, len(a), dtype=a.dtype),
+}
+
+
+@pytest.mark.parametrize("solve", SOLVERS.values(), ids=SOLVERS)
+@pytest.mark.parametrize(
+    ("scale", "dtype"), [(1e200, torch.float64), (1e80, torch.float64), (1e25, torch.float32)]
+)
+def test_products_whose_powers_are_no_numbers_are_refused(solve, scale, dtype):
+    with pytest.raises(cv.OperatorError, match=r"products below 1e\+(70|18) \(torch.float"):
+        solve(DENSE.to(dtype) * scale)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_an_asymmetry_is_found_in_numbers_that_have_no_squares(scale):
+    for reads in (cv.as_operator, cv.dense_matrix):
+        with pytest.raises(cv.OperatorError, match="expected a symmetric matrix"):
+            reads(DENSE.triu() * scale)
+    spectrum = cv.dense_spectrum(DENSE * scale)
+    assert_close(spectrum.eigenvalues, VALUES.sort().values * scale, rtol=1e-9, atol=1e-11 * scale)
+    assert spectrum.converged.all()
+
+
+def test_targets_whose_squares_are_no_numbers_are_refused_and_not_taken_for_a_wrong_model():
+    x, y = normal(20, 10, seed=1), normal(20, 3, seed=2)
+    model = nn.Sequential(nn.Linear(10, 15), nn.Tanh(), nn.Linear(15, 3)).double()
+    for scale in (1e160, 1e200):
+        with pytest.raises(cv.OperatorError, match="Hessian: the squares of a product are not fin"):
+            cv.hessian(cv.Problem(model, nn.MSELoss(), [(x, scale * y)]))

@@ -216,6 +216,161 @@ def test_autocast_in_the_forward_pass(operator):
     assert (actual @ vector - exact @ vector).norm() < 3e-2 * (exact @ vector).norm()
 
 
+SOLVED = {
+    "top": lambda at: cv.top_eigenpairs(at, k=2).eigenvalues,
+    "top of many": lambda at: cv.top_eigenpairs(cv.block_diagonal([at] * 3), k=1).eigenvalues,
+    "trace": lambda at: cv.trace(at, "xtrace", probes=20).value,
+    "density": lambda at: cv.spectral_density(at, probes=2).nodes[:, [0, -1]],
+    "diagonal": lambda at: cv.diagonal(at, probes=30).value,
+    "dense": cv.dense_matrix,
+    "restriction": lambda at: at.restriction(torch.linalg.qr(normal(at.shape[0], 3).float()).Q),
+    "inverse": lambda at: cv.inverse(at.shift(9)) @ torch.ones(at.shape[0]),
+    "function": lambda at: cv.function_product(at, torch.exp, torch.ones(at.shape[0])).value,
+}
+
+
+@pytest.mark.parametrize("sizes", [(7,), (3, 4)])
+@pytest.mark.parametrize("solved", SOLVED.values(), ids=SOLVED)
+def test_autocast_around_a_solver_changes_no_number(solved, sizes):
+    model, data = built(mlp).float(), cut(X.float(), Y.float(), *sizes)
+    operator = cv.hessian(cv.Problem(model, nn.MSELoss(), data))
+    expected = solved(operator)
+    with torch.autocast("cpu", torch.bfloat16):
+        actual = solved(operator)
+        assert torch.is_autocast_enabled("cpu")
+        assert torch.is_autocast_cache_enabled()
+    assert_close(actual, expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("lowered", [False, True])
+def test_autocast_around_it_all_is_no_part_of_the_network_and_inside_it_is(lowered):
+    model = built(mlp).float()
+    model = Lowered(model) if lowered else model
+
+    def measured():
+        at = cv.Problem(model, nn.MSELoss(), cut(X.float(), Y.float(), 3, 4))
+        layers = [] if lowered else [cv.layerwise(at, "0").output_hessian]
+        along = cv.loss_along(at, torch.ones(at.size), [0.0, 0.1]).loss
+        noise = cv.gradient_noise(at).mean
+        product = cv.hessian(at) @ normal(at.size).float()
+        return [product, at.gradient(), along, noise, *layers]
+
+    expected = measured()
+    with torch.autocast("cpu", torch.bfloat16):
+        actual = measured()
+    for ours, plain in zip(actual, expected, strict=True):
+        assert_close(ours, plain, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("backend", ["autograd", "curvlinops"])
+@pytest.mark.parametrize("sizes", [(7,), (3, 4)])
+def test_batches_made_in_inference_mode(backend, sizes):
+    with torch.inference_mode():
+        data = [(x.clone(), y.clone()) for x, y in cut(X, Y, *sizes)]
+    at = cv.Problem(built(mlp), nn.MSELoss(), data)
+    expected = dense(built(mlp), nn.MSELoss(), [(X, Y)])
+    close(cv.dense_matrix(cv.hessian(at, backend=backend)), expected)
+    close(cv.layerwise(at, "0").output_hessian, cv.layerwise(plain_problem(), "0").output_hessian)
+
+
+def plain_problem() -> cv.Problem:
+    return cv.Problem(built(mlp), nn.MSELoss(), [(X, Y)])
+
+
+def differentiated_twice(loss: Tensor, model: nn.Module) -> Tensor:
+    """The Hessian as plain torch has it, row by row."""
+    parameters = [*model.parameters()]
+    gradient = torch.autograd.grad(loss, parameters, create_graph=True)
+    return torch.stack(
+        [
+            torch.cat([part.flatten() for part in torch.autograd.grad(entry, parameters,
+                       retain_graph=True, materialize_grads=True)])
+            for part in gradient
+            for entry in part.flatten()
+        ]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("activation", [nn.Tanh, nn.ReLU, nn.GELU, lambda: nn.Softmax(-1)])
+@pytest.mark.parametrize("check", ["once", False])
+def test_sequences_in_a_jagged_tensor(activation, check):
+    model = built(lambda: nn.Sequential(nn.Linear(3, 4), activation(), nn.Linear(4, 2)))
+    sequences = [normal(length, 3, seed=length) for length in (2, 4, 3)]
+    batch = torch.nested.nested_tensor(sequences, layout=torch.jagged), torch.arange(9) % 2
+
+    def loss_fn(model, batch):
+        return functional.cross_entropy(model(batch[0]).values(), batch[1])
+
+    expected = differentiated_twice(loss_fn(model, batch), model)
+    for data in ([batch], [batch, batch]):
+        at = cv.Problem(model, loss_fn=loss_fn, data=data, weights=[9.0] * len(data))
+        close(cv.dense_matrix(cv.hessian(at, check=check)), expected)
+
+
+def test_targets_in_a_jagged_tensor_beside_inputs():
+    """As many samples in each, of which none can be cut off."""
+    sequences = [normal(length, 3, seed=length) for length in (2, 4, 3, 1, 2, 5)]
+    batch = (torch.nested.nested_tensor(sequences, layout=torch.jagged),) * 2
+
+    def loss_fn(model, batch):
+        return functional.mse_loss(model(batch[0]).values(), batch[1].values())
+
+    model = built(mlp)
+    expected = differentiated_twice(loss_fn(model, batch), model)
+    close(dense(model, loss_fn=loss_fn, data=[batch]), expected)
+
+
+class MagnitudeAndDirection(nn.Module):
+    """DoRA: the length of the direction is taken as a constant."""
+
+    def __init__(self):
+        super().__init__()
+        self.direction, self.magnitude = nn.Parameter(torch.ones(3, 3)), nn.Parameter(torch.ones(3))
+        self.register_buffer("base", torch.eye(3))
+
+    def forward(self, x):
+        weight = self.base + 0.1 * self.direction.cos()
+        length = weight.norm(dim=1, keepdim=True).detach()
+        return x @ (self.magnitude[:, None] * weight / length).T
+
+
+class StraightThrough(nn.Linear):
+    """Weights that are rounded, and a derivative as if they were not."""
+
+    def forward(self, x):
+        rounded = self.weight + ((4 * self.weight).round() / 4 - self.weight).detach()
+        return functional.linear(x, rounded, self.bias).tanh()
+
+
+def siamese(model, batch):
+    """SimSiam: each view's target is a constant."""
+    views = batch[0], batch[0].flip(1)
+    targets = [model[0](view).detach() for view in reversed(views)]
+    pairs = zip(map(model, views), targets, strict=True)
+    return -sum(functional.cosine_similarity(*pair).mean() for pair in pairs) / 2
+
+
+def regressed(model, batch):
+    return functional.mse_loss(model(batch[0]), batch[1])
+
+
+DETACHED = {
+    "DoRA": (MagnitudeAndDirection, regressed),
+    "straight-through": (lambda: StraightThrough(3, 3), regressed),
+    "SimSiam": (lambda: nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)), siamese),
+}
+
+
+@pytest.mark.parametrize(("build", "loss_fn"), DETACHED.values(), ids=DETACHED)
+def test_what_is_detached_by_design_is_a_constant_without_the_check(build, loss_fn):
+    model = built(build)
+    at = cv.Problem(model, loss_fn=loss_fn, data=[(X, Y)])
+    with pytest.raises(cv.OperatorError, match=r"detached by design .* check=False takes it as"):
+        cv.hessian(at)
+    expected = differentiated_twice(loss_fn(model, (X, Y)), model)
+    close(cv.dense_matrix(cv.hessian(at, check=False)), expected)
+
+
 def test_parameters_by_pattern_module_and_function():
     model = built(mlp)
     names = [

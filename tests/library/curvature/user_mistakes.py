@@ -8,7 +8,8 @@ import itertools
 import json
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,12 @@ def spread() -> cv.Problem:
         return problem(model)
     finally:
         distributed.destroy_process_group()
+
+
+def inferred() -> Any:
+    at = problem()
+    with torch.inference_mode():
+        return cv.hessian(at)
 
 
 def without_derivatives() -> cv.Problem:
@@ -117,8 +124,33 @@ def filled(value: float) -> nn.Module:
     return model
 
 
+def alike(*attempts: Callable[[], Any]) -> None:
+    """Several calls that are refused in the same words."""
+    said = {message(attempt) for attempt in attempts}
+    assert len(said) == 1, said
+    attempts[0]()
+
+
+def each(functions: Iterable[Callable[..., Any]], given: Callable[[], Any], *more: Any) -> None:
+    """Several functions of the same mistake; what follows it is right."""
+    alike(*(partial(function, given(), *more) for function in functions))
+
+
 ENTROPY, NONE = nn.CrossEntropyLoss(), torch.full((7,), -100)
 Mistakes = dict[str, Callable[[], Any]]
+OF_PROBLEMS = (
+    cv.hessian, cv.ggn, cv.layerwise, cv.full_output_hessian, cv.layer_sharpness,
+    cv.batch_sharpness, cv.gradient_noise, cv.operations, cv.curvlinops_arguments,
+)  # fmt: skip
+OF_OPERATORS = (
+    cv.trace, cv.top_eigenpairs, cv.spectral_density, cv.diagonal, cv.inverse, cv.as_operator,
+    cv.dense_matrix, cv.dense_spectrum, cv.log_determinant, cv.distinct_eigenvalues,
+    lambda given: cv.block_diagonal([given]), lambda given: A + given,
+    lambda given: cv.trace_of_function(given, torch.exp),
+    lambda given: cv.effective_dimension(given, 0.1),
+    lambda given: cv.function_product(given, torch.exp, normal(7)),
+    lambda given: cv.preconditioned(given, torch.ones(7)),
+)  # fmt: skip
 
 PROBLEMS: Mistakes = {
     "model: expected a torch.nn.Module, got function": lambda: problem(lambda x: x),
@@ -146,6 +178,35 @@ PROBLEMS: Mistakes = {
     "expected each name once": lambda: problem(parameters=["0.bias", "0.bias"]),
     "expected a module of the model": lambda: problem(parameters=nn.Linear(1, 1)),
     "loss: expected a function or a module, got 'mse'": lambda: problem(loss="mse"),
+    "loss: expected a function or a module, got list": lambda: problem(loss=[(X, Y)]),
+    "got MSELoss without parameters and Sequential with some; ...other way": lambda: alike(
+        lambda: problem(nn.MSELoss(), built(mlp)),
+        lambda: cv.sharpness(nn.MSELoss(), built(mlp), [(X, Y)]),
+    ),
+    "model, loss: ...got function without parameters and Sequential with": lambda: problem(
+        functional.mse_loss, built(mlp)
+    ),
+    "OperatorError: torch.inference_mode is on around the call": inferred,
+    "NotCoveredError: loss: ...got function mse_loss; give a module, such as nn.MSE": lambda: (
+        cf.of(built(mlp)[0], (X, Y), functional.mse_loss)
+    ),
+    "NotCoveredError: loss: ...got function <lambda>; give a module": lambda: cf.of(
+        built(mlp)[0], (X, Y), lambda outputs, targets: (outputs - targets).square().mean()
+    ),
+    "NotCoveredError: loss: ...got type MSELoss; give a module": lambda: cf.of(
+        built(mlp)[0], (X, Y), nn.MSELoss
+    ),
+    "NotCoveredError: loss: ...theorems give, got list": lambda: cf.of(
+        built(mlp)[0], nn.MSELoss(), [(X, Y)]
+    ),
+    "data: ...or one pair of tensors, got NoneType": lambda: cf.of(built(mlp)[0], None),
+    "TypeError: problem: expected Problem(model, loss, data), got Sequential": lambda: alike(
+        *(partial(function, built(mlp)) for function in OF_PROBLEMS),
+        lambda: cv.loss_along(built(mlp), X[0], [0.0]),
+        lambda: cv.loss_plane(built(mlp), X[0], X[1], [0.0]),
+        lambda: cv.functional_parts(built(mlp), X[0]),
+        lambda: cv.linearised_hessian(built(mlp), []),
+    ),
     "got the class; use MSELoss()": lambda: problem(loss=nn.MSELoss),
     "expected reduction 'mean' or 'sum', got 'none'": lambda: problem(
         loss=nn.MSELoss(reduction="none")
@@ -219,6 +280,14 @@ OPERATORS: Mistakes = {
         np.eye(7) + A
     ),
     "OperatorError: expected a symmetric": lambda: A + HALF,
+    "TypeError: (p, p), ...got Problem; a problem has hessian(problem) and ggn": lambda: each(
+        OF_OPERATORS, problem
+    ),
+    "TypeError: @ for tensors, got Sequential; a problem has hessian(": lambda: each(
+        OF_OPERATORS, lambda: built(mlp)
+    ),
+    "x @ A: expected x of shape (7,) or (k, 7), got (7, 3)": lambda: U @ A,
+    "TypeError: (7,) or (7, k), got ndarray": lambda: np.eye(7) @ A,
     "square matrix (p, p), got shape (7, 2)": lambda: A + ONES,
     "got torch.int": lambda: cv.as_operator(torch.eye(3).long()),
     "TypeError: A * s: expected a number s, got Tensor": lambda: A * B,
@@ -284,6 +353,13 @@ EYE, E = torch.eye(400).double(), torch.eye(4)
 INDEFINITE = torch.diag(torch.cat([torch.tensor([-3.0]), torch.ones(1999)]))
 INFINITE = Known(torch.full((100, 100), torch.inf))
 top, inverse = cv.top_eigenpairs, cv.inverse
+SEEDED = tuple(
+    partial(lambda function, seed: function(EYE, seed=seed), function)
+    for function in (
+        cv.trace, top, cv.spectral_density, cv.diagonal, cv.log_determinant,
+        cv.distinct_eigenvalues,
+    )
+)  # fmt: skip
 WIDE = cv.operator_from(lambda v: v, 5001, check=False)
 
 SOLVERS: Mistakes = {
@@ -327,6 +403,11 @@ SOLVERS: Mistakes = {
     "repeats, probes: ...got 1 and 60": lambda: cv.diagonal(E, repeats=1),
     "repeats, probes: ...got 5 and 9": lambda: cv.diagonal(E, probes=9),
     "OperatorError: operator: a product is not finite": lambda: cv.diagonal(INFINITE),
+    "seed: expected a whole number, ...got 1.5": lambda: cv.sharpness(problem(), seed=1.5),
+    "seed: expected a whole number, ...got None": lambda: cv.trace(E, seed=None),
+    "seed: expected a whole number, ...initial_seed(), got <torch._C.Generator": lambda: each(
+        SEEDED, lambda: torch.default_generator
+    ),
     "damping: expected a number of at least 0, got -1": lambda: inverse(E, damping=-1.0),
     "expected a number in (0, 1) and at least 1, got 0.0 and 1000": lambda: inverse(E, tol=0.0),
     "method: expected 'cg' or 'lsmr', got 'lu'": lambda: inverse(E, "lu"),
@@ -367,6 +448,19 @@ def seen(kind: type[torch.optim.Optimizer], *, steps: int = 0) -> Any:
     return cv.preconditioner(optimizer, model.parameters())
 
 
+class SignDescent(torch.optim.AdamW):
+    """Adam's state, and a step of its own."""
+
+    @torch.no_grad()
+    def step(self) -> None:
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                state = self.state[parameter]
+                state["step"] = torch.tensor(1.0)
+                state["exp_avg_sq"] = parameter.grad.square()
+                parameter.sub_(group["lr"] * parameter.grad.sign())
+
+
 V = normal(12)
 NAN = float("nan")
 
@@ -381,6 +475,10 @@ TRAININGS: Mistakes = {
     "u, v: expected two directions that span": lambda: plane(V, -2 * V, [0.0]),
     "second: expected asc": lambda: plane(V, V.flip(0), [0.0], [1.0, 1.0]),
     "every: expected at least 1 step, got 0": lambda: tracked(every=0),
+    "every: expected at least 1 step, got 'a'": lambda: tracked(every="a"),
+    "step: expected the number of the step, a whole one, got 'a'": lambda: tracked().step("a"),
+    "step: ...got None": lambda: tracked().step(None),
+    "step: ...got 1.0": lambda: tracked().step(1.0),
     "k: expected 1 to k_max = 20 eigenvalues, got 0": lambda: tracked(k=0),
     "k: expected 1 to k_max = 4 eigenvalues, got 5": lambda: tracked(k=5, k_max=4),
     "log: expected a W&B run or a function, got int": lambda: tracked(log=3),
@@ -392,6 +490,12 @@ TRAININGS: Mistakes = {
     "TypeError: optimizer: expected Adam, ...got SGD": lambda: seen(torch.optim.SGD),
     "TypeError: a diagonal, got SGD": lambda: tracked(
         optimizer=torch.optim.SGD([nn.Parameter(V)], lr=0.1)
+    ),
+    "TypeError: of torch itself, ...got SignDescent, a subclass of AdamW that may step": lambda: (
+        alike(
+            lambda: seen(SignDescent),
+            lambda: tracked(optimizer=SignDescent([nn.Parameter(V)], lr=0.1)),
+        )
     ),
     "optimizer: it has made no step": lambda: seen(torch.optim.Adam),
     "it has made no step": lambda: seen(torch.optim.Adagrad),
@@ -411,7 +515,19 @@ def full_output(key: str = "linear") -> cv.FullOutputHessian:
     return cv.full_output_hessian(problem_of(NETWORKS[key], NETWORKS[key].model()))
 
 
+def inverted() -> Any:
+    """The damped inverse of a product of factors that is indefinite, through a tanh behind."""
+    model = linear(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 3))
+    torch.nn.utils.vector_to_parameters(normal(31), model.parameters())
+    at = cv.Problem(model, nn.MSELoss(), [(X, 5 * Y)])
+    return cv.layerwise(at, "0").eigenbasis().damped_inverse(1e-3)
+
+
 LAYERS: Mistakes = {
+    "damping: ...got 0.001: the matrix is indefinite (smallest ...E[M] ...'weighted'": inverted,
+    "damping: expected a number above 0, got 'a'": lambda: (
+        layer("linear", "2").eigenbasis().damped_inverse("a")
+    ),
     "name: expected a layer's name, several, ..., got 0": lambda: cv.layerwise(problem(), 0),
     "k: expected 1 to 12, got 2.5": lambda: cv.layerwise(problem(), "0").kronecker(2.5),
     "k: expected 1 to 20, got 0": lambda: layer("linear", "2").kronecker(0),

@@ -100,6 +100,11 @@ def _require_parameters(model: nn.Module) -> Tensor:
 
 def _joined(data: Data) -> tuple[Tensor, Tensor, torch.dtype]:
     """All inputs and all targets, and the smaller of their types."""
+    if not isinstance(data, Iterable):
+        raise ValueError(
+            "data: expected batches (inputs, targets) or one pair of tensors, got "
+            f"{type(data).__name__}"
+        )
     require_length("data", data)
     with torch.random.fork_rng(devices=[]):  # a loader draws a seed whenever it is iterated
         batches: list[Any] = [data] if _is_pair(data) else list(data)
@@ -146,10 +151,13 @@ def _require_batch(where: str, x: Tensor, y: Tensor) -> None:
 def _require_squared_error(loss: nn.Module) -> None:
     known = (HalfSquaredError.forward, nn.MSELoss.forward)
     reduction = getattr(loss, "reduction", None)
-    if type(loss).forward not in known or reduction not in ("mean", "sum"):
+    if getattr(type(loss), "forward", None) not in known or reduction not in ("mean", "sum"):
+        got = str(loss) if isinstance(loss, nn.Module) else type(loss).__name__
+        if callable(loss) and hasattr(loss, "__name__"):
+            got = f"{got} {loss.__name__}; give a module, such as nn.MSELoss()"
         raise NotCoveredError(
             "loss: expected HalfSquaredError or nn.MSELoss, whose Hessian the theorems give, got "
-            f"{loss}"
+            f"{got}"
         )
 
 

@@ -222,16 +222,16 @@ def _residual_curvature(layers: Sequence[Tensor], x: Tensor, y: Tensor) -> float
         for pair in combinations(range(len(layers)), 2)
     )
     difference = (len(layers) - 1) * _norm(residual.T @ x / len(x)) * others
-    sharpness = max(
-        _norm(s) ** 2 * _norm(p @ samples) ** 2 for p, s in zip(before, after, strict=True)
-    )
+    root = max(_norm(s) * _norm(p @ samples) for p, s in zip(before, after, strict=True))
     if difference == 0:
         return 0.0
-    return difference / sharpness if sharpness > 0 else math.inf
+    # One after the other: their squares may be no numbers where the share is one.
+    return difference / root / root if root > 0 else math.inf
 
 
 def _norm(matrix: Tensor) -> float:
-    return float(torch.linalg.matrix_norm(matrix, 2))
+    finite = bool(torch.isfinite(matrix).all())
+    return float(torch.linalg.matrix_norm(matrix, 2)) if finite else math.inf
 
 
 def _attention(form: AttentionLayer) -> Spectrum:

@@ -11,7 +11,7 @@ from hessian_spectra.curvature.dense import numeric_spectrum
 from hessian_spectra.curvature.layerwise.checks import require_products
 from hessian_spectra.curvature.layerwise.layers import Layer, layers_of
 from hessian_spectra.curvature.layerwise.passes import SymmetricSum, layer_batches
-from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.problem import Problem, require_problem
 from hessian_spectra.spectrum import KnownVectors, Spectrum
 from hessian_spectra.validation import is_count, require, require_word
 
@@ -115,6 +115,7 @@ def full_output_hessian(problem: Problem, names: Sequence[str] | None = None) ->
         >>> blocks.matrix.shape, blocks.means[0]
         (torch.Size([2, 2]), tensor([1., 1.], dtype=torch.float64))
     """
+    require_problem(problem)
     layers = layers_of(problem.model, names)
     held = problem.fixed_at([layer.weight for layer in layers])
     total = SymmetricSum(sum(layer.outputs for layer in layers), held)

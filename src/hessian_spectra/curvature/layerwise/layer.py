@@ -29,7 +29,7 @@ from hessian_spectra.curvature.layerwise.passes import (
 )
 from hessian_spectra.curvature.layerwise.shared import RowByRow, Shared, without_fault
 from hessian_spectra.curvature.operators import Check
-from hessian_spectra.curvature.problem import Problem
+from hessian_spectra.curvature.problem import Problem, require_problem
 from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.validation import require, require_word
 
@@ -78,6 +78,7 @@ def layerwise(
         (tensor([[2.]], dtype=torch.float64), tensor([[1., 1.],
                 [1., 2.]], dtype=torch.float64))
     """
+    require_problem(problem)
     names = [name] if isinstance(name, str) else name
     listed = isinstance(names, Sequence) and all(isinstance(entry, str) for entry in names)
     expected = "a layer's name, several, or none for all"
@@ -113,6 +114,10 @@ class Layerwise:
     @property
     def output_hessian(self) -> Tensor:
         """``E[M]``, the second derivative by the layer's outputs, ``(m, m)``.
+
+        It is that of the whole loss, as in the paper. Where the network is piecewise linear in
+        these outputs, as with ReLU, only its Gauss-Newton part is there, which is KFAC's factor;
+        where a tanh or GELU follows there is more, and it may be indefinite.
 
         Of a weight that is used at P positions the mean over these of what belongs to one position,
         (33) of the paper. Samples are weighed as in the loss; of a loss that is a sum it is a sum.
@@ -156,7 +161,8 @@ class Layerwise:
         With the blocks ``M_pq`` of a sample's second derivative by the outputs at two of P
         positions, the input ``x_p`` at each and their mean ``x̄``:
 
-        * ``"expand"``: ``E[Σ_p M_pp]`` and ``E_p[x xᵀ]``, the decoupling conjecture's and KFAC's;
+        * ``"expand"``: ``E[Σ_p M_pp]`` and ``E_p[x xᵀ]``, the decoupling conjecture's, and KFAC's
+          where :attr:`output_hessian` is;
         * ``"reduce"``: ``E[Σ_pq M_pq]`` and ``E[x̄ x̄ᵀ]``;
         * ``"weighted"``: ``L / tr L`` and ``R`` with ``L = E[W Wᵀ]``, ``R = E[Wᵀ W]``, W a sample's
           gradient by each root of the loss's curvature: each input counts by its own curvature;
@@ -279,7 +285,8 @@ class Layerwise:
         """The diagonal of the Gauss-Newton matrix in a basis of products, as an operator in it.
 
         Of all matrices with these eigenvectors it is the nearest in the Frobenius norm: EKFAC's in
-        that of ``"expand"``, SOAP's in that of ``"weighted"``. One pass over the data.
+        that of ``"expand"`` where these factors are KFAC's, SOAP's in that of ``"weighted"``. One
+        pass over the data.
 
         Args:
             basis: such as :meth:`eigenbasis` gives, of a layer of this shape.
@@ -312,11 +319,11 @@ class Layerwise:
         return HeldGaussNewton(self._batches(), self.shape)
 
     def eigenvalue_corrected(self, k: int, factors: FactorKind = "expand") -> Spectrum:
-        """The ``k`` largest eigenvalues of EKFAC's matrix, with eigenvectors.
+        """The ``k`` largest eigenvalues of the corrected matrix, with eigenvectors.
 
         It has the approximation's eigenvectors, and in their basis the diagonal of the layer's
-        Gauss-Newton matrix, the second moments of gradients under the model's own labels; see
-        :meth:`corrected`.
+        Gauss-Newton matrix, the second moments of gradients under the model's own labels: EKFAC's
+        where the factors are KFAC's. See :meth:`corrected`.
 
         Args:
             k: from 1 to ``m d``.
