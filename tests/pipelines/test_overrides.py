@@ -28,6 +28,7 @@ NAMED = [
     Override("cracking-fig4", ("studies.cracking-fig4.norms=[spectral]",)),
     Override("cracking-fig4", ("studies.cracking-fig4.sizes=[1]",)),
     Override("cracking-fig12", ("studies.cracking-fig12.sizes=[4]",)),
+    Override("inputs-and-teacher", ("networks.linear-by-inputs.parametrisations=[mup]",)),
 ]
 # Learning rates at which trainings diverge, of each kind of networks and of what trains for itself.
 RATES = {
