@@ -61,8 +61,15 @@ RATES = {
     "data-fig3": "studies.data-fig3.learning_rate",
     "data-fig4": "studies.data-fig4.learning_rate",
 }
+# From rates at which some of them do, or losses alone grow, over those at which products overflow,
+# then losses, to those at which weights do. Where one ends and the next begins depends on the
+# processor's rounding: language models, which are measured on their way, get them all.
+ALL_RATES = ("10", "1e2", "150", "200", "1e3", "1500", "1e4", "1e5", "1e6")
+KEYS = list(dict.fromkeys(RATES.values()))
 DIVERGING = [
-    Override(study, (f"{key}={rate}",)) for study, key in RATES.items() for rate in (50, 100)
+    Override(study, (f"{key}={rate}",))
+    for study, key in RATES.items()
+    for rate in (ALL_RATES if "gpt2" in key else (ALL_RATES[0], ALL_RATES[1 + KEYS.index(key) % 8]))
 ]
 
 

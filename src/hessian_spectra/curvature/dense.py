@@ -5,7 +5,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator, size_of
+from hessian_spectra.curvature.interface import (
+    NotFiniteError,
+    OperatorError,
+    SymmetricOperator,
+    size_of,
+)
 from hessian_spectra.spectrum import KnownVectors, Spectrum
 
 # 200 MB in float64; its eigenvectors take about a minute on one core.
@@ -40,7 +45,7 @@ def dense_matrix(operator: SymmetricOperator) -> Tensor:
         )
     matrix = operator @ torch.eye(p, dtype=operator.dtype, device=operator.device)
     if not torch.isfinite(matrix).all():
-        raise OperatorError("operator: a product with a unit vector is not finite")
+        raise NotFiniteError("operator: a product with a unit vector is not finite")
     require_symmetric(matrix)
     return (matrix + matrix.T) / 2
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator, size_of
+from hessian_spectra.curvature.interface import NotFiniteError, SymmetricOperator, size_of
 from hessian_spectra.curvature.probes import rademacher
 from hessian_spectra.seeding import generator
 from hessian_spectra.statistics import mean_skewness, student_interval
@@ -158,7 +158,7 @@ def spectral_density(
 
     Raises:
         ValueError: an argument is out of its range.
-        OperatorError: a product is not finite.
+        NotFiniteError: a product is not finite.
 
     Source: Golub and Welsch (1969) for the quadrature; Ghorbani, Krishnan and Xiao (2019) for its
     use on networks.
@@ -252,7 +252,7 @@ def _tridiagonal(operator: SymmetricOperator, start: Tensor, steps: int, bar: tq
         matrices[:, step, step + 1] = matrices[:, step + 1, step] = beta.double().cpu()
         previous, vector = vector, image.div_(torch.where(beta > 0, beta, torch.inf))
     if not torch.isfinite(matrices).all():
-        raise OperatorError("operator: a product is not finite")
+        raise NotFiniteError("operator: a product is not finite")
     return matrices
 
 

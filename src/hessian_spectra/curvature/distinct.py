@@ -42,7 +42,7 @@ def distinct_eigenvalues(
 
     Raises:
         ValueError: the spaces do not end within ``max_products`` products.
-        OperatorError: a product is not finite.
+        NotFiniteError: a product is not finite.
 
     Example:
         >>> matrix = torch.diag(torch.tensor([2.0, 2.0, 2.0, 5.0]).double())

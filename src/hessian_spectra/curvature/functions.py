@@ -68,7 +68,7 @@ def trace_of_function(
 
     Raises:
         ValueError: an argument is out of its range, or ``f`` is not finite on the spectrum.
-        OperatorError: a product is not finite.
+        NotFiniteError: a product is not finite.
 
     Source: Ubaru, Chen and Saad (2017), "Fast estimation of tr(f(A)) via stochastic Lanczos
     quadrature".
@@ -205,7 +205,7 @@ def function_product(
     Raises:
         ValueError: the vector is not one, is not finite, or ``f`` is not finite on the spectrum;
             ``tol`` or ``max_steps`` is out of range.
-        OperatorError: a product is not finite.
+        NotFiniteError: a product is not finite.
 
     Warns:
         ConvergenceWarning: the error is above ``tol`` after ``max_steps``.

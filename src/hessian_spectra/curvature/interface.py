@@ -5,6 +5,9 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
+from hessian_spectra.validation import NotFiniteError as NotFiniteError
+from hessian_spectra.validation import OperatorError as OperatorError
+
 
 @runtime_checkable
 class SymmetricOperator(Protocol):
@@ -33,10 +36,6 @@ class SymmetricOperator(Protocol):
 
 # What parameters say that are not finite, or whose loss or gradient is not.
 DIVERGED = "if they were trained, the training has diverged: choose a smaller learning rate"
-
-
-class OperatorError(RuntimeError):
-    """A curvature operator that does not multiply by the matrix it stands for."""
 
 
 class PlainDerivativesWarning(UserWarning):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
+from hessian_spectra.curvature.interface import NotFiniteError, SymmetricOperator
 from hessian_spectra.curvature.rows import Rows, gram, norm
 
 # How much an eigenvalue is wanted: λ, −λ or |λ|.
@@ -143,7 +143,7 @@ class Krylov:
         """Multiply the vectors that wait, and find those that come next.
 
         Raises:
-            OperatorError: a product is not finite.
+            NotFiniteError: a product is not finite.
         """
         old, new, width = self.size, self.size + self.width, self.width
         self._reserve(new + width)
@@ -158,7 +158,7 @@ class Krylov:
         self.products += width
         diagonal = gram(block, images)
         if not torch.isfinite(diagonal).all():
-            raise OperatorError("operator: a product is not finite")
+            raise NotFiniteError("operator: a product is not finite")
         self._projection[:old, old:new] = self.coupling
         self._projection[old:new, :old] = self.coupling.T
         self._projection[old:new, old:new] = (diagonal + diagonal.T) / 2

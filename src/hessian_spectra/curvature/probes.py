@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
+from hessian_spectra.curvature.interface import NotFiniteError, SymmetricOperator
 
 # Vectors that go through an operator together: where the data is in several batches they share
 # the work of building each batch's graph, most of which eight of them save.
@@ -52,7 +52,7 @@ def each_product(
     No block is held while the next one is multiplied. The images may be overwritten.
 
     Raises:
-        OperatorError: a product is not finite.
+        NotFiniteError: a product is not finite.
     """
     results = []
     with tqdm(total=count, desc=what, unit="product", disable=None, leave=False) as bar:
@@ -60,7 +60,7 @@ def each_product(
             images = (operator @ rows.T).T
             # What is not finite stays so in the sum, a single pass; it may also overflow by itself.
             if not torch.isfinite(images.sum()) and not torch.isfinite(images).all():
-                raise OperatorError("operator: a product is not finite")
+                raise NotFiniteError("operator: a product is not finite")
             results.append(use(rows, images))
             bar.update(len(rows))
             del rows, images

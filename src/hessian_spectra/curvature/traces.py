@@ -129,7 +129,7 @@ def trace(
     Raises:
         ValueError: an unknown method or kind of blocks, too few probes for a standard error, or no
             memory.
-        OperatorError: a product is not finite.
+        NotFiniteError: a product is not finite.
 
     Source: Hutchinson (1989); Meyer, Musco, Musco and Woodruff (2021), Algorithm 1; Epperly, Tropp
     and Webber (2024), section 2.2.
