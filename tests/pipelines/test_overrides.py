@@ -64,12 +64,13 @@ RATES = {
 # From rates at which some of them do, or losses alone grow, over those at which products overflow,
 # then losses, to those at which weights do. Where one ends and the next begins depends on the
 # processor's rounding: language models, which are measured on their way, get them all.
-ALL_RATES = ("10", "1e2", "150", "200", "1e3", "1500", "1e4", "1e5", "1e6")
+FIRST_RATE, *LATER_RATES = ("10", "1e2", "150", "200", "1e3", "1500", "1e6")
 KEYS = list(dict.fromkeys(RATES.values()))
 DIVERGING = [
     Override(study, (f"{key}={rate}",))
     for study, key in RATES.items()
-    for rate in (ALL_RATES if "gpt2" in key else (ALL_RATES[0], ALL_RATES[1 + KEYS.index(key) % 8]))
+    for own in (LATER_RATES[KEYS.index(key) % len(LATER_RATES)],)
+    for rate in (FIRST_RATE, *(LATER_RATES if "gpt2" in key else [own]))
 ]
 
 
