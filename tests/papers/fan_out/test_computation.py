@@ -213,6 +213,17 @@ def test_networks_of_which_something_is_not_finite_have_diverged(
     assert not given["diverged"].values[1].any()
 
 
+def test_of_an_item_of_several_networks_all_have_diverged():
+    given = xr.Dataset({"diverged": (("network", "seed"), np.zeros((2, 2), dtype=bool))})
+    given = given.assign_coords(network=["a", "b"], seed=[7, 8])
+
+    def several(config, networks):
+        return [item | {"kept": [item["kept"]]} for item in norms.items(config, networks)]
+
+    actual = replace(norms, items=several)({"overflow": range(4)}, given)
+    assert {name: value.item() for name, value in actual.items()} == {"trainings_left_out": 4}
+
+
 def test_what_is_not_finite_of_no_trained_network_is_an_error():
     def overflowing(value):
         raise NotFiniteError(f"the product with {value} is not finite")
