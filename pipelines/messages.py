@@ -2,7 +2,6 @@
 
 import errno
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,15 @@ from hydra.errors import HydraException
 from omegaconf.errors import OmegaConfBaseException
 
 from hessian_papers.results import SCALES, SIDES
+from hessian_spectra.validation import OperatorError
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 
-# A wrong value, a missing file, a full disk, too little memory; see also :func:`_refusals`.
-MENDABLE = (HydraException, OmegaConfBaseException, ValueError, OSError, MemoryError)
+# A wrong value, a missing file, a full disk, too little memory, a network that has
+# no curvature, as one that diverged.
+MENDABLE = (
+    HydraException, OmegaConfBaseException, ValueError, OSError, MemoryError, OperatorError
+)  # fmt: skip
 # What torch says, in errors of no class of their own, of sizes that do not fit in the memory.
 NO_MEMORY = re.compile(r"allocate memory|out of memory|Storage size calculation overflowed")
 SIZE = re.compile(r"tried to allocate [\d.]+ \w+|allocate [\d.]+ \w+ for an array with shape .*")
@@ -31,14 +34,7 @@ ADVICE = {
 
 def is_mendable(error: BaseException) -> bool:
     """Whether the user can mend it; anything else is a defect of ours."""
-    return isinstance(error, MENDABLE + _refusals()) or _lacks_memory(error)
-
-
-def _refusals() -> tuple[type[BaseException], ...]:
-    """The error of a network without curvature, as of one that diverged, if there can be one."""
-    # Its module imports torch, which is left alone here.
-    curvature = sys.modules.get("hessian_spectra.curvature")
-    return () if curvature is None else (curvature.OperatorError,)
+    return isinstance(error, MENDABLE) or _lacks_memory(error)
 
 
 def kind(error: BaseException) -> str:

@@ -27,9 +27,10 @@ LONGER: dict[str, str] = {}
 
 
 def texts(folder):
-    """Every text file below a folder, with its content."""
+    """Every text file below a folder, with its content; not those that Python and pip make."""
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+        made = any(part.endswith(("__pycache__", ".egg-info")) for part in path.parts)
+        if path.is_file() and not made:
             try:
                 yield path, path.read_text("utf-8")
             except UnicodeDecodeError:
@@ -62,6 +63,9 @@ def test_the_search_for_names_finds_them(tmp_path):
     (tmp_path / "table.csv").write_text("study,value\nmy-fig1,3\n")
     (tmp_path / "other.py").write_text("my-fig12 = a-my-fig1 + my-fig1-b  # my-fig1a 2my-fig1\n")
     (tmp_path / "image.bin").write_bytes(b"my-fig1 \xff")
+    # What `pip install .` leaves has README.md in it.
+    (tmp_path / "package.egg-info").mkdir()
+    (tmp_path / "package.egg-info" / "PKG-INFO").write_text("Command: only=my-fig1\n")
     assert named(tmp_path, ["my-fig1", "old-fig2"]) == [
         "kind/claims.py:1: my-fig1",
         "kind/claims.py:2: my-fig1",

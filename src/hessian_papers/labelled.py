@@ -28,7 +28,9 @@ from hessian_spectra.files import (
 )
 
 # Where arrays are put one after another, their coordinates have to fit: no guesses by older rules.
-xr.set_options(use_new_combine_kwarg_defaults=True)
+# So have those of two arrays of which a sum or quotient is made: else what they share is all that
+# is left, and an array divided by its own `diff` is divided by the wrong entries.
+xr.set_options(use_new_combine_kwarg_defaults=True, arithmetic_join="exact")
 
 # The file of a recorded run, which holds all parts of its study.
 WHOLE = "data.nc"

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
-from hessian_papers.labelled import Variables, arrays_of, data_set
+from hessian_papers.labelled import Variables, arrays_of, data_set, left_out
+from hessian_papers.results import DIVERGED
 from hessian_spectra.files import Arrays
 from hessian_spectra.progress import Log, silent
+from hessian_spectra.validation import NotFiniteError
 
 # The keyword arguments of one call: numbers, strings, numpy arrays, and lists, dictionaries and
 # dataclasses of them.
@@ -62,6 +65,42 @@ class TrainingRun:
 KEEPS_NOTHING = TrainingRun()
 
 
+# The only array of an item whose network has diverged: what is not finite of it.
+NOT_FINITE = "not_finite"
+
+
+def computed(compute: Callable[..., Arrays], item: Item, **also: Any) -> Arrays:
+    """The arrays of an item; of a kept network whose curvature overflows the reason alone.
+
+    Weights and loss may be finite where products with the Hessian are not: the training diverged.
+
+    Args:
+        compute: the function of the item.
+        item: its keyword arguments; a network of an ensemble is its ``kept``.
+        also: further ones.
+
+    Raises:
+        NotFiniteError: so it is, and the item has no kept network.
+    """
+    try:
+        return compute(**item, **also)
+    except NotFiniteError as error:
+        if "kept" not in item:
+            raise
+        return {NOT_FINITE: np.array(str(error))}
+
+
+def _without(given: xr.Dataset, lost: Sequence[Item]) -> xr.Dataset:
+    """An ensemble in which the networks of some items have diverged, too."""
+    diverged = given[DIVERGED].copy()
+    for item in lost:
+        # Of an item of several networks nobody knows which: it is not said of one alone.
+        for kept in [item["kept"]] if hasattr(item["kept"], "folder") else item["kept"]:
+            # A network's folder is called by its place among all.
+            diverged.values.flat[int(Path(kept.folder).name)] = True
+    return given.assign({DIVERGED: diverged})
+
+
 def _unit(item: Item) -> float:
     return 1.0
 
@@ -110,12 +149,38 @@ class FanOut:
     def __call__(self, config: Any, given: Any, run: TrainingRun = KEEPS_NOTHING) -> Any:
         """The result of the whole computation, made in this process; nothing else is kept of it."""
         also = {"run": run} if self.trains else {}
-        parts = [self.compute(**item, **also) for item in self.items(config, given)]
-        return self.collected(config, parts)
+        items = self.items(config, given)
+        parts = [computed(self.compute, item, **also) for item in items]
 
-    def collected(self, config: Any, parts: Sequence[Arrays]) -> Any:
-        """The result that ``gather`` makes of the arrays of all items; nothing of none."""
-        return self.gather(config, parts) if parts else xr.Dataset()
+        def again(others: xr.Dataset) -> Any:
+            return self(config, others, run)
+
+        return self.collected(config, given, items, parts, again)
+
+    def collected(
+        self,
+        config: Any,
+        given: Any,
+        items: Sequence[Item],
+        parts: Sequence[Arrays],
+        again: Callable[[Any], Any],
+    ) -> Any:
+        """The result that ``gather`` makes of the arrays of all items; nothing of none.
+
+        Networks that turn out to have diverged are left out, and counted.
+
+        Args:
+            config: the configuration.
+            given: the samples or networks that the items are of.
+            items: all of them.
+            parts: what :func:`computed` gives of each.
+            again: makes the result of other networks; most items of theirs are among these.
+        """
+        lost = [item for item, part in zip(items, parts, strict=True) if NOT_FINITE in part]
+        if not lost:
+            return self.gather(config, parts) if parts else xr.Dataset()
+        others = _without(given, lost)
+        return left_out(again(others), int((others[DIVERGED] & ~given[DIVERGED]).sum()))
 
 
 def alone(train: Callable[..., Arrays], variables: Callable[[Any], Variables]) -> FanOut:

@@ -1,4 +1,4 @@
-"""The refusal in one line of a bad value of a configuration, or of a package that is absent."""
+"""The refusal in one line of a bad value or operator, or of a package that is absent."""
 
 import importlib
 import math
@@ -10,6 +10,17 @@ from typing import Any
 # Eigenvalues are products of a few of such numbers and differences of these products: beyond, they
 # leave float64's range or are lost in the rounding of larger ones.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-6, 1e6
+
+
+class OperatorError(RuntimeError):
+    """A curvature operator that does not multiply by the matrix it stands for."""
+
+
+class NotFiniteError(OperatorError):
+    """A loss, a gradient or a product that is not finite: numbers overflow at these weights.
+
+    Nothing is wrong with the operator; weights and loss may still be finite.
+    """
 
 
 def require(condition: bool, field: str, expected: str, value: Any) -> None:

@@ -269,3 +269,9 @@ def test_diverged_trainings_add_up():
     data = labelled.left_out(sample(), 0)
     assert LEFT_OUT not in data
     assert labelled.left_out(labelled.left_out(data, 2), 3)[LEFT_OUT].item() == 5
+
+
+def test_arrays_of_other_labels_are_no_operands():
+    values = xr.DataArray([1.0, 2.0, 4.0], {"depth": [1, 2, 3]}, "depth")
+    with pytest.raises(ValueError, match="cannot align objects with join='exact'"):
+        values.diff("depth") / values

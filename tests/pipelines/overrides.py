@@ -23,6 +23,7 @@ from matplotlib.text import Text
 from omegaconf import DictConfig, OmegaConf
 
 from hessian_papers import fan_out, labelled
+from hessian_papers.drawing import curves
 from hessian_papers.ledger import evaluation
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
 from hessian_papers.ledger.record import CaseRecord
@@ -467,6 +468,7 @@ class Sampler:
             for figure, _ in pictures:
                 figure.set_layout_engine("none")  # it takes half of the time
                 figure.draw_without_rendering()
+                curves.series(figure)  # what is kept of it as numbers
         except Exception as error:
             yield _problem("figure", error)
             return

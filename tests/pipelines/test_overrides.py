@@ -28,6 +28,7 @@ NAMED = [
     Override("cracking-fig4", ("studies.cracking-fig4.norms=[spectral]",)),
     Override("cracking-fig4", ("studies.cracking-fig4.sizes=[1]",)),
     Override("cracking-fig12", ("studies.cracking-fig12.sizes=[4]",)),
+    Override("inputs-and-teacher", ("networks.linear-by-inputs.parametrisations=[mup]",)),
 ]
 # Learning rates at which trainings diverge, of each kind of networks and of what trains for itself.
 RATES = {
@@ -60,8 +61,16 @@ RATES = {
     "data-fig3": "studies.data-fig3.learning_rate",
     "data-fig4": "studies.data-fig4.learning_rate",
 }
+# From rates at which some of them do, or losses alone grow, over those at which products overflow,
+# then losses, to those at which weights do. Where one ends and the next begins depends on the
+# processor's rounding: language models, which are measured on their way, get them all.
+FIRST_RATE, *LATER_RATES = ("10", "1e2", "150", "200", "1e3", "1500", "1e6")
+KEYS = list(dict.fromkeys(RATES.values()))
 DIVERGING = [
-    Override(study, (f"{key}={rate}",)) for study, key in RATES.items() for rate in (50, 100)
+    Override(study, (f"{key}={rate}",))
+    for study, key in RATES.items()
+    for own in (LATER_RATES[KEYS.index(key) % len(LATER_RATES)],)
+    for rate in (FIRST_RATE, *(LATER_RATES if "gpt2" in key else [own]))
 ]
 
 

@@ -142,13 +142,13 @@ def _bands(axes: Axes) -> Iterator[Chart]:
 
 
 def _thresholds(axes: Axes) -> Iterator[Chart]:
-    """The lines across the whole panel."""
+    """The lines across the whole panel, which marks along one of its sides are not."""
     across = {"y": axes.get_yaxis_transform(which="grid"), "x": axes.get_xaxis_transform("grid")}
-    for line in axes.lines:
+    for line in (line for line in axes.lines if line.get_linestyle() != "None"):
         for axis, transform in across.items():
             if line.get_transform() == transform:
                 values = np.asarray(line.get_ydata() if axis == "y" else line.get_xdata(), float)
-                if np.isfinite(values).all():
+                if len(values) and np.isfinite(values).all():
                     yield {"axis": axis, "value": _rounded(values[:1])[0]}
 
 

@@ -145,7 +145,13 @@ def run(
             f"{shown.computed} computed, {failed} failed attempts, {duration(shown.elapsed)} "
             f"({launcher.words})"
         )
-    return work.collected(config, [parts[key] for key in todo.order])
+
+    def again(others: Any) -> Any:
+        return run(name, work, config, others, folder=folder, launcher=launcher, live=live)
+
+    order = todo.order
+    made = [todo.items[key] for key in order], [parts[key] for key in order]
+    return work.collected(config, given, *made, again)
 
 
 def train(

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from hessian_papers.fan_out.items import plain
 from hessian_papers.fan_out.shards import Shards
 from hessian_papers.provenance import code_of
-from hessian_papers.work import Item, Live, TrainingRun, unseen
+from hessian_papers.work import Item, Live, TrainingRun, computed, unseen
 from hessian_spectra.files import Arrays
 
 # One thread for each worker: as many workers as cores are faster than threads, and the bytes of a
@@ -83,7 +83,9 @@ class Function:
         with threadpool_limits(1):
             started = time.perf_counter()
             arrays = (
-                self._train(function, key, item, title, shards) if self.trains else function(**item)
+                self._train(function, key, item, title, shards)
+                if self.trains
+                else computed(function, item)
             )
             seconds = time.perf_counter() - started
         if follows():
@@ -95,9 +97,9 @@ class Function:
         self, function: Callable[..., Arrays], key: str, item: Item, title: str, shards: Shards
     ) -> Arrays:
         if follows():
-            return function(**item, run=TrainingRun(checkpoint=shards.unfinished(key)))
+            return computed(function, item, run=TrainingRun(checkpoint=shards.unfinished(key)))
         with self.live(title, key, plain(item)) as log:
-            return function(**item, run=shards.run(key, log))
+            return computed(function, item, run=shards.run(key, log))
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ from hessian_papers.networks.tools.dry_run import (
     pieces_of,
 )
 from hessian_papers.networks.tools.kept_weights import weights_folder
-from hessian_papers.networks.tools.language_model import Measurements, measured_steps
+from hessian_papers.networks.tools.language_model import MATRICES, Measurements, measured_steps
 from hessian_papers.networks.tools.memory import Megabytes, free_memory, product_memory
 from hessian_papers.training.divergence import has_diverged
 from hessian_papers.training.language_model import pretrain
@@ -309,7 +309,9 @@ def compute(
             identity=variant,
         )
     counted = {"parameters": np.array(parameter_count(shape)), "train_loss": losses}
-    diverged = has_diverged(model, float(measurements.arrays["loss"][-1]), vocabulary)
+    curvature = [measurements.arrays[name] for name in MATRICES]
+    last = float(measurements.arrays["loss"][-1])
+    diverged = has_diverged(model, last, vocabulary, *curvature)
     facts = {"measured_tokens": sequences.numpy(), "diverged": np.array(diverged)}
     facts["memory"] = np.array(limit >> 20)
     return counted | facts | measurements.arrays

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -9,8 +10,11 @@ from torch import nn
 GUESSES = 2.0
 
 
-def has_diverged(model: nn.Module, loss: float, classes: int) -> bool:
+def has_diverged(model: nn.Module, loss: float, classes: int, *measured: np.ndarray) -> bool:
     """Whether a network ended with weights or a loss that no descent ends with.
+
+    So it did, too, where what was measured on the way is not finite: products with the Hessian
+    overflow before weights and loss do.
 
     The gradient of the cross-entropy is bounded by the inputs: at too large a learning rate the
     weights grow without an overflow, and every softmax is as sure as it is wrong. So a loss that is
@@ -20,14 +24,18 @@ def has_diverged(model: nn.Module, loss: float, classes: int) -> bool:
         model: the network after its training.
         loss: its cross-entropy over what it was trained on, a mean.
         classes: ``c``; of a language model its vocabulary.
+        measured: what else is known of it, such as eigenvalues.
 
     Example:
         >>> model = nn.Linear(1, 10)
         >>> has_diverged(model, 2.4, 10), has_diverged(model, 20.0, 10)
         (False, True)
+        >>> has_diverged(model, 2.4, 10, np.array([3.1, np.nan]))
+        True
         >>> _ = model.weight.data.fill_(torch.nan)
         >>> has_diverged(model, 2.4, 10)
         True
     """
     finite = all(bool(torch.isfinite(value).all()) for value in model.state_dict().values())
+    finite &= all(bool(np.isfinite(values).all()) for values in measured)
     return not (finite and loss <= GUESSES * math.log(classes))

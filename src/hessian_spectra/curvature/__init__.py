@@ -28,6 +28,7 @@ from hessian_spectra.curvature.functions import (
 )
 from hessian_spectra.curvature.interface import (
     ConvergenceWarning,
+    NotFiniteError,
     OperatorError,
     PlainDerivativesWarning,
     SymmetricOperator,
@@ -87,6 +88,7 @@ __all__ = [
     "Layerwise",
     "LossCurve",
     "LossPlane",
+    "NotFiniteError",
     "Operator",
     "OperatorError",
     "PeakMemory",

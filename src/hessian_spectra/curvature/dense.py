@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.curvature.interface import (
+    NotFiniteError,
     OperatorError,
     SymmetricOperator,
     in_own_type,
@@ -46,7 +47,7 @@ def dense_matrix(operator: SymmetricOperator) -> Tensor:
         )
     matrix = operator @ torch.eye(p, dtype=operator.dtype, device=operator.device)
     if not torch.isfinite(matrix).all():
-        raise OperatorError("operator: a product with a unit vector is not finite")
+        raise NotFiniteError("operator: a product with a unit vector is not finite")
     require_symmetric(matrix)
     return (matrix + matrix.T) / 2
 

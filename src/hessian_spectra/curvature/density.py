@@ -164,7 +164,7 @@ def spectral_density(
 
     Raises:
         ValueError: an argument is out of its range.
-        OperatorError: a product is not finite, or too large to be squared.
+        NotFiniteError: a product is not finite, or too large to be squared.
 
     Source: Golub and Welsch (1969) for the quadrature; Ghorbani, Krishnan and Xiao (2019) for its
     use on networks.

@@ -64,7 +64,7 @@ def diagonal(
 
     Raises:
         ValueError: an unknown method, fewer than two repeats, or fewer than two probes for each.
-        OperatorError: a product is not finite, or too large to be squared.
+        NotFiniteError: a product is not finite, or too large to be squared.
 
     Source: Bekas, Kokiopoulou and Saad (2007); Epperly, Tropp and Webber (2024), section 2.4.
 

@@ -43,7 +43,7 @@ def distinct_eigenvalues(
 
     Raises:
         ValueError: the spaces do not end within ``max_products`` products.
-        OperatorError: a product is not finite, or too large to be squared.
+        NotFiniteError: a product is not finite, or too large to be squared.
 
     Example:
         >>> matrix = torch.diag(torch.tensor([2.0, 2.0, 2.0, 5.0]).double())

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from hessian_spectra.curvature.dense import DENSE_LIMIT, dense_spectrum, numeric_spectrum
 from hessian_spectra.curvature.interface import (
     ConvergenceWarning,
-    OperatorError,
+    NotFiniteError,
     SymmetricOperator,
     in_own_type,
     size_of,
@@ -93,7 +93,7 @@ def top_eigenpairs(
 
     Raises:
         ValueError: ``k`` is not in ``1..p``, or another argument is out of its range.
-        OperatorError: a product is not finite, or too large to be squared.
+        NotFiniteError: a product is not finite, or too large to be squared.
 
     Warns:
         ConvergenceWarning: a residual is above ``tol``.
@@ -344,7 +344,7 @@ class _Search:
         self.products += 1
         together = norm(image - (signs * values) @ pairs.vectors) ** 2
         if not math.isfinite(together):
-            raise OperatorError("operator: a product is not finite")
+            raise NotFiniteError("operator: a product is not finite")
         excess = max(0.0, together - float(pairs.residuals.square().sum()))
         residuals = (pairs.residuals.square() + excess).sqrt()
         limit = self.tol * self.scale

@@ -70,7 +70,7 @@ def trace_of_function(
 
     Raises:
         ValueError: an argument is out of its range, or ``f`` is not finite on the spectrum.
-        OperatorError: a product is not finite, or too large to be squared.
+        NotFiniteError: a product is not finite, or too large to be squared.
 
     Source: Ubaru, Chen and Saad (2017), "Fast estimation of tr(f(A)) via stochastic Lanczos
     quadrature".
@@ -211,7 +211,7 @@ def function_product(
     Raises:
         ValueError: the vector is not one, is not finite, or ``f`` is not finite on the spectrum;
             ``tol`` or ``max_steps`` is out of range.
-        OperatorError: a product is not finite, or too large to be squared.
+        NotFiniteError: a product is not finite, or too large to be squared.
 
     Warns:
         ConvergenceWarning: the error is above ``tol`` after ``max_steps``.

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.matrix_products import full_precision
+from hessian_spectra.validation import NotFiniteError as NotFiniteError
+from hessian_spectra.validation import OperatorError as OperatorError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,10 +43,6 @@ class SymmetricOperator(Protocol):
 
 # What parameters say that are not finite, or whose loss or gradient is not.
 DIVERGED = "if they were trained, the training has diverged: choose a smaller learning rate"
-
-
-class OperatorError(RuntimeError):
-    """A curvature operator that does not multiply by the matrix it stands for."""
 
 
 class PlainDerivativesWarning(UserWarning):
@@ -88,14 +86,14 @@ def require_moderate(images: Tensor) -> None:
     """Refuse products that are not finite, or so large that what is computed of them is not.
 
     Raises:
-        OperatorError: their length together is above 1e18 in float32, 1e70 in float64.
+        NotFiniteError: their length together is above 1e18 in float32, 1e70 in float64.
     """
     most = _LARGEST.get(images.dtype, 1e18)
     if not float(torch.linalg.vector_norm(images)) <= most:
         largest = float(images.abs().max())
         if not largest < float("inf"):
-            raise OperatorError("operator: a product is not finite")
-        raise OperatorError(
+            raise NotFiniteError("operator: a product is not finite")
+        raise NotFiniteError(
             f"operator: expected products below {most:g} ({images.dtype}), so that sums of their "
             f"powers are finite, got {largest:.1e}; multiply the loss by a small constant, or "
             "scale the data"

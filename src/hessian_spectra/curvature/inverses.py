@@ -8,7 +8,7 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator, as_operator
-from hessian_spectra.curvature.interface import OperatorError, SymmetricOperator
+from hessian_spectra.curvature.interface import NotFiniteError, OperatorError, SymmetricOperator
 from hessian_spectra.validation import require, require_word
 
 InverseMethod = Literal["cg", "lsmr"]
@@ -115,7 +115,7 @@ class _Inverse(Operator):
 
     def _require_positive(self, curvature: Tensor, direction: Tensor) -> None:
         if not torch.isfinite(curvature).all():
-            raise OperatorError("operator: a product is not finite")
+            raise NotFiniteError("operator: a product is not finite")
         if not (curvature > 0).all():
             quotient = float((curvature / direction.square().sum(dim=0)).min())
             raise OperatorError(

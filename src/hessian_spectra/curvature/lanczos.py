@@ -143,7 +143,7 @@ class Krylov:
         """Multiply the vectors that wait, and find those that come next.
 
         Raises:
-            OperatorError: a product is not finite, or too large to be squared.
+            NotFiniteError: a product is not finite, or too large to be squared.
         """
         old, new, width = self.size, self.size + self.width, self.width
         self._reserve(new + width)

@@ -8,7 +8,12 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from torch import Tensor
 
 from hessian_spectra.curvature.composition import Operator
-from hessian_spectra.curvature.interface import OperatorError, require_moderate, size_of
+from hessian_spectra.curvature.interface import (
+    NotFiniteError,
+    OperatorError,
+    require_moderate,
+    size_of,
+)
 from hessian_spectra.seeding import generator
 
 # Relative; rounding of a long sum stays far below.
@@ -114,7 +119,7 @@ def _require_linear_and_symmetric(operator: Operator) -> None:
     # One of them is scaled, so that a function of the direction alone is noticed.
     images = [operator @ vector for vector in (x, y, 2 * x + y)]
     if not all(bool(image.isfinite().all()) for image in images):
-        raise OperatorError("product: it is not finite for a random vector")
+        raise NotFiniteError("product: it is not finite for a random vector")
     for image in images:
         require_moderate(image)
     limit = _DISAGREEMENT[operator.dtype]

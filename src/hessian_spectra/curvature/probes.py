@@ -52,7 +52,7 @@ def each_product(
     No block is held while the next one is multiplied. The images may be overwritten.
 
     Raises:
-        OperatorError: a product is not finite, or too large to be squared.
+        NotFiniteError: a product is not finite, or too large to be squared.
     """
     results = []
     with tqdm(total=count, desc=what, unit="product", disable=None, leave=False) as bar:

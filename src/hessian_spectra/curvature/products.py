@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.composition import Operator
-from hessian_spectra.curvature.interface import DIVERGED, OperatorError
+from hessian_spectra.curvature.interface import DIVERGED, NotFiniteError, OperatorError
 from hessian_spectra.curvature.network import (
     first_derivatives,
     leaves,
@@ -297,7 +297,7 @@ def output_gradient(loss: Tensor, outputs: Any, parameters: Sequence[Tensor]) ->
     if not outputs.requires_grad:
         raise OperatorError("Gauss-Newton matrix: the outputs do not depend on the parameters")
     if not bool(torch.isfinite(loss)):
-        raise OperatorError(f"Gauss-Newton matrix: the loss is not finite; {DIVERGED}")
+        raise NotFiniteError(f"Gauss-Newton matrix: the loss is not finite; {DIVERGED}")
     own = {id(parameter) for parameter in parameters}
     if any(id(leaf) in own for leaf in leaves(loss, behind=outputs)):
         raise OperatorError(

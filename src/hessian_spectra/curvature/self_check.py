@@ -11,7 +11,12 @@ from torch import Tensor
 
 from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.diagnosis import cause_of_change, cause_of_difference
-from hessian_spectra.curvature.interface import DIVERGED, OperatorError, SymmetricOperator
+from hessian_spectra.curvature.interface import (
+    DIVERGED,
+    NotFiniteError,
+    OperatorError,
+    SymmetricOperator,
+)
 from hessian_spectra.curvature.network import (
     FixedNetwork,
     first_derivatives,
@@ -62,13 +67,13 @@ def check_repeatable(problem: Problem) -> None:
     """Compare the gradients of two passes over all data.
 
     Raises:
-        OperatorError: they differ, or are not finite.
+        OperatorError: they differ; NotFiniteError: they are not finite.
     """
     network = problem.fixed()
     with undisturbed(problem.device):
         gradient, again = problem.gradient(network), problem.gradient(network)
     if not all_finite(gradient):
-        raise OperatorError(f"{_ENDLESS}; {DIVERGED}")
+        raise NotFiniteError(f"{_ENDLESS}; {DIVERGED}")
     change, size = float(again.sub_(gradient).norm()), float(gradient.norm())
     tolerance = _TOLERANCES[problem.dtype].repeat
     if change > tolerance * size:
@@ -166,7 +171,7 @@ def _check(
         # Needed where rounding may be what differs: mostly it is not.
         gradient = problem.gradient()
         if not all_finite(gradient):
-            raise OperatorError(f"{name}: {_ENDLESS}; {DIVERGED}")
+            raise NotFiniteError(f"{name}: {_ENDLESS}; {DIVERGED}")
         return float(gradient.norm()) / length
 
     # Where differences are coarse, symmetry says more; else what agrees with them is symmetric.
@@ -201,9 +206,9 @@ def _product(
     operator = build()
     product = operator @ direction
     if not all_finite(product):
-        raise OperatorError(f"{name}: a product with a random vector is not finite")
+        raise NotFiniteError(f"{name}: a product with a random vector is not finite")
     if not math.isfinite(norm(product)):
-        raise OperatorError(
+        raise NotFiniteError(
             f"{name}: the squares of a product are not finite, its largest number is "
             f"{float(product.abs().max()):.1e}; multiply the loss by a small constant, or scale "
             "the data"

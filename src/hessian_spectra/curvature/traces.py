@@ -130,7 +130,7 @@ def trace(
     Raises:
         ValueError: an unknown method or kind of blocks, too few probes for a standard error, or no
             memory.
-        OperatorError: a product is not finite, or too large to be squared.
+        NotFiniteError: a product is not finite, or too large to be squared.
 
     Source: Hutchinson (1989); Meyer, Musco, Musco and Woodruff (2021), Algorithm 1; Epperly, Tropp
     and Webber (2024), section 2.2.

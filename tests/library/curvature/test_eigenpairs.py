@@ -354,7 +354,7 @@ def test_products_that_are_not_finite_are_refused():
     dense = matrix(OUTLIERS + BULK)
     dense[0, 0] = torch.nan
     for solve in (cv.top_eigenpairs, cv.dense_spectrum):
-        with pytest.raises(cv.OperatorError, match="not finite"):
+        with pytest.raises(cv.NotFiniteError, match="not finite"):
             solve(dense)
 
 

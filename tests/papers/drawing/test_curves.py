@@ -109,3 +109,15 @@ def test_series_have_all_that_the_panels_draw():
     assert (min(band["y"]), max(band["y"])) == (1.0, 6.0)
     assert panel["thresholds"] == [{"axis": "y", "value": 1e-10}, {"axis": "x", "value": 3.0}]
     assert pictures["images"] == [[[0.25, None], [1.0, 0.5]]]
+
+
+@pytest.mark.parametrize("sizes", [[], [2.0], [2.0, 3.0]])
+def test_marks_along_a_side_are_no_lines_across_the_panel(sizes):
+    figure, axes = style.panels()
+    axes.plot(X, X)
+    axes.axvline(4)
+    place = axes.get_xaxis_transform()
+    axes.plot(sizes, np.full(len(sizes), 0.03), "^", transform=place)
+    axes.plot([], [], transform=place)
+    (panel,) = curves.series(figure)
+    assert panel["thresholds"] == [{"axis": "x", "value": 4.0}]

@@ -1,5 +1,6 @@
 """Small computations for the tests, in a module that worker processes can import."""
 
+import itertools
 import os
 import time
 from dataclasses import dataclass
@@ -9,9 +10,12 @@ import numpy as np
 import xarray as xr
 
 import hessian_papers
-from hessian_papers.labelled import Variable
+from hessian_papers.labelled import Variable, gathering
+from hessian_papers.networks.tools.divergence import surviving
+from hessian_papers.networks.tools.kept_weights import KeptWeights
 from hessian_papers.work import FanOut, TrainingRun, alone
 from hessian_spectra.files import Arrays, read_arrays, write_arrays
+from hessian_spectra.validation import NotFiniteError
 
 
 def square(value: int) -> Arrays:
@@ -100,6 +104,33 @@ def gpu(value: int) -> Arrays:
     return {"square": np.array(value), "roots": np.array([os.environ["CUDA_VISIBLE_DEVICES"]])}
 
 
+NETWORKS = {"network": Variable("network", ""), "seed": Variable("seed", "")}
+NORMS = {**NETWORKS, "norm": Variable("network seed", "a norm")}
+
+
+def norm(kept: KeptWeights, labels: Arrays, overflows: bool) -> Arrays:
+    """A number of a kept network."""
+    if overflows:
+        raise NotFiniteError("operator: a product is not finite")
+    return {**labels, "norm": np.array(len(kept.folder))}
+
+
+def _kept(config, networks):
+    """The networks that have not diverged; of those of some places the products overflow."""
+    names, seeds = surviving(networks, "network")
+    labels = [networks[axis].values.tolist() for axis in ("network", "seed")]
+    places = list(itertools.product(*labels))
+    return [
+        {
+            "kept": KeptWeights(folder=f"kept/{place}", file="0.nc", digest=str(place)),
+            "labels": {"network": np.array(name), "seed": np.array(seed)},
+            "overflows": place in config["overflow"],
+        }
+        for place, (name, seed) in enumerate(places)
+        if name in names and seed in seeds
+    ]
+
+
 def _items(config, networks):
     return [{"value": int(value), **config} for value in networks["values"]]
 
@@ -125,4 +156,5 @@ noted_squares = FanOut(items=_items, compute=noted, gather=_gather, cost=cost)
 resumable_sums = FanOut(items=_items, compute=resumable, gather=_gather, cost=cost, trains=True)
 weights = FanOut(items=_items, compute=weighed, gather=_gathered, trains=True)
 gpus = FanOut(items=_items, compute=gpu, gather=_gather)
+norms = FanOut(items=_kept, compute=norm, gather=gathering(NORMS, "network", "seed"))
 trees = FanOut(items=_items, compute=tree, gather=_gather)

@@ -7,16 +7,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import xarray as xr
 from driver_process import begun
-from fan_out_items import cost, gpus, noted, noted_squares, squares
+from fan_out_items import NETWORKS, cost, gpus, norms, noted, noted_squares, squares
 
 from hessian_papers.fan_out import Launcher, run
 from hessian_papers.fan_out.plan import plan
 from hessian_papers.fan_out.progress import Progress
 from hessian_papers.fan_out.shards import Shards
 from hessian_papers.fan_out.worker import Chunk, Function
+from hessian_papers.networks.tools import divergence
 from hessian_papers.provenance import code_of
-from hessian_papers.work import FanOut
+from hessian_papers.work import FanOut, computed
+from hessian_spectra.validation import NotFiniteError
 
 DEBUG = Launcher(cluster="debug")
 
@@ -182,6 +185,51 @@ def test_on_a_terminal_there_is_a_bar_and_lines_go_above_it(monkeypatch):
         progress.say("a word [of] caution")
     assert "work: a word [of] caution\n" in terminal.text
     assert "1/2 items, 50 % of the work" in terminal.text
+
+
+@pytest.mark.parametrize(
+    ("overflow", "networks", "seeds", "count"),
+    [
+        ([], ["a", "b"], [7, 9], 1),
+        ([2], ["b"], [7, 8, 9], 2),  # and the second of them is computed after all
+        ([0, 2, 3], ["b"], [8, 9], 4),
+        ([0, 2, 3, 4, 5], [], [], 6),
+    ],
+)
+def test_networks_of_which_something_is_not_finite_have_diverged(
+    tmp_path, overflow, networks, seeds, count
+):
+    diverged = np.array([[False, True, False], [False, False, False]])
+    given = xr.Dataset({"diverged": (("network", "seed"), diverged)})
+    given = given.assign_coords(network=["a", "b"], seed=[7, 8, 9])
+    config = {"overflow": overflow}
+    actual = run("norms", norms, config, given, folder=tmp_path, launcher=DEBUG)
+    xr.testing.assert_identical(actual, norms(config, given))
+    assert int(divergence.noted(actual, given)["trainings_left_out"]) == count
+    assert {name: actual[name].values.tolist() for name in NETWORKS if networks} == (
+        {"network": networks, "seed": seeds} if networks else {}
+    )
+    assert ("norm" in actual) == bool(networks)
+    assert not given["diverged"].values[1].any()
+
+
+def test_of_an_item_of_several_networks_all_have_diverged():
+    given = xr.Dataset({"diverged": (("network", "seed"), np.zeros((2, 2), dtype=bool))})
+    given = given.assign_coords(network=["a", "b"], seed=[7, 8])
+
+    def several(config, networks):
+        return [item | {"kept": [item["kept"]]} for item in norms.items(config, networks)]
+
+    actual = replace(norms, items=several)({"overflow": range(4)}, given)
+    assert {name: value.item() for name, value in actual.items()} == {"trainings_left_out": 4}
+
+
+def test_what_is_not_finite_of_no_trained_network_is_an_error():
+    def overflowing(value):
+        raise NotFiniteError(f"the product with {value} is not finite")
+
+    with pytest.raises(NotFiniteError, match="the product with 2 is not finite"):
+        computed(overflowing, {"value": 2})
 
 
 def test_costs_are_taken_from_the_computation():

@@ -192,6 +192,35 @@ def test_a_network_that_has_diverged_has_no_sharpness():
     assert all(np.isnan(array).all() for array in watch.arrays.values())
 
 
+def test_products_overflow_where_weights_and_loss_are_finite():
+    """The Hessian grows with the last norm's weight squared, and float32 ends at 3e38."""
+    model, watch = measurements([0, 1, 2])
+    watch(0)
+    with torch.no_grad():
+        model.get_parameter("transformer.ln_f.weight").mul_(1e25)
+    watch(1)
+    assert np.isfinite(watch.arrays["loss"][1])
+    assert np.isnan(watch.arrays["hessian"][1])
+    with torch.no_grad():
+        model.get_parameter("transformer.ln_f.weight").mul_(1e-25)
+    watch(2)
+    assert watch.arrays["hessian"][2] == pytest.approx(watch.arrays["hessian"][0], rel=1e-3)
+
+
+def test_a_network_whose_products_overflow_has_diverged(monkeypatch, tmp_path):
+    search = cv.top_eigenpairs
+
+    def overflowing(*arguments, start=None, **named):
+        if start is not None:  # a measurement after the first
+            raise cv.NotFiniteError("operator: a product is not finite")
+        return search(*arguments, start=start, **named)
+
+    monkeypatch.setattr(language_model.cv, "top_eigenpairs", overflowing)
+    trained = small_gpt2.train(tmp_path)
+    assert trained["diverged"].all()
+    assert np.isfinite(trained["loss"]).all()
+
+
 def content(folder):
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}

@@ -3,6 +3,7 @@
 import copy
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ class Measurements(Observer):
 
     The largest eigenvalues of Hessian and Gauss-Newton matrix are those of the cross-entropy on
     some sequences, each found from the eigenvector of the measurement before. What diverged, or was
-    not reached, is NaN.
+    not reached, is NaN, and so is an eigenvalue where products overflow.
 
     Args:
         model: the network that is trained.
@@ -126,14 +127,14 @@ class Measurements(Observer):
         """The largest eigenvalue of a matrix, from the eigenvector of the measurement before."""
         own = MATRICES[name](self._problem)
         operator = cv.data_parallel(own) if self._count > 1 else own
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), suppress(cv.NotFiniteError):
             # Its residual stands beside each eigenvalue.
             warnings.simplefilter("ignore", cv.ConvergenceWarning)
             top = cv.top_eigenpairs(operator, 1, self._tolerance, start=self._starts.get(name))
-        assert top.residuals is not None
-        self._starts[name] = top.eigenvectors()[:, 0]
-        self.arrays[name][place] = float(top.eigenvalues[0])
-        self.arrays[f"{name}_error"][place] = float(top.residuals[0])
+            assert top.residuals is not None
+            self._starts[name] = top.eigenvectors()[:, 0]
+            self.arrays[name][place] = float(top.eigenvalues[0])
+            self.arrays[f"{name}_error"][place] = float(top.residuals[0])
 
     def metrics(self, step: int) -> Mapping[str, float]:
         """The numbers of a measured step."""

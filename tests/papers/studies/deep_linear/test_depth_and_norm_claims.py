@@ -76,9 +76,19 @@ def test_few_classes_are_sharper_the_deeper(sides):
         DEPTHS.entries(DEPTHS.closed_only(norms=[0.1, 0.2]))["few-classes"].measure()
 
 
+def test_the_effect_of_the_labels_grows_by_so_much_of_what_it_was_before():
+    """Of two layers and more: differences 2, 3, 4.5 and, of larger norms, 4, 5, 7.5."""
+    planted = np.array([[1, 1, 1], [1, 3, 7], [1, 4, 9], [1, 5.5, 13]])
+    data = DEPTHS.closed_only(largest_depth=4, norms=[0.1, 1.0, 10.0])
+    rising = changed(data, "numerics", sharpness=planted)
+    assert DEPTHS.entries(rising)["label-effect"].measure() == pytest.approx(0.25)
+    falling = changed(data, "numerics", sharpness=-planted)
+    assert DEPTHS.entries(falling)["label-effect"].measure() == pytest.approx(-0.5)
+
+
 def test_two_layers_say_nothing_about_a_third():
     actual = DEPTHS.entries(DEPTHS.closed_only(largest_depth=2))
-    for name in ("few-classes", "leading-factor"):
+    for name in ("few-classes", "leading-factor", "label-effect"):
         with pytest.raises(NothingToMeasure, match="no network of three layers"):
             actual[name].measure()
 

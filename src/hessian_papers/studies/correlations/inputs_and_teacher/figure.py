@@ -88,11 +88,12 @@ def caption(data: xr.Dataset) -> str:
     """The text below the figure."""
     teachers, width = _at_last(data).sizes["teacher"], data["width"].item()
     each = data["networks"].item() // data.sizes["teacher"]
+    marks = " Triangles: matrices alike." if alike(data).any() else ""
     return (
         f"Pearson's r {_last(data)} of the sharpness with squared spectral norms and absolute "
         "alignment, and the best alignment's lead over norms; teacher's scale "
         f"{usual_scale(data):g}. Bands: 95 %, Student's t over {teachers} teachers of "
-        f"{each} networks of width {width}. Triangles: matrices alike."
+        f"{each} networks of width {width}.{marks}"
     )
 
 

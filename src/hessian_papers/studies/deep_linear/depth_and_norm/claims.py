@@ -25,15 +25,15 @@ def _steps(data: xr.Dataset) -> xr.DataArray:
     return log(data["sharpness"]).diff("depth", label="lower")
 
 
-def _later_steps(data: xr.Dataset) -> xr.DataArray:
-    """The steps from two layers on.
+def _later(data: xr.Dataset) -> xr.Dataset:
+    """The networks of two layers and more.
 
     Raises:
         NothingToMeasure: no network has three layers.
     """
     if data.sizes["depth"] < 3:
         raise NothingToMeasure("this configuration has no network of three layers")
-    return _steps(data).sel(depth=slice(2, None))
+    return data.sel(depth=slice(2, None))
 
 
 @statements.identity(
@@ -71,7 +71,8 @@ def depth(data: xr.Dataset) -> float:
 
     Statistic: number of steps in depth in the other direction.
     """
-    steps, grows = _steps(data), data["norm"] > data["growth_from"]
+    # Of each step the depth that it starts from.
+    steps, grows = _steps(data), data["norm"] > data["growth_from"].isel(depth=slice(-1))
     other = (abs(steps) > STEADY) & ((steps > 0) != grows)
     return float(other.sum())
 
@@ -94,7 +95,7 @@ def few_classes(data: xr.Dataset) -> float:
     Statistic: smallest $λ_{\max}(L + 1)/λ_{\max}(L)$, $L ≥ 2$, over norms with
     $‖Y‖_2^2/(n σ_x^2) ≥ 1/11$.
     """
-    steps = _later_steps(data)
+    steps = _steps(_later(data))
     few = (data["norm"] / data["input_scale"]) ** 2 >= 1 / CLASSES
     if not few.any():
         least = f"$‖Y‖_2^2/(n σ_x^2) ≥ {1 / CLASSES:.3g}$"
@@ -114,11 +115,12 @@ def few_classes(data: xr.Dataset) -> float:
 def label_effect(data: xr.Dataset) -> float:
     """Depth amplifies the effect of the labels on the sharpness.
 
-    Statistic: smallest relative growth, per added layer, of the difference in sharpness between
-    neighbouring norms.
+    Statistic: smallest relative growth, per layer added to two or more, of the difference in
+    sharpness between neighbouring norms; of one layer there is none.
     """
-    differences = data["sharpness"].diff("norm")
-    return float((differences.diff("depth") / differences).min(skipna=False))
+    differences = _later(data)["sharpness"].diff("norm")
+    growth = differences.diff("depth", label="lower")
+    return float((growth / abs(differences.isel(depth=slice(-1)))).min(skipna=False))
 
 
 @statements.identity(
@@ -152,7 +154,7 @@ def leading_factor(data: xr.Dataset) -> float:
     Statistic: $\ln(L/2)$ over $\ln(λ_{\max}(L)/λ_{\max}(2))$ at the largest depth, smallest over
     the norms at which the sharpness grows. Above 1 the other factor counteracts the growth.
     """
-    growth = _later_steps(data).sum("depth", skipna=False)
+    growth = _steps(_later(data)).sum("depth", skipna=False)
     if not (growth > 0).any():
         raise NothingToMeasure("this configuration has no norm at which the sharpness grows")
     return float((log(data["depth"].max() / 2) / growth.where(growth > 0)).min())

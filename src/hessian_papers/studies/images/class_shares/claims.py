@@ -385,16 +385,19 @@ def raw_still_learning(data: xr.Dataset) -> float:
     Statistic: remaining loss above that of least squares, relative to Kaiming networks on the same
     subsets with whitened inputs; the smallest ratio.
     """
-    raw, whitened = (_by_subset(data, case) for case in (RAW, KAIMING))
+    raw, whitened = _by_subset(data, RAW, KAIMING)
     return least(quotient(raw["loss"] - raw["floor"], whitened["loss"] - whitened["floor"]))
 
 
-def _by_subset(data: xr.Dataset, case: str) -> xr.Dataset:
-    """Trained networks of a case by the subset of images: each goes with others on the same one."""
-    trained = _trained(_of(data, case))
-    names = (trained[name].values for name in ("source", "samples", "share", "replicate"))
-    subsets = [" ".join(map(str, subset)) for subset in zip(*names, strict=True)]
-    return trained.assign_coords(network=subsets).drop_duplicates("network")
+def _by_subset(data: xr.Dataset, *cases: str) -> tuple[xr.Dataset, ...]:
+    """Trained networks of some cases by the subset of images, of those that all cases have."""
+    each = []
+    for case in cases:
+        trained = _trained(_of(data, case))
+        names = (trained[name].values for name in ("source", "samples", "share", "replicate"))
+        subsets = [" ".join(map(str, subset)) for subset in zip(*names, strict=True)]
+        each.append(trained.assign_coords(network=subsets).drop_duplicates("network"))
+    return xr.align(*each, join="inner")
 
 
 # From Kaiming's initialisation.
@@ -497,7 +500,7 @@ def tanh_values_of_least_squares(data: xr.Dataset) -> float:
 
     Statistic: largest relative deviation.
     """
-    tanh, linear = (_by_subset(data, case) for case in (TANH, KAIMING))
+    tanh, linear = _by_subset(data, TANH, KAIMING)
     return worst(abs(quotient(tanh["sharpness"], linear["fit"]) - 1))
 
 

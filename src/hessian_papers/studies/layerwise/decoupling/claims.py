@@ -108,7 +108,7 @@ def conjecture(data: xr.Dataset, **case: str) -> xr.DataArray:
     Statistic: spectral norm of the difference over that of the Hessian, in the layer where it is
     largest, mean over seeds; interval: Student's t.
     """
-    return layers_at(data, **case)["spectral"].max("layer", skipna=False)
+    return _known(layers_at(data, **case)["spectral"]).max("layer")
 
 
 @of_layers(

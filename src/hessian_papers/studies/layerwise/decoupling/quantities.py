@@ -160,10 +160,11 @@ def _spectral(layer: cv.Layerwise, largest: float, settings: DecouplingMeasureme
     if size <= WRITTEN_DOWN:
         # What float32 leaves of two nearly equal matrices is hardly symmetric: no operator.
         left = difference @ torch.eye(size, dtype=difference.dtype, device=difference.device)
-        norm = float(torch.linalg.eigvalsh((left + left.T).double() / 2).abs().max())
-        return {"spectral": np.array(norm / largest), "spectral_residual": np.array(0.0)}
+        norm = torch.linalg.eigvalsh((left + left.T).double() / 2).abs().max()
+        # Tensors, of which the quotient by a Hessian that is zero is no number, and no error.
+        return {"spectral": np.array(float(norm / largest)), "spectral_residual": np.array(0.0)}
     worst = top_of(difference, 1, tol=ROUGH, which="largest magnitude", seed=settings.seed)
     return {
-        "spectral": np.array(float(worst.values[0].abs()) / largest),
+        "spectral": np.array(float(worst.values[0].abs().double() / largest)),
         "spectral_residual": np.array(float(worst.residuals[0])),
     }

@@ -44,8 +44,7 @@ def draw(data: xr.Dataset) -> Figure:
 def caption(data: xr.Dataset) -> str:
     """The key to the figure, and the setting."""
     return (
-        f"The full Hessian is that of all weights and biases; means over {data.sizes['seed']} "
-        f"networks after {int(data['epoch'])} epochs. Left: eigenvalues. Right: overlap of the "
-        "first k eigenvectors; thin lines: one network each. Vertical line: $c - 1$, of c "
-        "classes."
+        f"It is that of all weights and biases; means over {data.sizes['seed']} networks after "
+        f"{int(data['epoch'])} epochs. Left: eigenvalues. Right: overlap of the first k "
+        "eigenvectors; thin: one network each. Vertical: $c - 1$, of c classes."
     )

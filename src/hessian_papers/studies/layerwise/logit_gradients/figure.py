@@ -44,10 +44,10 @@ def caption(data: xr.Dataset) -> str:
     """The key to the figure."""
     network = str(data["network"].values[0])
     return (
-        "Mean gradients $Γ_{ij}$ of score j over images of class i with respect to the "
+        "Mean gradients $Γ_{ij}$ of score j over class i with respect to the "
         f"outputs of {layer_names(data, network)[0]} of the first {network}, weighted by Q, "
-        r"$Q^⊤Q = \operatorname{diag}(p) - pp^⊤$. They are embedded by t-SNE, which shows "
-        "clusters even where none exist. Numbers: j or i."
+        r"$Q^⊤Q = \operatorname{diag}(p) - pp^⊤$; by t-SNE, which shows clusters even where none "
+        "exist. Numbers: j or i."
     )
 
 

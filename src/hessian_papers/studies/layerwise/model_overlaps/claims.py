@@ -252,6 +252,8 @@ def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """
     pairs = layer_of(data, network, layer)
     low = pairs.isel(rank=slice(min(satisfied(pairs), int(pairs["outputs"]))))
+    if not low.sizes["rank"]:
+        raise NothingToMeasure("this configuration has a layer with no such k, as of $E[M] = 0$")
     growth = int(low["rank"].sum()) / int(low["outputs"])
     return over_networks(low, lambda mean: mean["overlap"].sum() / (growth * mean["first_inputs"]))
 
