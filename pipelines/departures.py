@@ -116,7 +116,7 @@ def published() -> dict[str, dict[str, Any]]:
 def reached(scale: str, run: Settings) -> str:
     """The scale that a run has reached: none where a size in it is below ours there.
 
-    A size is a number, or how many entries a list has.
+    A size is a number, or how many entries a list has, or that one has a name in a setting.
 
     Args:
         scale: that it was asked for at.
@@ -143,6 +143,8 @@ def _smaller(size: Any, wanted: Any) -> bool:
     """Whether a setting is a size below another one."""
     if isinstance(size, list) and isinstance(wanted, list):
         return len(size) < len(wanted)
+    if isinstance(wanted, Mapping):
+        return size is None  # it was taken out
     return type(size) is type(wanted) is int and size < wanted
 
 
@@ -184,26 +186,36 @@ def departures(run: Settings, published: Mapping[str, Any]) -> dict[str, list[An
 def overrides(scale: str, run: Settings) -> dict[str, Any]:
     """The settings of a run that are not those of its scale, by the keys that override them.
 
-    A key that there is no longer is left out.
+    A key that there is no longer is left out. What was taken out begins with ``~``, what was put in
+    with ``+``, as Hydra has it.
     """
     ours = ours_at(scale)
     here = {"studies": {run.name: run.study}, "networks": run.networks, "data": run.data}
     places = {"studies": "studies", **dict(SOURCES.values())}
     return {
-        f"{place}.{source}.{key}": value
+        f"{_sign(key, pair)}{place}.{source}.{key}": pair[0]
         for group, place in places.items()
         for source in sorted(here[group].keys() & ours[group].keys())
-        for key, (value, _) in _different(here[group][source], ours[group][source], "")
+        for key, pair in _different(here[group][source], ours[group][source], "")
         if key not in NAMES
     }
+
+
+def _sign(key: str, pair: list[Any]) -> str:
+    """The sign before an override of what is not in both, which only a mapping can lack."""
+    return ("~" if pair[0] is None else "+" if pair[1] is None else "") if "." in key else ""
 
 
 def _different(
     here: Mapping[str, Any], paper: Mapping[str, Any], prefix: str
 ) -> Iterator[tuple[str, list[Any]]]:
+    """What differs of an entry's keys: one that is in no earlier run was not a setting yet."""
     for key in (key for key in paper if key in here):
         ours, papers = here[key], paper[key]
         if isinstance(ours, Mapping) and isinstance(papers, Mapping):
-            yield from _different(ours, papers, f"{prefix}{key}.")
+            # What a setting has by name was put in or taken out: it is null where it is not.
+            names = dict.fromkeys((*papers, *ours))
+            each = ({name: values.get(name) for name in names} for values in (ours, papers))
+            yield from _different(*each, f"{prefix}{key}.")
         elif ours != papers:
             yield f"{prefix}{key}", [ours, papers]
