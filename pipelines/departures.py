@@ -9,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from hessian_papers.results import SCALES
 from pipelines.messages import CONF
-from pipelines.schema import NO_SETTINGS
+from pipelines.schema import GROUPS, NO_SETTINGS, ConfigError
 from pipelines.yaml_files import read_yaml
 
 # No settings of an experiment: what it is called and made from, ...
@@ -32,6 +32,9 @@ NOT_COMPARED_OF = {
     # A twin that the paper does not have is one more, no other.
     "gpt2": {"variants"},
 }
+
+# Of what is no setting, that which only the files of ``conf`` say.
+OF_FILES = ("lead", "published")
 
 # The scale below which there is none.
 SMALLEST = SCALES[-1]
@@ -77,6 +80,32 @@ def ours_at(scale: str) -> dict[str, dict[str, Any]]:
     entries["scale"] = scale
     resolved: Any = OmegaConf.to_container(entries, resolve=True)
     return {**resolved, "data": resolved["data"]["sets"]}
+
+
+def require_ours(config: DictConfig) -> None:
+    """Refuse lead sentences and settings of papers that are not those of ``conf``.
+
+    They are read from its files: a run would pass over an override of them.
+
+    Args:
+        config: what Hydra or DVC composed; settings that stand alone have none of these.
+
+    Raises:
+        ConfigError: one was changed or taken out; the message is one line with its path.
+    """
+    for group, (prefix, _) in GROUPS.items():
+        entries = OmegaConf.select(config, prefix)
+        held = {name: one for name, one in entries.items() if OmegaConf.is_dict(one)}
+        if not any("published" in one for one in held.values()):
+            continue
+        for name, ours in ours_at("paper")[group].items():
+            for key in OF_FILES if name in held else ():
+                got = held[name].get(key)
+                got = OmegaConf.to_container(got, resolve=True) if OmegaConf.is_config(got) else got
+                if (got or {}) != ours.get(key, {}):
+                    expected = f"expected what conf/ says, got {got!r}"
+                    where = f"invalid config at '{prefix}.{name}.{key}'"
+                    raise ConfigError(f"{where}: {expected}; no run heeds it: change the file")
 
 
 def entry(file: Path) -> dict[str, Any]:
