@@ -244,7 +244,7 @@ def _different(
         if isinstance(ours, Mapping) and isinstance(papers, Mapping):
             # What a setting has by name was put in or taken out: it is null where it is not.
             names = dict.fromkeys((*papers, *ours))
-            each = ({name: values.get(name) for name in names} for values in (ours, papers))
-            yield from _different(*each, f"{prefix}{key}.")
+            all_ours, all_papers = ({n: held.get(n) for n in names} for held in (ours, papers))
+            yield from _different(all_ours, all_papers, f"{prefix}{key}.")
         elif ours != papers:
             yield f"{prefix}{key}", [ours, papers]

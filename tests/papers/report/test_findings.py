@@ -70,6 +70,12 @@ def test_the_numbers_of_a_sentence_are_measured() -> None:
     assert markdown([finding]) == f"1. {finding.text}\n"
 
 
+def test_a_tolerance_is_that_of_the_widest_case() -> None:
+    spec = changed("numbers", "error", to={"tolerance": "identities"})
+    (finding,) = findings(file(spec), LEDGER)
+    assert "hold to 1e-10;" in finding.text
+
+
 @pytest.mark.parametrize(
     ("how", "text"),
     [
