@@ -255,8 +255,8 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         elsewhere = {name: config["paper"] for name, config in theorems.items()}
         shown = {"settings": {"durations": durations(), "leads": said, "elsewhere": elsewhere}}
         yield REPORT, paper, made_by([REPORT], ["report"]) | shown
-    whole = made_by(["ledger"], [*ledger, "report.findings"])
-    whole |= {"settings": {"papers": [*papers], "findings": findings()}}
+    decides = {"settings": {"papers": [*papers], "findings": findings()}}
+    whole = made_by(["ledger"], [*ledger, "report.findings"]) | decides
     damage = {name: {"damaged": item["damaged"]} for name, item in digests.items()}
     yield "ledger", None, whole | {"about": damage}
     sentences = {"findings": findings(), "durations": durations(), "leads": leads()}

@@ -160,7 +160,8 @@ def changed(*path: str, to: Any = None) -> dict[str, Any]:
         ),
         (
             changed("numbers", "one_case", "value"),
-            "findings, 1, one_case: expected one of value, largest, smallest, count, got ['case'",
+            "findings, 1, one_case: expected one of value, largest, smallest, count, tolerance, "
+            "got ['case'",
         ),
         (
             changed("numbers", "lead", "as", to="words"),
