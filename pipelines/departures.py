@@ -95,8 +95,8 @@ def require_ours(config: DictConfig) -> None:
     """
     for group, (prefix, _) in GROUPS.items():
         entries = OmegaConf.select(config, prefix)
-        held = {name: one for name, one in entries.items() if OmegaConf.is_dict(one)}
-        if not any("published" in one for one in held.values()):
+        held = {name: each for name, each in entries.items() if OmegaConf.is_dict(each)}
+        if not any("published" in each for each in held.values()):
             continue
         for name, ours in ours_at("paper")[group].items():
             for key in OF_FILES if name in held else ():
@@ -238,7 +238,7 @@ def _sign(key: str, pair: list[Any]) -> str:
 def _different(
     here: Mapping[str, Any], paper: Mapping[str, Any], prefix: str
 ) -> Iterator[tuple[str, list[Any]]]:
-    """What differs of an entry's keys: one that is in no earlier run was not a setting yet."""
+    """The settings that differ; a key that a run lacks was none yet when it was recorded."""
     for key in (key for key in paper if key in here):
         ours, papers = here[key], paper[key]
         if isinstance(ours, Mapping) and isinstance(papers, Mapping):

@@ -30,8 +30,8 @@ def ledger(context: Context) -> None:
     write_ledger(context.reports / "claims.json", statements)
     write_json(context.reports / "metrics.json", metrics(statements))
     write_bytes(context.reports / "claims.md", table(of_records, chain.damaged(context)).encode())
-    said = findings(plain(context.config)["findings"], of_records)
-    write_bytes(context.reports / "findings.md", markdown(said).encode())
+    sentences = findings(plain(context.config)["findings"], of_records)
+    write_bytes(context.reports / "findings.md", markdown(sentences).encode())
     print(summary(statements))
 
 

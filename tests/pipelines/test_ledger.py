@@ -71,10 +71,10 @@ def kept():
 
 def test_what_git_keeps_is_the_same_on_a_processor_that_rounds_otherwise(written, kept):
     """The errors of an identity, and a case that is open here and fails there."""
-    here, there = written(cases(3e-15, 0.5)), written(cases(4e-11, 1.5))
-    assert here["claims.json"] != there["claims.json"]
-    assert here["metrics.json"] != there["metrics.json"]
-    assert {name: here[name] for name in kept} == {name: there[name] for name in kept}
+    first, other = written(cases(3e-15, 0.5)), written(cases(4e-11, 1.5))
+    assert first["claims.json"] != other["claims.json"]
+    assert first["metrics.json"] != other["metrics.json"]
+    assert {name: first[name] for name in kept} == {name: other[name] for name in kept}
     assert kept == {"claims.md", "findings.md"}
 
 
@@ -83,9 +83,9 @@ def test_what_git_keeps_says_what_recorded_runs_decide(written):
     assert made["findings.md"] == b"1. It is 0.25, and exact to 1e-10.\n"
     rows = re.findall(r"^\|(.*)\|$", made["claims.md"].decode(), re.MULTILINE)
     cells = [re.split(r"(?<!\\)\|", row) for row in rows]
-    said = {
+    verdicts = {
         row[2].split("`")[-2]: (row[0], *row[4:7]) for row in cells if row[2:3] and "`" in row[2]
     }
-    assert said["agreement"] == ("reproduced", "–", "≤ 1e-10", "1")
-    assert said["alone"] == ("by today's run", "–", "≤ 1", "1")
-    assert said["of-both"] == ("reproduced", "0.25", "≤ 1", "1")
+    assert verdicts["agreement"] == ("reproduced", "–", "≤ 1e-10", "1")
+    assert verdicts["alone"] == ("by today's run", "–", "≤ 1", "1")
+    assert verdicts["of-both"] == ("reproduced", "0.25", "≤ 1", "1")
