@@ -8,6 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from hessian_spectra.files import write_bytes
 from pipelines import schema
+from pipelines.departures import require_ours
 from pipelines.stage import PARAMS, Context, main
 
 HEADER = "# Written by the stage `configure` from conf/: change conf/ or use overrides.\n"
@@ -64,6 +65,7 @@ def configure(context: Context) -> None:
         source = composed
     try:
         refuse_ignored(source, context.config)
+        require_ours(source)
         params = schema.validate(source, stored=True)
     except schema.ConfigError:
         if source is not context.config:

@@ -9,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from hessian_papers.results import SCALES
 from pipelines.messages import CONF
-from pipelines.schema import NO_SETTINGS
+from pipelines.schema import GROUPS, NO_SETTINGS, ConfigError
 from pipelines.yaml_files import read_yaml
 
 # No settings of an experiment: what it is called and made from, ...
@@ -32,6 +32,9 @@ NOT_COMPARED_OF = {
     # A twin that the paper does not have is one more, no other.
     "gpt2": {"variants"},
 }
+
+# Of what is no setting, that which only the files of ``conf`` say.
+OF_FILES = ("lead", "published")
 
 # The scale below which there is none.
 SMALLEST = SCALES[-1]
@@ -79,6 +82,32 @@ def ours_at(scale: str) -> dict[str, dict[str, Any]]:
     return {**resolved, "data": resolved["data"]["sets"]}
 
 
+def require_ours(config: DictConfig) -> None:
+    """Refuse lead sentences and settings of papers that are not those of ``conf``.
+
+    They are read from its files: a run would pass over an override of them.
+
+    Args:
+        config: what Hydra or DVC composed; settings that stand alone have none of these.
+
+    Raises:
+        ConfigError: one was changed or taken out; the message is one line with its path.
+    """
+    for group, (prefix, _) in GROUPS.items():
+        entries = OmegaConf.select(config, prefix)
+        held = {name: each for name, each in entries.items() if OmegaConf.is_dict(each)}
+        if not any("published" in each for each in held.values()):
+            continue
+        for name, ours in ours_at("paper")[group].items():
+            for key in OF_FILES if name in held else ():
+                got = held[name].get(key)
+                got = OmegaConf.to_container(got, resolve=True) if OmegaConf.is_config(got) else got
+                if (got or {}) != ours.get(key, {}):
+                    expected = f"expected what conf/ says, got {got!r}"
+                    where = f"invalid config at '{prefix}.{name}.{key}'"
+                    raise ConfigError(f"{where}: {expected}; no run heeds it: change the file")
+
+
 def entry(file: Path) -> dict[str, Any]:
     """An entry of ``conf``, over those of its group that it names under ``defaults``.
 
@@ -116,7 +145,7 @@ def published() -> dict[str, dict[str, Any]]:
 def reached(scale: str, run: Settings) -> str:
     """The scale that a run has reached: none where a size in it is below ours there.
 
-    A size is a number, or how many entries a list has.
+    A size is a number, or how many entries a list has, or that one has a name in a setting.
 
     Args:
         scale: that it was asked for at.
@@ -143,6 +172,8 @@ def _smaller(size: Any, wanted: Any) -> bool:
     """Whether a setting is a size below another one."""
     if isinstance(size, list) and isinstance(wanted, list):
         return len(size) < len(wanted)
+    if isinstance(wanted, Mapping):
+        return size is None  # it was taken out
     return type(size) is type(wanted) is int and size < wanted
 
 
@@ -184,26 +215,36 @@ def departures(run: Settings, published: Mapping[str, Any]) -> dict[str, list[An
 def overrides(scale: str, run: Settings) -> dict[str, Any]:
     """The settings of a run that are not those of its scale, by the keys that override them.
 
-    A key that there is no longer is left out.
+    A key that there is no longer is left out. What was taken out begins with ``~``, what was put in
+    with ``+``, as Hydra has it.
     """
     ours = ours_at(scale)
     here = {"studies": {run.name: run.study}, "networks": run.networks, "data": run.data}
     places = {"studies": "studies", **dict(SOURCES.values())}
     return {
-        f"{place}.{source}.{key}": value
+        f"{_sign(key, pair)}{place}.{source}.{key}": pair[0]
         for group, place in places.items()
         for source in sorted(here[group].keys() & ours[group].keys())
-        for key, (value, _) in _different(here[group][source], ours[group][source], "")
+        for key, pair in _different(here[group][source], ours[group][source], "")
         if key not in NAMES
     }
+
+
+def _sign(key: str, pair: list[Any]) -> str:
+    """The sign before an override of what is not in both, which only a mapping can lack."""
+    return ("~" if pair[0] is None else "+" if pair[1] is None else "") if "." in key else ""
 
 
 def _different(
     here: Mapping[str, Any], paper: Mapping[str, Any], prefix: str
 ) -> Iterator[tuple[str, list[Any]]]:
+    """The settings that differ; a key that a run lacks was none yet when it was recorded."""
     for key in (key for key in paper if key in here):
         ours, papers = here[key], paper[key]
         if isinstance(ours, Mapping) and isinstance(papers, Mapping):
-            yield from _different(ours, papers, f"{prefix}{key}.")
+            # What a setting has by name was put in or taken out: it is null where it is not.
+            names = dict.fromkeys((*papers, *ours))
+            all_ours, all_papers = ({n: held.get(n) for n in names} for held in (ours, papers))
+            yield from _different(all_ours, all_papers, f"{prefix}{key}.")
         elif ours != papers:
             yield f"{prefix}{key}", [ours, papers]

@@ -18,7 +18,7 @@ from hessian_papers.provenance import code_of, digest_of, root_of, versions
 from hessian_spectra.files import read_json, write_json
 from hessian_spectra.validation import require
 from pipelines import recorded
-from pipelines.departures import Settings, departures, overrides, published
+from pipelines.departures import Settings, departures, overrides, published, reached
 from pipelines.files import digests as file_digests
 from pipelines.messages import CONF
 from pipelines.schema import has_figure, kinds
@@ -185,17 +185,17 @@ def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
     """The facts that a figure and claims have of a study's runs besides its arrays.
 
     Returns:
-        ``scale``, ``seconds`` (of one core, that the figure takes), ``departs`` (the keys that
-        depart from the paper's setting), ``facts`` (see :func:`sources`) and ``recorded``: scale,
-        seconds and departures of the recorded run, what it overrides of its scale's settings, and
-        the digests of its files, if there is one;
+        ``scale`` (that its sizes reach), ``seconds`` (of one core, that the figure takes),
+        ``departs`` (the keys that depart from the paper's setting), ``facts`` (see :func:`sources`)
+        and ``recorded``: scale, seconds and departures of the recorded run, what it overrides of
+        its scale's settings, and the digests of its files, if there is one;
         and ``damaged``: what is wrong with it, in one line, if it counts for nothing.
     """
     networks, data = params["networks"], params["data"]["sets"]
     settings = Settings(study, params["studies"][study], networks, data)
     known = recorded.read(study)
     return {
-        "scale": params["scale"],
+        "scale": reached(params["scale"], settings),
         "seconds": _seconds(study),
         "departs": departures(settings, published()),
         "facts": sources(params, study),
@@ -255,7 +255,8 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         elsewhere = {name: config["paper"] for name, config in theorems.items()}
         shown = {"settings": {"durations": durations(), "leads": said, "elsewhere": elsewhere}}
         yield REPORT, paper, made_by([REPORT], ["report"]) | shown
-    whole = made_by(["ledger"], ledger) | {"settings": {"papers": [*papers]}}
+    decides = {"settings": {"papers": [*papers], "findings": findings()}}
+    whole = made_by(["ledger"], [*ledger, "report.findings"]) | decides
     damage = {name: {"damaged": item["damaged"]} for name, item in digests.items()}
     yield "ledger", None, whole | {"about": damage}
     sentences = {"findings": findings(), "durations": durations(), "leads": leads()}

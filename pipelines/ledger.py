@@ -1,17 +1,22 @@
-"""Stage ledger: the statements of all papers, of what the stages claims measured."""
+"""Stage ledger: the statements of all papers, of what the stages claims measured.
+
+What Git keeps is what recorded runs decide, so that a run on another processor changes none of it.
+"""
 
 from hessian_papers.ledger import measured_cases
-from hessian_papers.ledger.evaluation import decided, unmeasured
+from hessian_papers.ledger.evaluation import decided, decided_by_records, unmeasured
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.ledger.table import table
 from hessian_papers.ledger.totals import metrics, summary
+from hessian_papers.report.findings import findings, markdown
 from hessian_spectra.files import write_bytes, write_json
 from pipelines import chain
+from pipelines.schema import plain
 from pipelines.stage import Context, main
 
 
 def ledger(context: Context) -> None:
-    """Write ``reports/claims.json``, ``claims.md`` and ``metrics.json``."""
+    """Write ``reports/claims.json``, ``metrics.json``; for Git ``claims.md``, ``findings.md``."""
     folder = context.results / "claims"
     measured = [
         case
@@ -20,10 +25,13 @@ def ledger(context: Context) -> None:
             folder / paper / measured_cases.FILE, f"dvc repro claims@{paper}"
         )
     ]
-    statements = decided([*measured, *unmeasured()])
+    cases = [*measured, *unmeasured()]
+    statements, of_records = decided(cases), decided_by_records(cases)
     write_ledger(context.reports / "claims.json", statements)
-    write_bytes(context.reports / "claims.md", table(statements, chain.damaged(context)).encode())
     write_json(context.reports / "metrics.json", metrics(statements))
+    write_bytes(context.reports / "claims.md", table(of_records, chain.damaged(context)).encode())
+    sentences = findings(plain(context.config)["findings"], of_records)
+    write_bytes(context.reports / "findings.md", markdown(sentences).encode())
     print(summary(statements))
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import hydra
+from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
+from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from hessian_papers.results import SCALES, SIDES
@@ -72,7 +74,7 @@ def _about_overrides(text: str) -> str:
     if mistyped := re.match(r"Could not override '([^']+)'", text):
         path = mistyped[1]
         return f"unknown key {path!r}: expected one of {', '.join(_keys_beside(path))}"
-    if missing := re.search(r"Could not (?:find|load) '(\w+)/([^']+)'", text):
+    if missing := re.search(r"Could not (?:find|load) '((?:hydra/)?\w+)/([^']+)'", text):
         group, name = missing[1], missing[2]
         return f"unknown {group} {name!r}: expected one of {', '.join(_choices(group))}"
     if several := re.match(r"Ambiguous value for argument '([^=]+)=(.*)'", text):
@@ -91,10 +93,17 @@ def _composed() -> dict[str, Any]:
         return schema.plain(schema.at_scale(hydra.compose("config")))
 
 
+def _of_hydra() -> dict[str, Any]:
+    """Hydra's own settings, as they stand: some have a value only in a run."""
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        composed = hydra.compose("config", return_hydra_config=True)
+    return {"hydra": OmegaConf.to_container(composed.hydra)}
+
+
 def _keys_beside(path: str) -> list[str]:
     """The keys beside a mistyped one."""
-    result: object = _composed()
-    for part in path.split(".")[:-1]:
+    result: object = _of_hydra() if path.startswith("hydra") else _composed()
+    for part in path.replace("/", ".").split(".")[:-1]:
         if not isinstance(result, dict) or not isinstance(result.get(part), dict):
             break
         result = result[part]
@@ -109,5 +118,8 @@ def _choices(key: str) -> list[str]:
     if key == "only":
         names = ("data", "networks", "studies")
         return sorted(file.stem for name in names for file in (CONF / name).rglob("*.yaml"))
+    if key.startswith("hydra/"):
+        with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+            return GlobalHydra.instance().config_loader().get_group_options(key)
     group = CONF / key
     return sorted(f.relative_to(group).with_suffix("").as_posix() for f in group.rglob("*.yaml"))

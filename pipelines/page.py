@@ -9,7 +9,7 @@ the spot:
 from hessian_papers.ledger.evaluation import decided, measurements
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.report import FRONT, INDEX, build, index, read
-from hessian_papers.report.findings import findings, markdown, opening
+from hessian_papers.report.findings import findings, opening
 from hessian_spectra.files import write_bytes
 from pipelines import chain, inputs
 from pipelines.figures import figures
@@ -18,7 +18,7 @@ from pipelines.stage import Context, main
 
 
 def page(context: Context) -> None:
-    """Write ``reports/index.html``, ``search-index.js``, and the findings as ``findings.md``."""
+    """Write ``reports/index.html`` and ``search-index.js``."""
     if not context.locked:
         of_study(context)
         return
@@ -26,7 +26,6 @@ def page(context: Context) -> None:
     content = read(context.reports, leads=settings["leads"])
     result = findings(settings["findings"], content.statements)
     first = opening(settings["findings"], content.statements, result)
-    write_bytes(context.reports / "findings.md", markdown(result).encode())
     text = build(content, result, opening=first, part=FRONT)
     write_bytes(context.reports / FRONT, text.encode())
     write_bytes(context.reports / INDEX, index(content).encode())

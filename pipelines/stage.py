@@ -19,7 +19,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from hessian_papers.results import SIDES
 from hessian_spectra.files import digest
+from hessian_spectra.validation import require
 from pipelines import inputs, schema
+from pipelines.departures import require_ours
 from pipelines.lifetime import end_with_dvc
 from pipelines.messages import CONF, is_mendable, kind, one_line
 from pipelines.yaml_files import read_yaml
@@ -33,6 +35,15 @@ INPUTS = RESULTS / "inputs"
 PARAMS = Path("params.yaml")
 
 ESTIMATE = "--estimate"
+
+# The entry points that work on one study, network or data set, and on one side of a study.
+HEEDED_BY = {
+    "only": (
+        *("claims", "evidence", "figures", "page", "prepare", "reanalysis", "report"),
+        *("side", "train"),
+    ),
+    "side": ("side",),
+}
 
 # How much of a run's overrides its folder's name shows; a file system's limit is 255 bytes.
 LONGEST_SLUG = 120
@@ -146,7 +157,10 @@ def read_only(settings: Any) -> DictConfig:
     return config
 
 
-def _context(config: DictConfig, reads: str, estimate: bool) -> Context:
+def _context(config: DictConfig, work: str, reads: str, estimate: bool) -> Context:
+    for key, heeding in HEEDED_BY.items():
+        expected = f"null for {work}, as of all {', '.join(heeding)} alone heed it"
+        require(config[key] is None or work in heeding, key, expected, config[key])
     run = HydraConfig.get()
     launcher = schema.fit(schema.Launcher, config.launcher, "launcher")
     asked = config.only, config.side
@@ -154,7 +168,8 @@ def _context(config: DictConfig, reads: str, estimate: bool) -> Context:
         result = inputs.read(INPUTS, reads, config.only)
         given, about = read_only(result["settings"]), result.get("about", {})
         return Context(given, *asked, True, RESULTS, REPORTS, launcher, estimate, about)
-    config = schema.at_scale(config)
+    composed, config = config, schema.at_scale(config)
+    require_ours(composed)
     if reads:
         # All of it: an override that this run does not read would else go unnoticed.
         schema.check(config, [config.only])
@@ -194,7 +209,7 @@ def run(work: Callable[[Context], None], reads: str = "", estimates: bool = Fals
     def application(config: DictConfig) -> None:
         # Caught here, too: Hydra would put a line of its own before ours.
         try:
-            work(_context(config, reads, estimate))
+            work(_context(config, work.__name__, reads, estimate))
         except Estimated as forecast:
             print(forecast)
         except Exception as error:

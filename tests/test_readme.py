@@ -1,7 +1,6 @@
 """README.md and CITATION.cff name the papers, and README.md opens with what the ledger says."""
 
 import re
-import subprocess
 
 import yaml
 
@@ -11,15 +10,8 @@ from tests.pages import README, ROOT
 FINDINGS, LEDGER = "reports/findings.md", "reports/claims.md"
 
 
-def committed(name):
-    """A text of `reports/` as it is in Git: a run on another processor may decide what was open."""
-    command = ["git", "show", f"HEAD:{name}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else made(name)
-
-
 def made(name):
-    """A text of `reports/` as the last run here made it."""
+    """A text of `reports/`, which is the same on every processor."""
     return (ROOT / name).read_text("utf-8")
 
 
@@ -38,12 +30,12 @@ def between(page, end, text):
     return f"{head}{comment}{text}<!-- {end} -->{after}"
 
 
-def written(page, read=committed):
+def written(page):
     """The page with the papers, and the findings and the totals as they are in `reports/`."""
-    (totals,) = re.findall(r"^\*\*(\d+ statements .*)\*\*$", read(LEDGER), re.MULTILINE)
+    (totals,) = re.findall(r"^\*\*(\d+ statements .*)\*\*$", made(LEDGER), re.MULTILINE)
     page, lines = re.subn(r"^\d+ statements of the papers: .*$", totals, page, flags=re.MULTILINE)
     assert lines == 1
-    return between(between(page, "end of papers", papers()), "end of findings", read(FINDINGS))
+    return between(between(page, "end of papers", papers()), "end of findings", made(FINDINGS))
 
 
 def test_the_papers_findings_and_totals_are_those_of_the_page_and_the_ledger():
@@ -55,7 +47,7 @@ def test_what_is_out_of_date_is_written_anew():
     page = README.read_text()
     totals = r"^\d+ statements of the papers: .*$"
     stale = re.sub(totals, "1 statements of the papers: 1", page, flags=re.MULTILINE)
-    stale = stale.replace(committed(FINDINGS).splitlines()[0], "1. Something else.")
+    stale = stale.replace(made(FINDINGS).splitlines()[0], "1. Something else.")
     stale = stale.replace(papers().splitlines()[-1], "5. *Another paper*.")
     assert len([line for line in page.splitlines() if line not in stale.splitlines()]) == 3
     assert written(stale) == page
@@ -63,7 +55,7 @@ def test_what_is_out_of_date_is_written_anew():
 
 def test_every_finding_is_stated():
     """One that its statements no longer support is to be written anew, or taken out."""
-    actual = committed(FINDINGS).splitlines()
+    actual = made(FINDINGS).splitlines()
     numbers = [line.partition(".")[0] for line in actual]
     assert numbers == [str(place) for place in range(1, len(actual) + 1)]
     assert len(numbers) >= 8
@@ -89,4 +81,4 @@ def test_the_citation_names_all_papers_as_the_page_does():
 
 
 if __name__ == "__main__":
-    README.write_text(written(README.read_text(), made))
+    README.write_text(written(README.read_text()))

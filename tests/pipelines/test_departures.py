@@ -205,6 +205,26 @@ def test_one_override_is_what_departs(name, key, value, expected):
 
 
 @pytest.mark.parametrize(
+    ("change", "departs", "scale"),
+    [
+        ("~{}.relu", {"runs.relu": [None, {"network": "relu", "momentum": 0.9}]}, "demo"),
+        ("~{}.linear.momentum", {"runs.linear.momentum": [None, 0.9]}, "paper"),
+        ("+{}.linear.batch_size=5", {"runs.linear.batch_size": [5, None]}, "paper"),
+        ("+{}.more={{momentum:0.5}}", {"runs.more": [{"momentum": 0.5}, None]}, "paper"),
+    ],
+)
+def test_what_is_put_in_or_taken_out_departs(change, departs, scale):
+    override = change.format("studies.closed2024-fig3.runs")
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        config = hydra.compose("config", overrides=["scale=paper", override])
+    run = settings_of(schema.plain(schema.at_scale(config)), "closed2024-fig3")
+    assert departures(run, PUBLISHED) == departs
+    assert reached("paper", run) == scale
+    (item,) = overrides("paper", run).items()
+    assert assignment(*item) == override
+
+
+@pytest.mark.parametrize(
     ("study", "scale", "key", "value", "expected"),
     [
         ("cracking-fig4", "paper", "two-layer-linear.networks", 20, "workstation"),
@@ -235,6 +255,19 @@ def test_a_run_of_smaller_sizes_has_not_reached_the_papers_scale(
 ):
     config = changed(composed(scale), {f"networks.{key}": value})
     assert reached(scale, settings_of(config, study)) == expected
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_what_conf_has_at_a_scale_reaches_it(scale):
+    config = composed(scale)
+    for name in config["studies"]:
+        assert reached(scale, settings_of(config, name)) == scale, name
+
+
+@pytest.mark.parametrize(("width", "expected"), [(3, "demo"), (10, "paper")])
+def test_the_scale_of_today_is_the_one_that_its_sizes_reach(width, expected):
+    config = changed(composed("paper"), {"studies.cracking-fig7.width": width})
+    assert inputs.about(config, "cracking-fig7")["scale"] == expected
 
 
 def test_a_study_may_have_a_number_of_networks_of_its_own():

@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 from hessian_papers.studies.scalar.data_scale import study as data_scale
 from hessian_papers.studies.scalar.spectrum_in_training import study as spectrum_in_training
 from hessian_spectra import curvature as cv
-from pipelines import configure, figures, inputs, messages, prepare, schema, side, train
+from pipelines import configure, figures, inputs, messages, page, prepare, schema, side, train
 
 KEPT = (
     *("cracking-fig4", "cracking-fig7", "cracking-fig8", "data-fig1b", "data-fig1c"),
@@ -71,6 +71,14 @@ def fail(ends, capsys, tmp_path):
         ("tracking=nosuch", "config error: unknown tracking 'nosuch': expected one of wandb"),
         ("launcher=x", "config error: unknown launcher 'x': expected one of default"),
         (
+            "hydra/launcher=nosuch",
+            "config error: unknown hydra/launcher 'nosuch': expected one of basic",
+        ),
+        (
+            "hydra.job.nosuch=1",
+            "config error: unknown key 'hydra.job.nosuch': expected one of chdir, ",
+        ),
+        (
             "studies=nosuch",
             "config error: unknown studies 'nosuch': expected one of anon2026data/data-courses, ",
         ),
@@ -104,6 +112,18 @@ def fail(ends, capsys, tmp_path):
             "error: invalid config at 'tracking.mode': expected one of",
         ),
         ("data.sets.wedge.size=0", "error: invalid config at 'data.sets.wedge.size': expected "),
+        # The files of conf/ alone say them: no run would heed another one.
+        (f"{STUDY}.lead=null", f"error: invalid config at '{STUDY}.lead': expected what conf/ "),
+        (f"{STUDY}.lead.sentence=Other", f"error: invalid config at '{STUDY}.lead': expected "),
+        (f"~{STUDY}.lead", f"error: invalid config at '{STUDY}.lead': expected what conf/ says"),
+        (f"+{STUDY}.published.width=3", f"error: invalid config at '{STUDY}.published': expec"),
+        (
+            "networks.two-layer-linear.published.networks=3",
+            "error: invalid config at 'networks.two-layer-linear.published': expected what conf/ ",
+        ),
+        # An entry point works on the study of `only`, or on all of them.
+        ("only=cracking-fig7", "error: only: expected null for configure, as of all claims, "),
+        ("side=numerics", "error: side: expected null for configure, as of all side alone heed"),
     ],
 )
 def test_a_bad_configuration_is_refused_in_one_line(fail, override, message):
@@ -114,6 +134,23 @@ def test_an_unknown_study_is_named_with_those_that_exist(fail):
     line = fail(side.side, inputs.COMPUTES, "side=closed_form", "only=cracking-fig0")
     assert line.startswith("error: unknown study 'cracking-fig0': expected one of ")
     assert "cracking-fig7" in line
+
+
+@pytest.mark.parametrize(
+    ("work", "reads"),
+    [
+        (page.page, "page"),
+        (figures.figures, inputs.DRAWS),
+        (train.train, inputs.COMPUTES),
+        (prepare.prepare, "prepare"),
+    ],
+)
+def test_what_has_all_sides_of_a_study_refuses_one(fail, work, reads):
+    line = fail(work, reads, "only=cracking-fig7", "side=numerics", estimates=True)
+    assert line == (
+        f"error: side: expected null for {work.__name__}, as of all side alone heed it, "
+        "got 'numerics'"
+    )
 
 
 def test_a_stage_asks_for_its_study(fail):
@@ -209,7 +246,11 @@ def test_an_experiment_cannot_set_what_no_stage_heeds(key, value, expected, reme
 
 @pytest.mark.parametrize(
     ("override", "message"),
-    [("only=cracking-fig7", "error: only: expected null as "), ("scale=paper", "add data.root=")],
+    [
+        ("only=cracking-fig7", "error: only: expected null as "),
+        (f"{STUDY}.lead=null", f"'{STUDY}.lead': expected what conf/ says, got None; no run heeds"),
+        ("scale=paper", "add data.root="),
+    ],
 )
 def test_a_refused_experiment_leaves_what_conf_says(
     ends, settings, monkeypatch, capsys, tmp_path, override, message

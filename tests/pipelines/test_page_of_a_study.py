@@ -12,6 +12,8 @@ from tests.pipelines.workspace import ROOT
 
 # A study with a figure; one that has a recorded run as well; one without a figure.
 FIGURE, RECORDED, STATED = "cracking-fig7", "cracking-fig10", "output-scale"
+# What a narrow network of the study with a figure fails.
+READING = "proportional-with-targets-left-alone"
 KEPT = (FIGURE, RECORDED, STATED, "two-layer-linear")
 SMALL = {
     FIGURE: ("width=4", "second_width=6", "scales=3"),
@@ -86,6 +88,15 @@ def test_of_a_study_with_a_recorded_run_the_page_has_the_run_of_today_alone(run,
     # And nothing of it is among what DVC makes.
     assert not (tmp_path / "reports" / "index.html").exists()
     assert {path.name for path in (tmp_path / "reports").iterdir()} == {"evidence"}
+
+
+@pytest.mark.parametrize("scale", ["demo", "paper"])
+def test_a_toy_refutes_no_paper_whatever_scale_is_typed(run, scale):
+    code, (folder,) = run(FIGURE, f"studies.{FIGURE}.width=3", f"scale={scale}")
+    assert code == 0
+    (statement,) = (each for each in read_ledger(folder) if each.id == READING)
+    assert [case.outcome for case in statement.cases] == ["fails"]
+    assert statement.verdict == "not tested"
 
 
 @pytest.mark.parametrize(

@@ -252,5 +252,5 @@ def test_after_a_killed_dvc_and_a_killed_driver_all_is_as_undisturbed(plain, mak
 def test_a_run_leaves_in_git_what_it_should(plain):
     """Git sees the lock and the small texts, which the copy's few studies change, and no more."""
     changed = {line.split()[1] for line in plain.changed().splitlines()}
-    tracked = {f"reports/{name}" for name in ("claims.md", "findings.md", "metrics.json")}
+    tracked = {f"reports/{name}" for name in ("claims.md", "findings.md")}
     assert changed <= {"dvc.lock", "params.yaml", *tracked}

@@ -17,7 +17,7 @@ from hessian_papers.labelled import lacking, read_study
 from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, Outcome
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
-from hessian_papers.ledger.verdicts import Case, Decision, decide
+from hessian_papers.ledger.verdicts import BY_TODAY, Case, Decision, decide
 from hessian_papers.results import SCALES, sides_of
 from hessian_spectra.files import MissingResultError, digest
 
@@ -298,6 +298,41 @@ def decided(measured: Sequence[Measurement]) -> list[StatementRecord]:
         cases = statements.setdefault(case.heading.id, {})
         cases.setdefault(case.record.id, []).append(case)
     return [_statement([*cases.values()]) for cases in statements.values()]
+
+
+def decided_by_records(measured: Sequence[Measurement]) -> list[StatementRecord]:
+    """The statements as recorded runs decide them, and identities, alike on every processor.
+
+    Args:
+        measured: all cases, as of :func:`decided`.
+
+    Returns:
+        Of a statement that has a recorded run the cases of such runs alone. Today's runs only say
+        whether identities hold: their rounding errors are left out, and a statement that no other
+        run measures has :data:`~hessian_papers.ledger.verdicts.BY_TODAY` in its verdict's place.
+    """
+    known = {each.heading.id for each in measured if each.record.recorded or each.heading.identity}
+    kept = [each for each in measured if _is_fixed(each) or each.heading.id not in known]
+    statements = decided([each if each.record.recorded else _unread(each) for each in kept])
+    return [
+        replace(each, verdict=BY_TODAY)
+        if each.id not in known and any(case.study for case in each.cases)
+        else each
+        for each in statements
+    ]
+
+
+def _is_fixed(case: Measurement) -> bool:
+    """Whether another processor says the same of a case, or no run does."""
+    return case.record.recorded or case.heading.identity or case.record.study is None
+
+
+def _unread(case: Measurement) -> Measurement:
+    """A case without the numbers of today's run, and without its outcome if it is no identity."""
+    record = replace(case.record, measured=None, interval=None, printed_error=None)
+    if not case.heading.identity and record.study is not None:
+        record = replace(record, outcome="not measured", explanation="")
+    return replace(case, record=record)
 
 
 def evaluate(runs: Sequence[Measured]) -> list[StatementRecord]:

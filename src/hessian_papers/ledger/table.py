@@ -7,7 +7,7 @@ from hessian_papers.ledger.bounds import Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord
 from hessian_papers.ledger.totals import ROUND_OFF, by_paper_and_book, round_off, summary, words
 from hessian_papers.ledger.undecided import needed
-from hessian_papers.ledger.verdicts import BOOKS, book_title
+from hessian_papers.ledger.verdicts import BOOKS, BY_TODAY, book_title
 from hessian_papers.papers import paper
 
 _PREFACE = """\
@@ -30,6 +30,12 @@ A row is one statement; its cases (networks, layers, parametrisations, states) s
 tested*: not at the paper's setting; a smaller one may confirm, never refute. A statement that rests
 on our reading of a word calls no paper wrong: it *depends* on the word. The strongest run of a case
 decides: one at the paper's scale, else another recorded one, else today's demo.
+"""
+
+_OF_RECORDS = f"""\
+These are the verdicts of recorded runs, and of identities without the rounding errors of today's
+run: the same on every processor. The page has those of the other statements, *{BY_TODAY}*, and all
+that today's run measured.
 """
 
 # How many of the cases that do not follow are named.
@@ -124,7 +130,7 @@ def _tally(statement: StatementRecord) -> str:
         parts.append(f"{len(against)} not: {'; '.join(named)}{more}")
     if undecided:
         parts.append(f"{len(undecided)} open")
-    if unmeasured:
+    if unmeasured and statement.verdict != BY_TODAY:
         parts.append(f"{len(unmeasured)} not measured")
     return ", ".join(parts)
 
@@ -190,13 +196,16 @@ def table(statements: Sequence[StatementRecord], damaged: Sequence[str] = ()) ->
     A statement of several papers stands under the first of them.
 
     Args:
-        statements: what :func:`hessian_papers.ledger.evaluation.evaluate` returned.
+        statements: what :func:`hessian_papers.ledger.evaluation.decided` returned, or
+            ``decided_by_records`` there.
         damaged: a line for each recorded run that does not count, because it is damaged.
 
     Returns:
-        The text of ``reports/claims.md``.
+        The text of ``reports/claims.md``, or of that of one paper.
     """
-    lines = [_PREFACE, f"**{summary(statements)}**", "", *_totals(statements)]
+    of_records = any(statement.verdict == BY_TODAY for statement in statements)
+    lines = [_PREFACE, *[_OF_RECORDS] * of_records, f"**{summary(statements)}**", ""]
+    lines += _totals(statements)
     lines += [f"- {line}" for line in damaged] + [""] * bool(damaged)
     lines += ["A star marks a case at a setting smaller than the paper's.", ""]
     keys = [key for key in by_paper_and_book(statements) if key != "beyond"]

@@ -80,7 +80,11 @@ def assignment(key: str, value: Any) -> str:
     Example:
         >>> assignment("key", ["SP", "F-200^2", {"seeds": None}])
         'key=[SP,"F-200^2",{seeds:null}]'
+        >>> assignment("~runs.relu", None)
+        '~runs.relu'
     """
+    if key.startswith("~"):
+        return key
     shown = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     plain = re.sub(r'"([A-Za-z][\w-]*)"', r"\1", shown)
     return f"{key}={plain}"

@@ -66,6 +66,13 @@ _WRITE: Mapping[str, Callable[[Estimate], str]] = {
 }
 
 
+# The takes that are no measured number, and what else may stand beside each.
+_OPTIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "count": {"verdict": VERDICTS},
+    "tolerance": {},
+}
+
+
 @dataclass(frozen=True)
 class Finding:
     """A sentence with its numbers.
@@ -143,6 +150,9 @@ def _estimates(statements: Ledger, take: str, case: str | None) -> list[Estimate
 
 def _written(spec: Mapping[str, str], ledger: Ledger, sets: Sets, at: str) -> str:
     """One number of a sentence."""
+    if "tolerance" in spec:
+        cases = all_cases(_chosen(ledger, sets, spec["tolerance"]))
+        return f"{max(case.tolerance for case in cases):g}"
     if "count" in spec:
         counted = _chosen(ledger, sets, spec["count"])
         verdict = spec.get("verdict")
@@ -172,11 +182,12 @@ def _check(spec: Any, at: str) -> None:
 
 
 def _check_number(spec: Mapping[str, str], at: str) -> None:
-    takes = [key for key in spec if key in (*_TAKES, "count")]
-    require(len(takes) == 1, at, f"one of {', '.join((*_TAKES, 'count'))}", [*spec])
-    allowed = {"verdict": VERDICTS} if takes == ["count"] else {"as": tuple(_WRITE), "case": ()}
+    known = (*_TAKES, *_OPTIONS)
+    takes = [key for key in spec if key in known]
+    require(len(takes) == 1, at, f"one of {', '.join(known)}", [*spec])
+    allowed = _OPTIONS.get(takes[0], {"as": tuple(_WRITE), "case": ()})
     for key in {*spec} - {*takes}:
-        require(key in allowed, at, f"one of {', '.join(allowed)}", key)
+        require(key in allowed, at, f"one of {', '.join(allowed) or takes[0]}", key)
         among = allowed[key]
         require(not among or spec[key] in among, at, f"{key} one of {', '.join(among)}", spec[key])
 

@@ -103,6 +103,12 @@ def test_each_word_of_a_number_takes_what_it_says(spec: dict[str, str], text: st
     assert findings(entries, FEW)[0].text == text
 
 
+def test_a_tolerance_is_that_of_the_widest_case() -> None:
+    spec = changed("numbers", "error", to={"tolerance": "identities"})
+    (finding,) = findings(file(spec), LEDGER)
+    assert "hold to 1e-10;" in finding.text
+
+
 @pytest.mark.parametrize(
     ("how", "text"),
     [
@@ -187,7 +193,8 @@ def changed(*path: str, to: Any = None) -> dict[str, Any]:
         ),
         (
             changed("numbers", "one_case", "value"),
-            "findings, 1, one_case: expected one of value, largest, smallest, count, got ['case'",
+            "findings, 1, one_case: expected one of value, largest, smallest, count, tolerance, "
+            "got ['case'",
         ),
         (
             changed("numbers", "lead", "as", to="words"),

@@ -1,0 +1,91 @@
+"""The stage ledger keeps for Git what recorded runs decide, whatever today's runs measure."""
+
+import re
+
+import pytest
+import yaml
+
+from hessian_papers.ledger import measured_cases
+from hessian_papers.ledger.evaluation import measure
+from hessian_papers.ledger.statements import Statements
+from pipelines import stage
+from pipelines.ledger import ledger
+from tests.papers.ledger.test_evaluation import OBSERVED, case, run_of
+from tests.pipelines.workspace import ROOT
+
+FINDINGS = {
+    "opening": {},
+    "sets": {},
+    "findings": [
+        {
+            "name": "made-up",
+            "sentence": "It is {value}, and exact to {error}.",
+            "picture": "kept",
+            "rests_on": {"of-both": ["reproduced"], "agreement": ["reproduced"]},
+            "numbers": {"value": {"value": "of-both"}, "error": {"tolerance": "agreement"}},
+        }
+    ],
+}
+
+
+def cases(error, value):
+    """An identity, a statement of today's run alone, and one of both, on which each has a case."""
+    today, kept = (
+        run_of(Statements(), study=study, scale=scale, recorded=recorded)
+        for study, scale, recorded in (("toy", "demo", False), ("kept", "paper", True))
+    )
+    wide = {"tolerance": 1.0, **OBSERVED}
+    return [
+        measure(case(measure=lambda: error), today),
+        measure(case(id="toy/alone", statement="alone", measure=lambda: value, **wide), today),
+        measure(case(id="toy/both", statement="of-both", measure=lambda: value, **wide), today),
+        measure(
+            case(id="kept/it", statement="of-both", study="kept", measure=lambda: 0.25, **wide),
+            kept,
+        ),
+    ]
+
+
+@pytest.fixture
+def written(tmp_path):
+    """The files that the stage makes of some cases, by name."""
+
+    def of(measured):
+        settings = stage.read_only({"papers": ["made-up"], "findings": FINDINGS})
+        folders = tmp_path / "results", tmp_path / "reports"
+        measured_cases.write(folders[0] / "claims" / "made-up" / measured_cases.FILE, measured)
+        ledger(stage.Context(settings, None, None, True, *folders, None, False))
+        return {path.name: path.read_bytes() for path in folders[1].iterdir()}
+
+    return of
+
+
+@pytest.fixture
+def kept():
+    """The names of the files that Git has, not DVC."""
+    entry = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["ledger"]
+    outputs = [path for path in (*entry["metrics"], *entry["outs"]) if isinstance(path, dict)]
+    paths = [path for each in outputs for path in each]
+    return {path.removeprefix("reports/") for path in paths}
+
+
+def test_what_git_keeps_is_the_same_on_a_processor_that_rounds_otherwise(written, kept):
+    """The errors of an identity, and a case that is open here and fails there."""
+    first, other = written(cases(3e-15, 0.5)), written(cases(4e-11, 1.5))
+    assert first["claims.json"] != other["claims.json"]
+    assert first["metrics.json"] != other["metrics.json"]
+    assert {name: first[name] for name in kept} == {name: other[name] for name in kept}
+    assert kept == {"claims.md", "findings.md"}
+
+
+def test_what_git_keeps_says_what_recorded_runs_decide(written):
+    made = written(cases(3e-15, 1.5))
+    assert made["findings.md"] == b"1. It is 0.25, and exact to 1e-10.\n"
+    rows = re.findall(r"^\|(.*)\|$", made["claims.md"].decode(), re.MULTILINE)
+    cells = [re.split(r"(?<!\\)\|", row) for row in rows]
+    verdicts = {
+        row[2].split("`")[-2]: (row[0], *row[4:7]) for row in cells if row[2:3] and "`" in row[2]
+    }
+    assert verdicts["agreement"] == ("reproduced", "–", "≤ 1e-10", "1")
+    assert verdicts["alone"] == ("by today's run", "–", "≤ 1", "1")
+    assert verdicts["of-both"] == ("reproduced", "0.25", "≤ 1", "1")
