@@ -79,7 +79,7 @@ def alone(say: Callable[[str], None] = print, patience: float = 0.2) -> Iterator
 @contextlib.contextmanager
 def _readers() -> Iterator[dict[str, Any]]:
     """A block that changes DVC's notes of who reads what."""
-    with BUSY.with_name("rwlock.lock").open("a") as guard:
+    with BUSY.with_name("rwlock.lock").open("ab") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
         noted = json.loads(BUSY.read_text("utf-8")) if BUSY.exists() else {}
         yield noted.setdefault("read", {})

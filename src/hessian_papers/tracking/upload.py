@@ -19,16 +19,16 @@ def is_uploaded(folder: Path) -> bool:
 
 
 def _moved(folder: Path) -> str | None:
-    """How to upload a run that was moved, or ``None`` if it is where it was.
+    """The link without which a run that was moved is not whole; ``None`` if it is where it was.
 
     It names its artifacts, tables among them, by their whole paths; the client uploads the others,
     and says nothing.
     """
     paths = rb"(/[^\x00-\x1f]*/%b)/%b/" % (re.escape(os.fsencode(folder.name)), STAGING.encode())
     content = b"".join(file.read_bytes() for file in folder.glob("*.wandb"))
-    found = re.findall(paths, content)
+    named = re.findall(paths, content)
     # Before some of them stand bytes that are no part of the path.
-    before = max(found, key=found.count, default=b"")
+    before = max(named, key=named.count, default=b"")
     if not before or os.path.isdir(before):
         return None
     old = Path(os.fsdecode(before))
