@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 # Hundreds of processes load the same modules: these are compiled once, whatever is set elsewhere.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro test test-library test-portable lint types imports docs map readme durations pictures evidence-gpt2 faults mutations benchmark requirements clean
+.PHONY: repro mend test test-library test-portable lint types imports docs map readme durations pictures evidence-gpt2 faults mutations benchmark requirements clean
 
 repro: $(VENV)/ready
 	@git rev-parse --git-dir > /dev/null 2>&1 || { dvc config --local core.no_scm true && \
@@ -16,6 +16,10 @@ repro: $(VENV)/ready
 	python -m pipelines.upload
 	@sed -n 's/^\*\*\(.* cases\)\*\*$$/\1/p' reports/claims.md
 	@echo 'Now open reports/index.html'
+
+# What killed runs left of DVC's records, if a plain `dvc repro` ends with "RWLock-file" or "busy".
+mend: $(VENV)/ready
+	python -m pipelines.reproduce --mend
 
 # The tests of a file run in one process, so that what they share is made once.
 PYTEST := pytest -n 2 --dist loadfile --no-loadscope-reorder

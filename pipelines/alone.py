@@ -1,18 +1,25 @@
 """Runs of the pipeline in one checkout, of which each waits for the others."""
 
 import contextlib
+import fcntl
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from hessian_papers.fan_out.ledger import one_at_a_time
+from hessian_spectra.files import write_json
 
 # Where DVC notes which of its processes reads and writes what.
 BUSY = Path(".dvc/tmp/rwlock")
 OWN = BUSY.with_name("reproduce")
+# What each `dvc repro` writes anew, by the stage that is always run; all other stages read it.
+WRITTEN_BY_EACH = Path("results/inputs")
+REFUSAL = "`make repro`, which works here: wait until it has ended, and remove nothing"
 # DVC writes its notes in place: those that are torn for so many seconds have no writer any more.
 TORN_SECONDS = 2.0
 
@@ -67,3 +74,30 @@ def alone(say: Callable[[str], None] = print, patience: float = 0.2) -> Iterator
             time.sleep(patience)
         BUSY.unlink(missing_ok=True)
         yield
+
+
+@contextlib.contextmanager
+def _readers() -> Iterator[dict[str, Any]]:
+    """A block that changes DVC's notes of who reads what."""
+    with BUSY.with_name("rwlock.lock").open("ab") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        noted = json.loads(BUSY.read_text("utf-8")) if BUSY.exists() else {}
+        yield noted.setdefault("read", {})
+        write_json(BUSY, noted)
+
+
+@contextlib.contextmanager
+def refusing() -> Iterator[None]:
+    """A block in which DVC refuses any other `dvc repro` here at its first stages, with our words.
+
+    It would else take some stages from this run, and both would end where they meet.
+    """
+    place, own = str(WRITTEN_BY_EACH.absolute()), {"pid": os.getpid(), "cmd": REFUSAL}
+    with _readers() as readers:
+        readers[place] = [*readers.get(place, []), own]
+    try:
+        yield
+    finally:
+        # Those that a killed `dvc` has torn are cleared away by the next run.
+        with contextlib.suppress(ValueError), _readers() as readers:
+            readers[place].remove(own)

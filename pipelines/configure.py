@@ -1,6 +1,8 @@
 """Stage configure: compose conf/, check it, and write params.yaml."""
 
 import os
+import reprlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -13,6 +15,12 @@ from pipelines.stage import PARAMS, Context, main
 
 HEADER = "# Written by the stage `configure` from conf/: change conf/ or use overrides.\n"
 
+# An experiment's settings stay in the file, and later runs keep them: `survey` says so each time.
+KEPT = "# Settings of an experiment: "
+TAKE_BACK = "they stay until `git checkout HEAD -- params.yaml dvc.lock`"
+# How many of them are named.
+MOST_NAMED = 3
+
 REMEDIES = {
     "only": "name the stage, as in dvc exp run figures@<study>",
     "side": "name the stage, as in dvc exp run numerics@<study>",
@@ -20,9 +28,28 @@ REMEDIES = {
 }
 
 
-def text_of(params: dict[str, Any]) -> str:
-    """The content of ``params.yaml`` for a resolved configuration."""
-    return HEADER + yaml.safe_dump(params, sort_keys=True, allow_unicode=True)
+def text_of(params: dict[str, Any], said: dict[str, Any] | None = None) -> str:
+    """The content of ``params.yaml`` for a resolved configuration.
+
+    Args:
+        params: the configuration.
+        said: what conf/ says, if it may say something else; a comment then names what differs.
+    """
+    differing = [] if said is None else sorted(_differing(params, said, ""), key=len)
+    named = differing[:MOST_NAMED]
+    if further := len(differing) - len(named):
+        named.append(f"{further} more")
+    kept = f"{KEPT}{', '.join(named)}; {TAKE_BACK}\n" if named else ""
+    return HEADER + kept + yaml.safe_dump(params, sort_keys=True, allow_unicode=True)
+
+
+def _differing(here: Any, said: Any, key: str) -> Iterator[str]:
+    """Each setting that is not as conf/ says, those that only one of both has as well."""
+    if isinstance(here, Mapping) and isinstance(said, Mapping):
+        for name in {**said, **here}:
+            yield from _differing(here.get(name), said.get(name), f"{key}.{name}")
+    elif here != said:
+        yield f"{key[1:]}={reprlib.repr(here)} (conf/ has {reprlib.repr(said)})"
 
 
 def _of_one_process(config: DictConfig) -> dict[str, Any]:
@@ -57,21 +84,21 @@ def configure(context: Context) -> None:
     any stage ran: then that is what is checked and kept. If it does not pass, the file goes back to
     what conf/ says.
     """
-    source = context.config
+    source, said = context.config, None
     if os.environ.get("DVC_EXP_NAME") and PARAMS.exists():
         composed = OmegaConf.load(PARAMS)
         assert isinstance(composed, DictConfig)
         composed.setdefault("only", None)
-        source = composed
+        source, said = composed, schema.validate(context.config)
     try:
         refuse_ignored(source, context.config)
         require_ours(source)
         params = schema.validate(source, stored=True)
     except schema.ConfigError:
-        if source is not context.config:
-            write_bytes(PARAMS, text_of(schema.validate(context.config)).encode())
+        if said is not None:
+            write_bytes(PARAMS, text_of(said).encode())
         raise
-    write_bytes(PARAMS, text_of(params).encode())
+    write_bytes(PARAMS, text_of(params, said).encode())
 
 
 if __name__ == "__main__":

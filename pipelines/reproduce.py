@@ -1,10 +1,10 @@
 """Command reproduce: `dvc repro` on all cores.
 
-    python -m pipelines.reproduce [--jobs N] [--cold]
+    python -m pipelines.reproduce [--jobs N] [--cold] [--mend]
 
 DVC runs one stage after the other, and most of them use one core. So several `dvc repro` share the
 repository here, each with a few stages whose inputs are there; what must run, and in which order,
-DVC itself says. A plain `dvc repro` at the end is the proof that nothing is left.
+DVC itself says. At the end it says whether anything is left, which a plain `dvc repro` then makes.
 """
 
 import argparse
@@ -27,9 +27,9 @@ import yaml
 
 from hessian_papers.fan_out.local import ended_by_termination
 from hessian_papers.work import cores
-from hessian_spectra.files import write_json
+from hessian_spectra.files import read_json, write_json
 from pipelines import warm
-from pipelines.alone import alone
+from pipelines.alone import alone, refusing
 from pipelines.lifetime import share_life
 
 LOCK = Path("dvc.lock")
@@ -42,13 +42,15 @@ FIRST, ALWAYS = "prepare", "survey"
 # wait for one that has too much of it. Trainings take longest.
 MOST = {"train": 1}
 MOST_OTHERWISE = 6
+# The longest name of a folder, in bytes, below which the warm process can have its socket.
+LONGEST_FOLDER = 80
 # How long stages are given to end when others have failed, in seconds.
 PATIENCE = 30.0
 # What DVC says of each stage that nobody has to read.
 CHATTER = re.compile(
     r"(Stage '.*' didn't change, skipping|Updating lock file .*|Use `dvc push`.*|To track the .*"
     r"|To enable auto staging.*|\tgit add .*|\tdvc config core\.autostage.*"
-    r"|Data and pipelines are up to date\.|> python .*)?$"
+    r"|Data and pipelines are up to date\.|> (exec )?python .*)?$"
 )
 STARTED = re.compile(r"Running stage '(.*)':$|Stage '(.*)' is cached - skipping run.*$")
 
@@ -74,15 +76,26 @@ def _dvc(*arguments: str) -> str:
     return done.stdout
 
 
-def _repro(*targets: str, **environment: str) -> None:
-    command = ("dvc", "--wait-for-lock", "repro", *targets)
-    process = subprocess.Popen(
-        command,
-        env={**os.environ, **environment},
+def _started(environment: Mapping[str, str], *arguments: str) -> subprocess.Popen[str]:
+    """A `dvc repro` in a session of its own: what is to end is ended with all that it started."""
+    return subprocess.Popen(
+        ("dvc", "--wait-for-lock", "repro", *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
         start_new_session=True,
         preexec_fn=_child(os.getpid()),
     )
+
+
+def _repro(*targets: str, **environment: str) -> None:
+    process = _started({**os.environ, **environment}, *targets)
+    assert process.stdout is not None
     try:
+        for line in map(str.rstrip, process.stdout):
+            if not CHATTER.match(line):
+                print(line, flush=True)
         code = process.wait()
     finally:
         _end([process])
@@ -224,16 +237,7 @@ class Runner:
         return [name for name in left if not before[name] & open_ones]
 
     def _start(self, batch: list[str]) -> None:
-        # In a session of their own: what is to end is ended with all that it has started.
-        process = subprocess.Popen(
-            ("dvc", "--wait-for-lock", "repro", "--single-item", *batch),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=self._environment,
-            start_new_session=True,
-            preexec_fn=_child(os.getpid()),
-        )
+        process = _started(self._environment, "--single-item", *batch)
         self._running[process] = batch
         threading.Thread(target=self._follow, args=(process, batch), daemon=True).start()
 
@@ -251,7 +255,7 @@ class Runner:
                     self._count += 1
                     cached = ": restored from the cache" if started[2] else ""
                     self._say(f"[{self._count}/{self._total}] {stage}{cached}")
-                elif not CHATTER.match(line):
+                elif not (CHATTER.match(line) or self._stopping):
                     self._say(f"{stage}: {line}")
         if process.wait() == 0:
             self._take_time(stage, since)
@@ -317,7 +321,10 @@ def warm_process() -> Iterator[dict[str, str]]:
     elif warm.SOCKET in os.environ:
         yield {warm.SOCKET: os.environ[warm.SOCKET]}
     else:
-        with tempfile.TemporaryDirectory(prefix="stages-") as folder:
+        # The system takes no longer name of a socket; clusters have long ones of this folder.
+        short = len(os.fsencode(tempfile.gettempdir())) <= LONGEST_FOLDER
+        place = None if short else "/tmp"
+        with tempfile.TemporaryDirectory(prefix="stages-", dir=place) as folder:
             path = f"{folder}/socket"
             command = (sys.executable, "-m", "pipelines.warm", path)
             begin = _child(os.getpid())
@@ -329,35 +336,49 @@ def warm_process() -> Iterator[dict[str, str]]:
                 process.wait()
 
 
-def reproduce(jobs: int, *, cold: bool = False) -> None:
+def reproduce(jobs: int, *, cold: bool = False, mend: bool = False) -> None:
     """Bring everything up to date; no other run may work here meanwhile.
 
     Args:
         jobs: how many stages run at once.
         cold: whether each stage loads all packages itself.
+        mend: whether to clear away what killed runs left, and no more.
     """
     mend_lock()
+    if mend:
+        print("DVC's records are whole: what killed runs left of them is cleared away")
+        return
     if cold:
         os.environ.pop(warm.SOCKET, None)
     with contextlib.ExitStack() as block:
         warmth = {} if cold else block.enter_context(warm_process())
         _repro(FIRST)
-        stale = changed()
-        before = graph()
-        todo = items(before, stale)
-        if todo and jobs > 1:
-            runner = Runner(jobs, environment(jobs) | warmth)
-            try:
-                runner.run(before, todo)
-            finally:
-                _keep(runner.spent)
+        with refusing():
+            stale, before = changed(), graph()
+            if stale and jobs > 1:
+                _run(items(before, stale), before, jobs, warmth)
+                stale = changed()
         if stale:
             _repro(**warmth)
 
 
+def _run(todo: Sequence[str], before: Graph, jobs: int, warmth: dict[str, str]) -> None:
+    """Run stages at once, and keep how long each took."""
+    runner = Runner(jobs, environment(jobs) | warmth)
+    try:
+        runner.run(before, todo)
+    finally:
+        _keep(runner.spent)
+
+
 def _keep(spent: Mapping[str, float]) -> None:
     """Write how long stages took beside what is known of others."""
-    known = json.loads(SPENT.read_text("utf-8")) if SPENT.is_file() else {}
+    try:
+        known = read_json(SPENT)
+    except (FileNotFoundError, ValueError):
+        known = None
+    # Its loss costs no more than a page without some times.
+    known = known if isinstance(known, dict) else {}
     rounded = {stage: round(seconds, 1) for stage, seconds in spent.items()}
     write_json(SPENT, known | rounded)
 
@@ -366,6 +387,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m pipelines.reproduce", description=__doc__)
     parser.add_argument("--jobs", type=int, default=cores(), help="how many stages run at once")
     parser.add_argument("--cold", action="store_true", help="each stage loads all packages itself")
+    parser.add_argument("--mend", action="store_true", help="clear away what killed runs left only")
     arguments = parser.parse_args()
     if arguments.jobs < 1:
         parser.error(f"--jobs: expected at least 1, got {arguments.jobs}")
@@ -377,6 +399,11 @@ if __name__ == "__main__":
         arguments = _arguments()
         with ended_by_termination(), alone():
             reproduce(**vars(arguments))
+    except OSError as error:
+        # Hydra takes a second to load.
+        from pipelines.messages import one_line
+
+        sys.exit(f"error: {one_line(error)}")
     except Failed as failed:
         sys.exit(failed.code)
     except KeyboardInterrupt:

@@ -13,6 +13,7 @@ from typing import Any
 
 from hessian_papers.drawing.record import files
 from pipelines import inputs
+from pipelines.configure import KEPT
 from pipelines.lifetime import end_with_dvc
 from pipelines.stage import INPUTS, PARAMS, REPORTS, failed
 from pipelines.yaml_files import read_yaml
@@ -42,6 +43,9 @@ def remove_left_over(figures: Path, studies: Mapping[str, Any]) -> list[str]:
 def survey() -> None:
     """Write ``results/inputs``."""
     params = read_yaml(PARAMS)
+    for line in PARAMS.read_text("utf-8").splitlines():
+        if line.startswith(KEPT):
+            print(line.removeprefix("# "))
     for study in remove_left_over(REPORTS / "figures", params["studies"]):
         print(f"{study} is no study any more: its figures were removed")
     inputs.write(INPUTS, params)

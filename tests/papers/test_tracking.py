@@ -323,10 +323,11 @@ def test_the_same_state_replaces_its_run_and_gives_the_same_record(
     logged: tuple[dict[str, Any], Path], sample_root: Path
 ) -> None:
     first, directory = logged
-    staged = len(list((directory / "wandb" / "staging").rglob("*")))
+    staged = len(list((directory / "wandb").rglob("staging/**/*")))
+    assert staged
     assert dashboard(sample_root, directory) == first
     assert len(list((directory / "wandb").glob("offline-run-*"))) == 2
-    assert len(list((directory / "wandb" / "staging").rglob("*"))) == staged
+    assert len(list((directory / "wandb").rglob("staging/**/*"))) == staged
 
 
 def test_another_state_is_another_run(

@@ -1,8 +1,11 @@
+import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import local_servers
 import pytest
@@ -106,6 +109,38 @@ def test_the_command_uploads_once_the_environment_says_online(directory: Path) -
         assert server.operations == []
         done = run(command, **settings, WANDB_MODE="online")
     assert [line.rpartition("/")[2] for line in done.stderr.splitlines()] == ["first", "second"]
+
+
+def test_a_run_is_uploaded_whole_from_where_it_is_moved_to(
+    directory: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """With its artifacts, of which it knows only where they were: else it is not uploaded."""
+    import wandb
+
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    table = elsewhere / "table.txt"
+    table.write_text("one")
+    about: dict[str, Any] = {"project": "p", "group": "g", "job_type": "dashboard", "name": "n"}
+    with start_run(**about, config={}, directory=elsewhere, run_id="third") as started:
+        artifact = wandb.Artifact("data-x", type="figure-data")
+        artifact.add_file(str(table), name="numerics.nc")
+        started.wandb_run.log_artifact(artifact)
+        started.wandb_run.log({"cases": wandb.Table(columns=["a"], data=[[1], [2]])})
+    (old,) = elsewhere.glob("wandb/offline-run-*-third")
+    new = directory / "wandb" / old.name
+    shutil.move(old, new)
+    wandb.teardown()
+    with local_servers.wandb_server() as server:
+        _, lines = upload(directory, "online", WANDB_BASE_URL=server.address)
+        assert not [name for name in server.uploads if name.endswith("numerics.nc")]
+        (refused,) = [line for line in lines if "artifacts" in line]
+        remedy = f"mkdir -p {old.parent}; ln -s {new} {old}"
+        assert refused.startswith(f"W&B: its artifacts are sought in {old}: {remedy}; the run is")
+        subprocess.run(remedy, shell=True, check=True)
+        _, lines = upload(directory, "online", WANDB_BASE_URL=server.address)
+        assert lines == [f"W&B: {server.address}/me/hessian-spectra/runs/third"]
+        assert server.uploads["data-x/numerics.nc"] == b"one"
+        assert json.loads(server.uploads["run-third-cases/cases.table.json"])["data"] == [[1], [2]]
 
 
 def test_nothing_is_done_unless_runs_go_online(directory: Path) -> None:

@@ -103,10 +103,28 @@ def test_a_refused_override_changes_nothing(finished):
     assert finished.outputs(*FOLDERS) == before
 
 
-def kill_in(stage, workspace, *, whole_group):
+@pytest.mark.parametrize("killed", [False, True], ids=["finished", "killed"])
+def test_settings_of_an_experiment_that_stay_are_named_until_they_are_taken_back(finished, killed):
+    before = (finished.path / "params.yaml").read_text()
+    experiment = ("exp", "run", "-S", f"studies.{STUDY}.seed=7", "survey")
+    if killed:
+        kill_in("survey", finished, whole_group=True, command=experiment)
+    else:
+        finished.run("dvc", *experiment)
+    said = finished.run("dvc", "repro", "survey").stdout
+    remedy = "git checkout HEAD -- params.yaml dvc.lock"
+    kept = f"studies.{STUDY}.seed=7 (conf/ has 0); they stay until `{remedy}`"
+    assert f"\nSettings of an experiment: {kept}\n" in said
+    finished.run(*remedy.split())
+    assert "experiment" not in finished.run("dvc", "repro", TARGET).stdout
+    assert (finished.path / "params.yaml").read_text() == before
+    assert "params.yaml" not in finished.changed()
+
+
+def kill_in(stage, workspace, *, whole_group, command=("repro", TARGET)):
     """Kill a run when it comes to a stage: `dvc` with it, or `dvc` alone, with which it ends."""
     process = subprocess.Popen(
-        ["dvc", "repro", TARGET],
+        ["dvc", *command],
         cwd=workspace.path,
         env=environment() | {"PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
@@ -114,9 +132,9 @@ def kill_in(stage, workspace, *, whole_group):
         text=True,
         start_new_session=True,
     )
-    command = f"> exec python -m pipelines.{stage}"
+    line_of_it = f"> exec python -m pipelines.{stage}"
     with process:
-        assert any(line.startswith(command) for line in process.stdout), f"{stage} never ran"
+        assert any(line.startswith(line_of_it) for line in process.stdout), f"{stage} never ran"
         (os.killpg if whole_group else os.kill)(process.pid, signal.SIGKILL)
 
 

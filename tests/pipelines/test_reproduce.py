@@ -138,6 +138,14 @@ def test_times_of_other_stages_are_kept(tmp_path, monkeypatch):
     assert json.loads(reproduce.SPENT.read_text()) == {"a@x": 2.0, "b@x": 4.0}
 
 
+@pytest.mark.parametrize("content", [b"", b'{"a@x": 1', b"[1]", b"\xff"])
+def test_times_that_were_cut_off_end_no_run(tmp_path, monkeypatch, content):
+    monkeypatch.setattr(reproduce, "SPENT", tmp_path / "spent.json")
+    reproduce.SPENT.write_bytes(content)
+    reproduce._keep({"a@x": 2.0})
+    assert json.loads(reproduce.SPENT.read_text()) == {"a@x": 2.0}
+
+
 def test_durations_that_are_no_such_file_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(inputs, "DURATIONS", tmp_path / "durations.yaml")
     assert inputs.durations() == {}
@@ -156,6 +164,9 @@ def test_a_stage_that_fails_ends_the_others_at_once(run):
     assert {*psutil.Process().children(recursive=True)} <= before
     assert any("numerics@b without []" in line for line in run.said)
     assert not any("killed" in line for line in run.said)
+    # The last word is of the one that failed: the others are interrupted, of which they say much.
+    assert [line for line in run.said if line.startswith("train@a:")] == []
+    assert run.said[-1].startswith("numerics@b: ")
 
 
 ASKED = """#!{python}
@@ -169,6 +180,61 @@ else:
     pathlib.Path("stage").write_text(str(stage.pid))
     stage.wait()
 """
+
+
+DONE = """#!{python}
+import sys
+if "status" in sys.argv:
+    print("{{}}")
+elif "repro" in sys.argv:
+    print("Stage 'configure' didn't change, skipping")
+    print("Running stage 'survey':")
+    print("> exec python -m pipelines.survey")
+    print("Settings of an experiment")
+    print("Updating lock file 'dvc.lock'")
+    print()
+    print("Use `dvc push` to send your updates to remote storage.")
+"""
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Run the command in a folder in which some other program is called `dvc`."""
+
+    def run(program, *arguments, **further):
+        (tmp_path / "dvc").write_text(program.format(python=sys.executable))
+        (tmp_path / "dvc").chmod(0o755)
+        variables = environment() | {"PYTHONPATH": str(ROOT)} | further
+        variables["PATH"] = f"{tmp_path}:{variables['PATH']}"
+        full = [sys.executable, "-m", "pipelines.reproduce", *arguments]
+        return subprocess.run(full, cwd=tmp_path, env=variables, capture_output=True, text=True)
+
+    return run
+
+
+def test_nobody_reads_what_did_not_change(command):
+    done = command(DONE, "--cold", "--jobs", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["Running stage 'survey':", "Settings of an experiment"]
+
+
+def test_a_file_that_cannot_be_written_is_one_line(command, tmp_path):
+    (tmp_path / ".dvc").touch()
+    done = command(DONE)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: .dvc/tmp/reproduce: Not a directory\n"
+
+
+def test_what_killed_runs_left_is_mended_by_a_command_that_runs_nothing(command, tmp_path):
+    busy, lock = tmp_path / ".dvc" / "tmp" / "rwlock", tmp_path / "dvc.lock"
+    busy.parent.mkdir(parents=True)
+    busy.write_text('{"read": {"/a')
+    lock.write_text("schema: '2.0'\nstages: {")
+    done = command("#!{python}\nraise SystemExit('called')", "--mend")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1].startswith("DVC's records are whole")
+    assert not busy.exists()
+    assert not lock.exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -246,6 +312,20 @@ def test_after_a_killed_dvc_and_a_killed_driver_all_is_as_undisturbed(plain, mak
         assert faults.ended(driver, signal.SIGKILL) == []
     assert [*faults.problems(workspace, faults.made(plain), drivers=2)] == []
     assert not any(line.startswith("[") for line in workspace.run(*faults.COMMAND).stdout.split())
+
+
+@pytest.mark.pipeline
+def test_a_plain_run_beside_a_living_one_is_told_what_it_is_and_disturbs_nothing(make_workspace):
+    workspace = smallest(make_workspace("beside"))
+    with faults.started(workspace) as driver:
+        said = messages(driver, "[1/")
+        refused = workspace.run("dvc", "repro", check=False)
+        said += driver.stdout.readlines()
+    assert refused.returncode != 0
+    assert f"(PID {driver.pid}): `make repro`, which works here: wait until" in refused.stderr
+    assert "Running stage" not in refused.stdout
+    assert driver.wait(60) == 0, said
+    assert not any("didn't change" in line or "exec python" in line for line in said)
 
 
 @pytest.mark.pipeline

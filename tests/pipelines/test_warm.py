@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -177,6 +178,15 @@ def test_nothing_of_this_project_is_loaded():
     assert not {"hessian_papers", "hessian_spectra", "pipelines"} & {*names}
     # What is said while packages are loaded would be said to whoever runs the pipeline.
     assert said.stderr == ""
+
+
+def test_a_folder_for_temporary_files_may_have_a_long_name(tmp_path, monkeypatch):
+    monkeypatch.delenv(warm.SOCKET, raising=False)
+    folder = tmp_path / ("x" * 100)
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with warm_process() as warmth:
+        wait_for(Path(warmth[warm.SOCKET]).exists)
 
 
 def test_without_the_system_s_help_there_is_none(monkeypatch):

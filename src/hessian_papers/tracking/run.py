@@ -11,7 +11,7 @@ from typing import Any
 
 from hessian_papers.tracking.server import first_line, import_wandb, why_not_online
 from hessian_papers.tracking.settings import About, Timeouts, resolve_mode, say
-from hessian_papers.tracking.upload import upload
+from hessian_papers.tracking.upload import STAGING, upload
 from hessian_spectra.progress import Log
 
 UNDESCRIBED = About()
@@ -47,17 +47,16 @@ class TrackedRun:
 
 
 @contextlib.contextmanager
-def _folders(client: Path, run_id: str | None) -> Iterator[None]:
-    """Let the client keep files in its folder here instead of in the user's home."""
-    folders = {"WANDB_DATA_DIR": _staging(client, run_id), "WANDB_CACHE_DIR": client / "cache"}
-    changed = {name for name in folders if name not in os.environ}
-    for name in changed:
-        os.environ[name] = str(folders[name].resolve())
+def _place(name: str, folder: Path) -> Iterator[None]:
+    """Let the client keep files here instead of in the user's home, unless the variable is set."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = str(folder.resolve())
     try:
         yield
     finally:
-        for name in changed:
-            os.environ.pop(name, None)
+        os.environ.pop(name, None)
 
 
 def _start(mode: str, directory: Path, timeouts: Timeouts, arguments: dict[str, Any]) -> Any:
@@ -108,14 +107,9 @@ def _folder(run: Any) -> Path:
     return Path(run.dir).parent
 
 
-def _staging(client: Path, run_id: str | None) -> Path:
-    """Where the client copies the files of artifacts, which it uploads from there."""
-    return client / "staging" / (run_id or "shared")
-
-
 def _remove_predecessors(client: Path, run_id: str) -> None:
     """Remove offline runs with this id: they were made from the same state, or were killed."""
-    for folder in [*client.glob(f"offline-run-*-{run_id}"), _staging(client, run_id)]:
+    for folder in client.glob(f"offline-run-*-{run_id}"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -195,12 +189,14 @@ def _running(
     if run_id is not None:
         _remove_predecessors(client, run_id)
     start_mode = "offline" if upload_at_end else mode
-    with _folders(client, run_id):
+    with _place("WANDB_CACHE_DIR", client / "cache"):
         started, online = _start_or_go_offline(start_mode, directory, timeouts, arguments)
         folder = _folder(started)
         run = TrackedRun(started, online, folder)
         try:
-            yield run
+            # Below it are the copies of artifacts, too, which are uploaded from there.
+            with _place("WANDB_DATA_DIR", folder / STAGING):
+                yield run
         except BaseException:
             _finish(run, failed=True)
             raise

@@ -1,5 +1,6 @@
 """Uploading runs that were recorded offline."""
 
+import os
 import re
 import subprocess
 import sys
@@ -8,10 +9,31 @@ from pathlib import Path
 from hessian_papers.tracking.server import why_not_online
 from hessian_papers.tracking.settings import Timeouts, resolve_mode, say
 
+# Where the client copies the files of a run's artifacts, below the run's folder.
+STAGING = "staging"
+
 
 def is_uploaded(folder: Path) -> bool:
     """Whether a run's folder bears the mark that ``wandb sync`` leaves."""
     return any(folder.glob("*.wandb.synced"))
+
+
+def _moved(folder: Path) -> str | None:
+    """The link without which a run that was moved is not whole; ``None`` if it is where it was.
+
+    It names its artifacts, tables among them, by their whole paths; the client uploads the others,
+    and says nothing.
+    """
+    paths = rb"(/[^\x00-\x1f]*/%b)/%b/" % (re.escape(os.fsencode(folder.name)), STAGING.encode())
+    content = b"".join(file.read_bytes() for file in folder.glob("*.wandb"))
+    named = re.findall(paths, content)
+    # Before some of them stand bytes that are no part of the path.
+    before = max(named, key=named.count, default=b"")
+    if not before or os.path.isdir(before):
+        return None
+    old = Path(os.fsdecode(before))
+    lead = f"mkdir -p {old.parent}; ln -s {folder.absolute()} {old}"
+    return f"its artifacts are sought in {old}: {lead}"
 
 
 def _sync(folder: Path, limit: float) -> str | None:
@@ -35,7 +57,7 @@ def _sync(folder: Path, limit: float) -> str | None:
 
 def upload(folder: Path, timeouts: Timeouts) -> None:
     """Upload a run that was recorded offline, or say in one line why not."""
-    problem = why_not_online(timeouts.answer) or _sync(folder, timeouts.finish)
+    problem = why_not_online(timeouts.answer) or _moved(folder) or _sync(folder, timeouts.finish)
     if problem is not None:
         say(f"{problem}; the run is kept offline, later: wandb sync {folder}")
 

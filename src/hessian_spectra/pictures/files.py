@@ -7,8 +7,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-# It reports each font table that it copies into a PDF.
-logging.getLogger("fontTools").setLevel(logging.WARNING)
+# It reports each font table that it copies into a PDF, and warns of dates in matplotlib's fonts.
+logging.getLogger("fontTools").setLevel(logging.ERROR)
 
 # Without these entries matplotlib writes its version and the time into the files.
 _METADATA: dict[str, dict[str, Any]] = {
