@@ -2,7 +2,7 @@
 
 from hessian_papers import tracking
 from hessian_spectra.files import write_json
-from pipelines import chain, described
+from pipelines import computing, described
 from pipelines.schema import plain
 from pipelines.stage import Context, main
 
@@ -20,7 +20,7 @@ def dashboard(context: Context) -> None:
         group=context.group,
         config=settings,
         leads=leads,
-        directory=chain.WANDB,
+        directory=computing.WANDB,
         commit=described.commit(),
         **vars(context.tracking),
     )

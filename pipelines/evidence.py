@@ -15,7 +15,7 @@ from hessian_papers import labelled
 from hessian_papers.networks.tools.result import DATA, folder_of, manifest_of
 from hessian_papers.results import TIMES
 from hessian_spectra.files import digest, write_bytes, write_json
-from pipelines import chain, inputs, schema
+from pipelines import chain, computing, inputs, schema
 from pipelines.departures import Settings, reached
 from pipelines.recorded import EVIDENCE
 from pipelines.schema import plain
@@ -122,10 +122,10 @@ def evidence(context: Context) -> None:
         raise ValueError("evidence: expected a run with a configuration of its own, got -cn locked")
     commit = committed()
     schema.check(context.config, [context.name])
-    study = chain.study_of(context)
+    study = computing.study_of(context)
     name, config = study.name, chain.raw_study(context)
-    given = chain.networks_of(context, study)
-    sides = chain.all_sides(context, study, given)
+    given = computing.networks_of(context, study)
+    sides = computing.all_sides(context, study, given)
     facts = _facts(context, config, commit)
     # All of it was made: now it is kept.
     if "ensemble" in config:

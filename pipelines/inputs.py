@@ -14,8 +14,8 @@ from typing import Any
 
 from hessian_papers.data.base import Storage
 from hessian_papers.ledger.leads import require_lead
-from hessian_papers.provenance import code_of, digest_of, root_of, versions
-from hessian_spectra.files import read_json, write_json
+from hessian_papers.provenance import code_of, digest_of, versions
+from hessian_spectra.files import digest, read_json, write_json
 from hessian_spectra.validation import require
 from pipelines import recorded
 from pipelines.departures import Settings, departures, overrides, published, reached
@@ -34,17 +34,14 @@ FINDINGS = Path(__file__).resolve().parent.parent / "conf" / "findings.yaml"
 # How long figures took; a study that is new has none yet.
 DURATIONS = FINDINGS.with_name("durations.yaml")
 REMEDY = "dvc repro survey"
-# They carry values from one place to another and compute none: a change of theirs alone runs
-# nothing again.
-CARRIERS = {
-    *("hessian_spectra/files.py", "hessian_spectra/progress.py", "hessian_spectra/validation.py"),
-    *(f"hessian_papers/{name}.py" for name in ("data/base", "manifest", "results", "work")),
-}
+# Stands for the modules that names come from which packages pass on.
+NAMES = "names"
 # How what a module may read from its own folder ends.
 BESIDE = ("csv", "yaml", "css", "html", "js")
-# The entry points of the stages; what a kind's module imports is found by itself.
+# The entry points of the stages, and what of the pipeline is one of CARRIERS elsewhere; a kind's
+# module is found by its name.
 ENTRIES = {
-    COMPUTES: ("side", "train"),
+    COMPUTES: ("side", "train", "computing"),
     DRAWS: ("figures",),
     CLAIMS: ("claims",),
     REPORT: ("report",),
@@ -88,22 +85,17 @@ def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str
 
     Returns:
         ``code``, digests in which comments and docstrings do not count, by the file's name in the
-        sources; and ``versions`` of Python and packages.
+        sources, and one of where names come from; and ``versions`` of Python and packages.
     """
-    files: dict[str, Path] = {}
-    packages: set[str] = set()
-    for name in modules:
-        module = f"hessian_papers.{name}"
-        source, known = root_of(module), _code_of(module)
-        packages |= known.packages
-        for file in (*known.files, *(data for item in known.files for data in _read_by(item))):
-            files[file.relative_to(source).as_posix()] = file
-    files = {name: file for name, file in files.items() if name not in CARRIERS}
-    here = Path(__file__).parent
-    files |= {f"pipelines/{stage}.py": here / f"{stage}.py" for stage in stages}
+    roots = [f"pipelines.{stage}" for stage in stages]
+    known = [_code_of(name) for name in (*roots, *(f"hessian_papers.{name}" for name in modules))]
+    files = {place: file for code in known for place, file in code.files.items()}
+    for place, file in tuple(files.items()):
+        files |= {str(Path(place).with_name(data.name)): data for data in _read_by(file)}
     names = sorted(files)
     code = dict(zip(names, digests([files[name] for name in names]), strict=True))
-    return {"code": code, "versions": versions(packages)}
+    code[NAMES] = digest(sorted({name for each in known for name in each.names}))
+    return {"code": code, "versions": versions({p for each in known for p in each.packages})}
 
 
 def digests(files: Iterable[Path]) -> list[str]:

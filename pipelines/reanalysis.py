@@ -4,7 +4,7 @@ import hashlib
 
 from hessian_papers import labelled
 from hessian_spectra.files import digest, write_json
-from pipelines import chain, recorded
+from pipelines import chain, computing, recorded
 from pipelines.evidence import committed, networks_path
 from pipelines.recorded import EVIDENCE
 from pipelines.stage import Context, main
@@ -20,7 +20,7 @@ def reanalysis(context: Context) -> None:
         ValueError: there is no recorded run, it is damaged, or its networks are not kept.
     """
     commit = committed()
-    study, config = chain.study_of(context), chain.raw_study(context)
+    study, config = computing.study_of(context), chain.raw_study(context)
     known = recorded.read(study.name)
     if known is None or known.damage or "ensemble" not in known.config:
         why = known.damage if known and known.damage else "there is none"
@@ -31,7 +31,7 @@ def reanalysis(context: Context) -> None:
     if hashlib.sha256(path.read_bytes()).hexdigest() != facts["networks of this run"]:
         expected = f"expected {path} to hold the networks of the recorded run of {study.name}"
         raise ValueError(f"reanalysis: {expected}; run python -m pipelines.evidence, which trains")
-    sides = chain.all_sides(context, study, networks)
+    sides = computing.all_sides(context, study, networks)
     labelled.write(EVIDENCE / study.name / labelled.WHOLE, labelled.joined([*sides.values()]))
     facts |= {"study": config, "commit of the evaluation": commit}
     facts["configuration"] = facts["configuration"] | {"study": digest(config)}

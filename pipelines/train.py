@@ -1,12 +1,12 @@
 """Stage train: train networks once and keep what they recorded on the way."""
 
-from pipelines import chain, inputs
+from pipelines import computing, inputs
 from pipelines.stage import Context, main
 
 
 def train(context: Context) -> None:
     """Write ``results/networks/<name>/``: a data set, what else is kept, and a manifest of both."""
-    chain.train(context, context.name)
+    computing.train(context, context.name)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ DVC skips stages that are up to date, so that a run which was made offline would
 """
 
 from hessian_papers import tracking
-from pipelines.chain import WANDB
+from pipelines.computing import WANDB
 from pipelines.stage import Context, main
 
 

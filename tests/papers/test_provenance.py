@@ -23,21 +23,36 @@ def digest(module):
 SOURCES = {
     "__init__": "",
     "work": """
+        import json
         from . import direct
-        from .deep.package import name
+        from . import rooms as r
+        from .deep.package import name, given as mine
 
         def compute():
             import written.lazy
-            return direct, name, written.lazy
+            return direct.value, name, mine, r.used(), written.lazy.value
         """,
     "direct": "import json\nvalue = 1",
     "lazy": "value = 1",
     "deep/__init__": "value = 1",
-    "deep/package/__init__": "from .inner import name",
+    "deep/package/__init__": "from .inner import name\nfrom written.handed import given",
     "deep/package/inner": "from ...above import name",
     "above": "name = 1",
+    "handed": "from written.origin import given",
+    "origin": "given = 1",
+    "rooms/__init__": "from .kitchen import used\nfrom .cellar import cold\nfrom .attic import hot",
+    "rooms/kitchen": "from written.base import Base\ndef used(): return Base()",
+    "rooms/cellar": "from written.base import Base\ndef cold(): return Base()",
+    "rooms/attic": "def hot(): return 1",
+    "base": "class Base: pass",
+    "through": "from written import rooms as r\nfrom written.rooms import cold as again\n"
+    "from written.unrelated import value as other",
     "unrelated": "value = 1",
 }
+# Loaded, since their package names them, and never run; and those that only pass names on.
+IDLE = {"rooms/cellar", "rooms/attic"}
+PASSING_ON = {"__init__", "deep/__init__", "deep/package/__init__", "rooms/__init__"}
+PASSING_ON |= {"deep/package/inner", "handed"}
 
 
 @pytest.fixture
@@ -58,11 +73,118 @@ def written(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-@pytest.mark.parametrize("module", [name for name in SOURCES if name != "unrelated"])
-def test_a_change_of_code_that_is_imported_changes_the_digest(written, module):
+@pytest.mark.parametrize("module", [*SOURCES])
+def test_a_change_of_code_changes_the_digest_where_it_is_run(written, module):
     before = digest("written.work")
     written(module, textwrap.dedent(SOURCES[module]) + "\nmore = 2\n")
+    run = module not in {"unrelated", "through"} | IDLE | PASSING_ON
+    assert (digest("written.work") != before) == run
+
+
+# What a module that nothing is used of may do to others when it is loaded.
+EFFECTS = [
+    "import json\njson.loads = None",
+    "import json\njson.codes['a'] = 1",
+    "import json\ndel json.loads",
+    "import json\njson.value += 1",
+    "import json\nkept = json.seed(0)",
+    "print()",
+    "from written.base import register\nvalue = register(1)",
+    "from written.base import register\n@register\ndef f(): pass",
+    "from written.base import register\nclass A:\n    value = register(1)",
+    "from written.base import register\ndef f(a=register(1)): pass",
+    "from written.base import Meta\nclass A(metaclass=Meta): pass",
+    "from written.base import register\ndef f(a: register(1)): pass",
+    "from written.base import cache\n@cache\ndef f(): from functools import cache",
+    "def __getattr__(name): print()",
+    "def dataclass(of): return of\n@dataclass\nclass A: pass",
+    "def f(): pass\nvalue = f()",
+    "for value in range(3): pass",
+    "with open('a'): pass",
+    "try:\n    import json\nexcept ImportError: pass",
+    "assert True",
+    "if True:\n    print()",
+    "from dataclasses import dataclass\n@dataclass\nclass A:\n"
+    "    def __post_init__(self): print()\nvalue = A()",
+    "from dataclasses import dataclass, field\n@dataclass\nclass A:\n"
+    "    a: int = field(default_factory=print)\nvalue = A()",
+]
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_what_a_module_does_when_it_is_loaded_counts_though_nothing_of_it_is_used(written, effect):
+    before = digest("written.work")
+    written("rooms/attic", f"{SOURCES['rooms/attic']}\n{effect}")
     assert digest("written.work") != before
+    loaded = digest("written.work")
+    written("rooms/attic", f"def hot(): return 2\n{effect}")
+    assert digest("written.work") != loaded
+
+
+HARMLESS = [
+    "from dataclasses import dataclass, field\n@dataclass(frozen=True)\nclass A:\n"
+    "    a: int = field(default=1)\nvalue = {'a': A(1)}",
+    "import functools\n@functools.cache\ndef f(a=1, *, b=(2, lambda: print())): print()",
+    "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import written.unrelated",
+    "from written.base import Base\nclass A(Base):\n    @property\n    def a(self): print()",
+]
+
+
+@pytest.mark.parametrize("source", HARMLESS)
+def test_definitions_do_not_count_of_which_nothing_is_used(written, source):
+    before = digest("written.work")
+    written("rooms/attic", f"{SOURCES['rooms/attic']}\n{source}")
+    assert digest("written.work") == before
+
+
+# Other ways to a module that a package names, of which all or one function is run.
+WAYS = {
+    "from written import rooms\nuse(rooms)": True,
+    "from written import rooms\ngetattr(rooms, name)": True,
+    "from written import rooms\nrooms.cold()": True,
+    "from written import rooms as written\nwritten.cold": True,
+    "from written.rooms import *": True,
+    "from written.rooms import cold as warm": True,
+    "from written.rooms.cellar import cold": True,
+    "from written.rooms import cellar\ncellar.cold()": True,
+    "import written.rooms.cellar": True,
+    "import written.rooms as r\nr.cold()": True,
+    "import written\nwritten.rooms.cold()": True,
+    "def f():\n    from written.rooms import cold": True,
+    "from written.through import r\nr.cold()": True,
+    "from written import through\nthrough.r.cold()": True,
+    "from written.through import again\nagain()": True,
+    "from written import rooms\nrooms.unknown": True,
+    "from written import rooms\nrooms.used()": False,
+    "import written.rooms as r\nr.hot()": False,
+    "from written.rooms import hot": False,
+    "from written.through import other\nother()": False,
+}
+
+
+@pytest.mark.parametrize(("source", "reached"), WAYS.items())
+def test_whatever_way_leads_to_a_module_is_found(written, source, reached):
+    written("work", source)
+    before = digest("written.work")
+    written("rooms/cellar", SOURCES["rooms/cellar"] + "\nmore = 2")
+    assert (digest("written.work") != before) == reached
+
+
+def test_where_a_name_comes_from_counts(written):
+    """Also where the modules are counted that it came from, and comes from now."""
+    written("work", "from written import rooms\nrooms.hot(), rooms.cold()")
+    before = code_of("written.work")
+    written("rooms/__init__", "from .cellar import cold as hot\nfrom .attic import hot as cold")
+    after = code_of("written.work")
+    assert {*before.files} == {*after.files}
+    assert before.digest != after.digest
+
+
+def test_no_class_of_the_library_runs_code_where_others_are_derived_from_it():
+    """Else it would do so in modules of which nothing is used."""
+    hooks = ("__init_subclass__", "__set_name__", "__subclasses__")
+    files = [file for file in LIBRARY.rglob("*.py") if any(h in file.read_text() for h in hooks)]
+    assert not files
 
 
 def test_other_code_comments_and_docstrings_do_not_count(written):

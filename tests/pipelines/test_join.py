@@ -10,7 +10,7 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
-from hessian_papers.provenance import digest_of
+from hessian_papers.provenance import CARRIERS, digest_of
 from hessian_papers.results import SCALES, SIDES, sides_of
 from pipelines import configure, inputs, schema, stage
 from pipelines.yaml_files import read_yaml
@@ -42,33 +42,8 @@ SERVING = {
     "claims": inputs.CLAIMS,
     "report": inputs.REPORT,
 }
-# Carried by every stage and computing nothing: see inputs.CARRIERS.
-INFRASTRUCTURE = {
-    "pipelines/__init__.py",
-    "pipelines/stage.py",
-    "pipelines/chain.py",
-    "pipelines/schema.py",
-    "pipelines/inputs.py",
-    "pipelines/recorded.py",
-    "pipelines/departures.py",
-    "pipelines/files.py",
-    "pipelines/lifetime.py",
-    "src/hessian_papers/__init__.py",
-    "src/hessian_spectra/__init__.py",
-    "src/hessian_spectra/files.py",
-    "src/hessian_spectra/progress.py",
-    "src/hessian_papers/data/__init__.py",
-    "src/hessian_papers/data/base.py",
-    "src/hessian_papers/manifest.py",
-    "src/hessian_papers/results.py",
-    "src/hessian_spectra/validation.py",
-    "src/hessian_papers/work.py",
-}
-# They log and launch a computation, and have no part in it; or say where its code is.
-OUTSIDE = (
-    "src/hessian_papers/fan_out",
-    "src/hessian_papers/provenance.py",
-)
+# What counts only where it is asked for: see provenance.CARRIERS.
+OUTSIDE = [name.replace(".", "/") for name in CARRIERS]
 
 
 @cache
@@ -256,7 +231,7 @@ def test_a_stage_is_given_the_settings_of_its_own_study_alone(written, params):
 def imported(path):
     """The project's files that one file imports, anywhere in it."""
     names, actual = set(), set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast_of(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -264,25 +239,33 @@ def imported(path):
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
     parts = {name.rsplit(".", k)[0] for name in names for k in range(name.count(".") + 1)}
     for name in parts:
-        if name.split(".")[0] in ("hessian_papers", "hessian_spectra", "pipelines"):
-            base = ROOT / ("src" if name.startswith("hessian") else "") / name.replace(".", "/")
-            files = (f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file())
-            outside = [ROOT / place for place in OUTSIDE]
-            actual |= {f for f in files if not any(f.is_relative_to(o) for o in outside)}
+        place = name.replace(".", "/")
+        ours = place.split("/")[0] in ("hessian_papers", "hessian_spectra", "pipelines")
+        if ours and not any(f"{place}/".startswith(f"{outside}/") for outside in OUTSIDE):
+            base = ROOT / ("src" if name.startswith("hessian") else "") / place
+            actual |= {f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file()}
     return actual
 
 
-def closure(*roots):
-    """The files behind some files; behind the pipeline's own infrastructure there is everything."""
+def closure(*roots, packages=True):
+    """The files behind some files; ``packages``: whether with all that packages pass on."""
     todo, seen = [ROOT / root for root in roots], set()
     while todo:
         path = todo.pop()
-        if path not in seen:
+        if path not in seen and (packages or path.name != "__init__.py"):
             seen.add(path)
-            name = path.relative_to(ROOT).as_posix()
-            carried = name in INFRASTRUCTURE and name.startswith("pipelines/")
-            todo += [] if carried else imported(path)
-    return {path.relative_to(ROOT).as_posix() for path in seen} - INFRASTRUCTURE
+            todo += imported(path)
+    return {path.relative_to(ROOT).as_posix() for path in seen if len(ast_of(path).body) > 1}
+
+
+@cache
+def ast_of(path):
+    """A file's syntax tree, without what is imported for types alone."""
+    tree = ast.parse(path.read_text())
+    tests = [getattr(node, "test", None) for node in tree.body]
+    typing = [test is not None and ast.unparse(test) == "TYPE_CHECKING" for test in tests]
+    tree.body = [node for node, left in zip(tree.body, typing, strict=True) if not left]
+    return tree
 
 
 def file_of(module):
@@ -314,9 +297,11 @@ def roots(params, path):
 
 
 def test_the_code_of_a_stage_is_listed(written, params):
-    """All that is imported, found in another way; what carries values about aside."""
+    """All that is imported, found in another way; of packages, test_reach.py sees what is run."""
     for path, record in written.items():
-        needed = {name.removeprefix("src/") for name in closure(*roots(params, path))}
+        packages = not path.endswith(f"/{inputs.COMPUTES}.json")
+        listing = closure(*roots(params, path), packages=packages)
+        needed = {name.removeprefix("src/") for name in listing}
         missing = needed - record["code"].keys()
         assert not missing, f"{path} does not list {sorted(missing)}"
 
@@ -329,9 +314,64 @@ def test_the_list_of_code_of_cracking_fig4_names_each_file_with_its_content(writ
     assert content.startswith(listed_code[f"{folder}/figure.py"])
     family = f"{studies}/correlations"
     assert f"{family}/ensembles.py" in listed_code
-    others = {"hessian_papers/results.py", f"{studies}/scalar/relu_cells/figure.py"}
-    others.add(f"{folder}/study.py")
+    others = {f"{folder}/study.py", f"{studies}/scalar/relu_cells/figure.py"}
     assert not others & {*listed_code}
+
+
+def computing(written, place):
+    """The studies and networks whose computing runs a file."""
+    ending = f"/{inputs.COMPUTES}.json"
+    return {
+        path.removesuffix(ending)
+        for path, record in written.items()
+        if path.endswith(ending) and place in record["code"]
+    }
+
+
+# What makes, orders, gathers, keeps and reads back what is computed.
+BETWEEN = [
+    *("pipelines/computing.py", "pipelines/schema.py", "pipelines/side.py", "pipelines/stage.py"),
+    *("hessian_papers/labelled.py", "hessian_papers/results.py", "hessian_papers/work.py"),
+    *("hessian_papers/manifest.py", "hessian_papers/networks/tools/result.py"),
+    *(f"hessian_papers/fan_out/{name}.py" for name in ("computation", "keys", "plan", "shards")),
+    *("hessian_papers/fan_out/worker.py", "hessian_spectra/files.py"),
+]
+
+
+@pytest.mark.parametrize("place", BETWEEN)
+def test_what_stands_between_a_computation_and_its_files_is_code_of_each(written, params, place):
+    assert computing(written, place) == {*params["networks"], *params["studies"]}
+
+
+def test_what_measures_recorded_runs_is_code_of_figures_and_claims(written):
+    ending = ("/draws.json", "/claims.json")
+    for path, record in written.items():
+        if path.endswith(ending):
+            assert {"pipelines/chain.py", "pipelines/recorded.py"} <= {*record["code"]}, path
+
+
+# Of parts of packages that pass all of them on: studies that run them, and others of the package.
+PARTS = {
+    "hessian_spectra/closed_form/two_layer_relu.py": (
+        {"cracking-fig1", "poster-relu", "closed-form-identities"},
+        {"cracking-fig4", "cracking-fig7", "cracking-fig10", "data-fig1c", "gpt2"},
+    ),
+    "hessian_spectra/curvature/lanczos.py": (
+        {"cracking-fig2", "data-fig4", "dissecting-fig2", "gpt2", "pac-bayes-bases"},
+        {"cracking-fig1", "cracking-fig4", "cracking-fig7", "poster-pair", "two-layer-linear"},
+    ),
+    "hessian_papers/training/pretraining.py": (
+        {"gpt2", "gpt2-arms"},
+        {"cracking-fig1", "cracking-fig8", "data-fig1c", "digit-classifiers", "deep-linear"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("place", "studies"), PARTS.items())
+def test_a_part_of_a_package_is_code_of_what_runs_it_alone(written, place, studies):
+    actual, (running, others) = computing(written, place), studies
+    assert running <= actual
+    assert not others & actual
 
 
 def test_the_list_of_the_claims_names_their_tables(written):
@@ -365,6 +405,17 @@ def test_a_docstring_counts_where_it_is_a_statement(tmp_path):
     after = inputs.digests(files)
     changed = [old != new for old, new in zip(before, after, strict=True)]
     assert changed == [*counts.values()]
+
+
+def test_a_stage_is_given_the_settings_that_are_compared(params, tmp_path):
+    """So what writes and reads its inputs is none of them."""
+    inputs.write(tmp_path, params)
+    for group in ("networks", "studies"):
+        for name, config in params[group].items():
+            settings = inputs.read(tmp_path, inputs.COMPUTES, name)["settings"]
+            assert schema.plain(stage.read_only(settings)) == {group: {name: config}}
+    data = inputs.read(tmp_path, "prepare", None)["settings"]
+    assert schema.plain(stage.read_only(data)) == {"data": params["data"]}
 
 
 def test_an_undeclared_key_cannot_be_read(params):

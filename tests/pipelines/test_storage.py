@@ -10,7 +10,7 @@ from hydra._internal.hydra import Hydra
 from omegaconf import OmegaConf
 
 from hessian_papers import labelled
-from pipelines import chain, prepare, schema, stage
+from pipelines import computing, prepare, schema, stage
 
 # A study with its data, networks, and another data set.
 KEPT = ("cracking-fig1", "two-layer-linear", "images")
@@ -133,7 +133,7 @@ def test_a_stage_without_dvc_makes_its_images_from_the_root(ends, tmp_path):
     actual = {}
 
     def work(context):
-        actual.update(chain.data_set(context, "images").variables)
+        actual.update(computing.data_set(context, "images").variables)
 
     overrides = ["data.sets.images.sources=[own.npz]", f"data.root={tmp_path}"]
     assert ends(work, [], *overrides) == 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hessian_papers.provenance import code_of
 from hessian_papers.work import Item
 from hessian_spectra.files import Arrays
 
@@ -33,6 +34,15 @@ def function_name(compute: Callable[..., Arrays]) -> str:
             f"got {compute!r}"
         )
     return name
+
+
+def code_behind(name: str) -> str:
+    """A digest of the code that makes the shards of a function's items, and of its packages.
+
+    Args:
+        name: of the function, see :func:`function_name`.
+    """
+    return code_of(name.partition(":")[0], f"{__package__}.computation").fingerprint
 
 
 def _feed(update: Callable[[bytes], None], value: Any, where: str) -> None:

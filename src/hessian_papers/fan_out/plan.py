@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.fan_out.items import telling, words
-from hessian_papers.fan_out.keys import function_name, item_key
+from hessian_papers.fan_out.keys import code_behind, function_name, item_key
 from hessian_papers.fan_out.launcher import Launcher
 from hessian_papers.fan_out.worker import Function
-from hessian_papers.provenance import PACKAGES, code_of, root_of
+from hessian_papers.provenance import PACKAGES, root_of
 from hessian_papers.work import FanOut, Item, Live, unseen
 
 # Jobs per worker. On SLURM they may start at different times, and the last ones should end
@@ -26,7 +26,7 @@ class Plan:
 
     Args:
         function: computes an item.
-        code: a digest of the function's code and of the packages that it runs on.
+        code: a digest of the code that computes and keeps items, and of its packages.
         order: the keys of all items, in their order, equal items with the same one.
         items: the items by key.
         costs: how long each takes, in the computation's own unit.
@@ -65,7 +65,7 @@ def plan(work: FanOut, config: Any, given: Any, live: Live = unseen) -> Plan:
     """
     name = function_name(work.compute)
     module = name.partition(":")[0]
-    code = code_of(module).fingerprint
+    code = code_behind(name)
     entries = list(work.items(config, given))
     order = tuple(item_key(name, code, item) for item in entries)
     items = dict(zip(order, entries, strict=True))

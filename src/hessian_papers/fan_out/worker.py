@@ -13,8 +13,8 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from hessian_papers.fan_out.items import plain
+from hessian_papers.fan_out.keys import code_behind, item_key
 from hessian_papers.fan_out.shards import Shards
-from hessian_papers.provenance import code_of
 from hessian_papers.work import Item, Live, TrainingRun, computed, unseen
 from hessian_spectra.files import Arrays
 
@@ -112,7 +112,7 @@ class Chunk:
 
     Args:
         function: computes an item.
-        code: the digest of the function's code and packages when the run started.
+        code: the digest of the code and packages that make shards when the run started.
         items: the items with their keys, in the order in which they are computed.
         folder: of the shards.
         titles: what the live runs of the items are called, by key.
@@ -139,7 +139,7 @@ class Chunk:
         shards = Shards(self.folder)
         # First the code is loaded, then the files are looked at.
         pkgutil.resolve_name(self.function.name)
-        if code_of(self.function.name.partition(":")[0]).fingerprint != self.code:
+        if code_behind(self.function.name) != self.code:
             raise RuntimeError(
                 "the code or a package has changed since the run was started: start it again"
             )
@@ -148,6 +148,8 @@ class Chunk:
             if shards.has(key) or shards.error(key):
                 continue
             try:
+                if item_key(self.function.name, self.code, item) != key:
+                    raise RuntimeError(f"item: expected that of the key {key}, got another one")
                 self.function.compute(key, item, self.titles.get(key, key), shards)
             except Exception as error:
                 if type(error).__name__ == "UncompletedJobError":

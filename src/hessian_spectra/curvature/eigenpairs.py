@@ -25,16 +25,17 @@ from hessian_spectra.validation import is_count, require
 
 Which = Literal["largest algebraic", "largest magnitude", "smallest algebraic", "LA", "LM", "SA"]
 
-_PREFERENCES: dict[str, Preference] = {
+_BY_NAME: dict[str, Preference] = {
     "largest algebraic": lambda values: values,
     "largest magnitude": lambda values: values.abs(),
     "smallest algebraic": lambda values: -values,
 }
 # Scipy's words for the same.
-_PREFERENCES |= {
-    "LA": _PREFERENCES["largest algebraic"],
-    "LM": _PREFERENCES["largest magnitude"],
-    "SA": _PREFERENCES["smallest algebraic"],
+_PREFERENCES = {
+    **_BY_NAME,
+    "LA": _BY_NAME["largest algebraic"],
+    "LM": _BY_NAME["largest magnitude"],
+    "SA": _BY_NAME["smallest algebraic"],
 }
 # Vectors that are multiplied together where many eigenpairs are wanted.
 _BLOCK = 10

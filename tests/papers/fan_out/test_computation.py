@@ -3,6 +3,7 @@
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,9 @@ import xarray as xr
 from driver_process import begun
 from fan_out_items import NETWORKS, cost, gpus, norms, noted, noted_squares, squares
 
+from hessian_papers import fan_out, provenance
 from hessian_papers.fan_out import Launcher, run
+from hessian_papers.fan_out.keys import code_behind, item_key
 from hessian_papers.fan_out.plan import plan
 from hessian_papers.fan_out.progress import Progress
 from hessian_papers.fan_out.shards import Shards
@@ -93,20 +96,54 @@ def test_a_name_that_is_no_folder_is_refused(tmp_path, name):
         compute(tmp_path, [1], name=name)
 
 
+def chunk_of(folder, value=1):
+    """A job of one item, and the item's key."""
+    name, item = f"{noted.__module__}:noted", {"value": value, "folder": str(folder)}
+    key = item_key(name, code_behind(name), item)
+    return Chunk(Function(name), code_behind(name), ((key, item),), folder), key
+
+
 def test_a_worker_whose_code_has_changed_computes_nothing(tmp_path):
-    chunk = Chunk(
-        function=Function(f"{noted.__module__}:noted"),
-        code=code_of(noted.__module__).fingerprint,
-        items=(("key", {"value": 1, "folder": str(tmp_path)}),),
-        folder=tmp_path,
-    )
+    chunk, key = chunk_of(tmp_path)
     with pytest.raises(
         RuntimeError, match="the code or a package has changed since the run was started"
     ):
         replace(chunk, code="another")()
     assert begun(tmp_path) == {}
     chunk()
-    assert Shards(tmp_path).present() == {"key"}
+    assert Shards(tmp_path).present() == {key}
+
+
+def test_an_item_that_a_job_was_given_for_another_is_not_computed(tmp_path):
+    """So whatever launches jobs can mix nothing up."""
+    chunk, key = chunk_of(tmp_path)
+    _, other = chunk_of(tmp_path, value=2)
+    replace(chunk, items=((other, chunk.items[0][1]),))()
+    assert begun(tmp_path) == {}
+    assert Shards(tmp_path).present() == set()
+    assert Shards(tmp_path).error(other) == (
+        f"RuntimeError: item: expected that of the key {other}, got another one"
+    )
+    assert key != other
+
+
+@pytest.mark.parametrize("module", ["worker", "shards", "plan", "keys", "computation"])
+def test_a_key_counts_the_code_that_computes_and_keeps_an_item(module, monkeypatch):
+    before = code_behind(f"{noted.__module__}:noted")
+    parsed = provenance._parsed
+    file = Path(fan_out.__file__).with_name(f"{module}.py").read_bytes()
+
+    def changed(source):
+        return replace(parsed(source), digest="another") if source == file else parsed(source)
+
+    monkeypatch.setattr(provenance, "_parsed", changed)
+    assert code_behind(f"{noted.__module__}:noted") != before
+
+
+@pytest.mark.parametrize("module", ["drive", "launcher", "local", "slurm", "progress", "timing"])
+def test_a_key_counts_no_code_that_launches_jobs_and_shows_how_far_they_are(module):
+    files = code_of(noted.__module__, f"{fan_out.__name__}.computation").files
+    assert not [place for place in files if place.endswith(f"fan_out/{module}.py")]
 
 
 def test_submitit_is_loaded_only_for_jobs(tmp_path, monkeypatch):

@@ -8,9 +8,9 @@ from driver_process import DriverProcess, begun
 from fan_out_items import STEPS, resumable, resumable_sums
 
 from hessian_papers import fan_out
+from hessian_papers.fan_out.keys import code_behind, item_key
 from hessian_papers.fan_out.shards import Shards
 from hessian_papers.fan_out.worker import Chunk, Function
-from hessian_papers.provenance import code_of
 from hessian_spectra.files import read_arrays
 
 VALUES = [1, 2, 3]
@@ -102,21 +102,22 @@ def test_where_the_state_is_does_not_change_the_key(tmp_path):
 
 
 def test_each_item_of_a_job_has_a_state_of_its_own(tmp_path):
-    items = tuple((str(value), {"value": value, "folder": str(tmp_path)}) for value in (1, 2))
+    name = f"{resumable.__module__}:resumable"
+    values = [{"value": value, "folder": str(tmp_path)} for value in (1, 2)]
+    items = tuple((item_key(name, code_behind(name), item), item) for item in values)
     for value in (1, 2):
         (tmp_path / f"raise-at-{value}-2").touch()
     Chunk(
-        Function(f"{resumable.__module__}:resumable", trains=True),
-        code_of(resumable.__module__).fingerprint,
+        Function(name, trains=True),
+        code_behind(name),
         items,
         tmp_path / "shards",
     )()
     shards = Shards(tmp_path / "shards")
-    states = {
-        key: read_arrays(shards.unfinished(key) / "state.npz")["state"].tolist()
-        for key in ("1", "2")
-    }
-    assert states == {"1": [2, 2], "2": [2, 4]}
+    states = [
+        read_arrays(shards.unfinished(key) / "state.npz")["state"].tolist() for key, _ in items
+    ]
+    assert states == [[2, 2], [2, 4]]
     assert shards.present() == set()
 
 

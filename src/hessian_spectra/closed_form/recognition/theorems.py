@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 
 import torch
@@ -135,14 +136,10 @@ class Theorem:
     assumptions: Callable[..., Sequence[Assumption]] = field(default=_nothing)
 
 
-def _scalar(closed_form: Callable[..., Spectrum]) -> Callable[[LayeredNetwork], Spectrum]:
-    """A closed form of two layers with one input and one output."""
-
-    def spectrum(form: LayeredNetwork) -> Spectrum:
-        first, second = form.layers
-        return closed_form(second.weight[0], first.weight[:, 0], form.x[:, 0], form.y[:, 0])
-
-    return spectrum
+def _scalar(closed_form: Callable[..., Spectrum], form: LayeredNetwork) -> Spectrum:
+    """The spectrum by a closed form of two layers with one input and one output."""
+    first, second = form.layers
+    return closed_form(second.weight[0], first.weight[:, 0], form.x[:, 0], form.y[:, 0])
 
 
 def _layer_after_layer(form: LayeredNetwork) -> Tensor:
@@ -251,7 +248,7 @@ THEOREMS = (
         "Theorem 3.1, the two-layer linear network",
         "singh2026cracking",
         LayeredShape(inputs=1),
-        _scalar(two_layer_linear),
+        partial(_scalar, two_layer_linear),
         _layer_after_layer,
     ),
     Theorem(
@@ -259,7 +256,7 @@ THEOREMS = (
         "Theorem 3.4, the two-layer ReLU network",
         "singh2026cracking",
         LayeredShape(inputs=1, relu=True),
-        _scalar(two_layer_relu),
+        partial(_scalar, two_layer_relu),
         _layer_after_layer,
     ),
     Theorem(

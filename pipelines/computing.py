@@ -1,0 +1,243 @@
+"""From a configuration to data sets: samples, networks, and each side of a study.
+
+Under DVC each is read from the file of the stage that makes it. Without DVC it is computed on the
+spot from the same configuration, so that a run with overrides never meets a file that was made with
+others.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import xarray as xr
+from omegaconf import OmegaConf
+
+from hessian_papers import labelled
+from hessian_papers.networks.tools.divergence import noted
+from hessian_papers.networks.tools.result import read as read_networks
+from hessian_papers.results import SIDES
+from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
+from hessian_papers.work import FanOut, Live, cores, unseen
+from pipelines import schema
+from pipelines.stage import Context, Estimated, no_estimate
+
+if TYPE_CHECKING:
+    from hessian_papers.fan_out import Launcher
+
+# Where W&B keeps its runs: of a queued experiment, which runs in a copy, in the repository itself.
+WANDB = Path(os.environ.get("DVC_ROOT", "."))
+# Finished items of computations that fan out, and unfinished trainings. They are named by their
+# content, so every run with the same code and configuration finds them, and no other run does.
+SHARDS = WANDB / "results" / "shards"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study with its typed configuration and its module."""
+
+    name: str
+    config: Any
+    module: ModuleType
+
+
+def study_of(context: Context) -> Study:
+    """The study that a stage works on."""
+    config = schema.entry(context.config, "studies", context.name)
+    module = schema.module_of("studies", config.kind, f"studies.{context.name}")
+    return Study(context.name, config, module)
+
+
+def data_set(context: Context, name: str) -> xr.Dataset:
+    """The samples of a data set."""
+    if context.locked:
+        return labelled.read(context.results / "data" / f"{name}.nc")
+    config = schema.entry(context.config, "data", name)
+    storage = schema.storage_of(context.config)
+    made: xr.Dataset = schema.module_of("data", config.kind, f"data.sets.{name}").make(
+        config, storage
+    )
+    return made
+
+
+def spread(context: Context, name: str, work: FanOut, config: Any, given: xr.Dataset) -> Any:
+    """The result of a computation that fans out, through the launcher.
+
+    Raises:
+        Estimated: only an estimate of the time was asked for.
+        ValueError: some items failed each time.
+    """
+    # submitit takes a while to load, and few stages fan out.
+    from hessian_papers import fan_out
+
+    arguments = (name, work, config, given)
+    launcher = _launcher(context, *arguments)
+    try:
+        live = _live(context, name) if work.trains else unseen
+        result = fan_out.run(*arguments, folder=SHARDS, launcher=launcher, live=live)
+    except fan_out.FanOutError as error:
+        raise ValueError(str(error)) from None
+    context.count(name, fan_out.spent(*arguments, folder=SHARDS))
+    return result
+
+
+def _launcher(
+    context: Context, name: str, work: FanOut, config: Any, given: xr.Dataset
+) -> "Launcher":
+    """Where a computation runs, unless only an estimate of its time was asked for.
+
+    Raises:
+        Estimated: it was, and the computation spreads.
+    """
+    from hessian_papers import fan_out
+
+    launcher = fan_out.Launcher(**vars(context.launcher))
+    if context.estimate:
+        if not work.spreads:
+            raise no_estimate(f"the training of {name}")
+        estimate = fan_out.estimate(name, work, config, given, folder=SHARDS, launcher=launcher)
+        raise Estimated(str(estimate))
+    return launcher
+
+
+def train(context: Context, name: str) -> xr.Dataset:
+    """Train the networks of an entry of ``networks``, or those that a study trains for itself.
+
+    They are kept in ``networks/<name>`` below the context's results.
+
+    Raises:
+        Estimated: only an estimate of the time was asked for.
+        ValueError: there are no networks of that name, or some items failed each time.
+    """
+    from hessian_papers import fan_out
+
+    config, work, data = _training(context, name)
+    arguments = (name, work, config, data)
+    launcher = _launcher(context, *arguments)
+    try:
+        networks = fan_out.train(
+            *arguments,
+            result=context.results / "networks" / name,
+            folder=SHARDS,
+            launcher=launcher,
+            live=_live(context, name),
+        )
+    except fan_out.FanOutError as error:
+        raise ValueError(str(error)) from None
+    if work.spreads:
+        context.count(name, fan_out.spent(*arguments, folder=SHARDS))
+    return networks
+
+
+def _live(context: Context, name: str) -> Live:
+    """Runs of trainings on W&B, one each in the group of the configuration."""
+    # wandb takes a second to load, and few stages train.
+    from hessian_papers import tracking
+    from pipelines import described
+
+    settings = vars(context.tracking) | {"group": context.group, "job_type": "train"}
+    about = described.training(name, schema.plain(context.whole))
+    return tracking.LiveRuns(**settings, directory=WANDB.absolute(), about=about)
+
+
+def _training(context: Context, name: str) -> tuple[Any, FanOut, xr.Dataset]:
+    """The configuration of networks, how they are trained, and on what data.
+
+    Raises:
+        Estimated: only an estimate was asked for, and the networks have one of their own.
+    """
+    if name in (OmegaConf.select(context.config, "networks") or {}):
+        config = schema.entry(context.config, "networks", name)
+        module = schema.module_of("networks", config.kind, f"networks.{name}")
+        if context.estimate and hasattr(module, "forecast"):
+            raise Estimated(module.forecast(config, name=name, **_trial(context, config)))
+        data = data_set(context, config.data) if hasattr(config, "data") else xr.Dataset()
+        return config, module.train, data
+    if name not in context.config.studies:
+        known = [*context.config.networks, *context.config.studies]
+        raise ValueError(
+            f"unknown networks or study {name!r}: expected one of {', '.join(sorted(known))}"
+        )
+    study = study_of(context)
+    if not hasattr(study.module, "train"):
+        raise ValueError(f"only: expected networks or a study that trains, got {name!r}")
+    return study.config, study.module.train, data_set(context, study.config.data)
+
+
+def _trial(context: Context, config: Any) -> dict[str, int]:
+    """The settings of a forecast of language models, without their text."""
+    if context.locked:
+        vocabulary = int(data_set(context, config.data)["vocabulary"])
+    else:
+        vocabulary = schema.entry(context.config, "data", config.data).known_vocabulary
+    # A job of a cluster has a machine, or what it may use of one, for itself.
+    launcher = context.launcher
+    alone = launcher.cluster != "local"
+    return {"vocabulary": vocabulary, "workers": 1 if alone else launcher.workers or cores()}
+
+
+def networks_of(context: Context, study: Study) -> xr.Dataset:
+    """The networks that a study evaluates, several studies' or its own, or else its samples.
+
+    Nothing, if it has no data set either.
+    """
+    shared = isinstance(study.config, EnsembleStudyConfig)
+    name = study.config.ensemble if shared else study.name
+    if not shared and not hasattr(study.module, "train"):
+        named = isinstance(study.config, DataStudyConfig)
+        return data_set(context, study.config.data) if named else xr.Dataset()
+    if context.locked:
+        return read_networks(context.results / "networks" / name)
+    return train(context, name)
+
+
+def evaluate(
+    context: Context, study: Study, side: str, given: xr.Dataset | None = None
+) -> xr.Dataset:
+    """One side of a study.
+
+    Args:
+        context: of the stage.
+        study: the study.
+        side: which.
+        given: what the study evaluates, if it is at hand.
+
+    Raises:
+        ValueError: the study has no such side.
+    """
+    work = getattr(study.module, side, None)
+    if work is None:
+        raise ValueError(f"only: expected a study with a {side} side, got {study.name!r}")
+    if context.estimate and not isinstance(work, FanOut):
+        raise no_estimate(f"the {side} side of {study.name}")
+    start = networks_of(context, study) if given is None else given
+    spreads = isinstance(work, FanOut)
+    settings = study.config, start
+    result = spread(context, study.name, work, *settings) if spreads else work(*settings)
+    return noted(result, start)
+
+
+def all_sides(
+    context: Context, study: Study, given: xr.Dataset | None = None
+) -> dict[str, xr.Dataset]:
+    """The data sets of all sides of a study, computed on the spot.
+
+    Args:
+        context: of the stage.
+        study: the study.
+        given: what the study evaluates, if it is at hand.
+    """
+    given = networks_of(context, study) if given is None else given
+    sides = [side for side in SIDES if hasattr(study.module, side)]
+    if context.estimate:
+        # Of what fans out, if there is any.
+        sides.sort(key=lambda side: not isinstance(getattr(study.module, side), FanOut))
+    return {side: evaluate(context, study, side, given) for side in sides}
+
+
+def compute(context: Context) -> None:
+    """Compute a study on the spot, without DVC, into the folder of the run."""
+    study = study_of(context)
+    for side, data in all_sides(context, study).items():
+        labelled.write(context.results / study.name / f"{side}.nc", data)
