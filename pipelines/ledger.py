@@ -1,6 +1,6 @@
 """Stage ledger: the statements of all papers, of what the stages claims measured.
 
-What Git keeps is what recorded runs decide, so that a run on another processor changes none of it.
+What Git keeps has no number of today's runs, so that a run on another processor changes none of it.
 """
 
 from hessian_papers.ledger import measured_cases

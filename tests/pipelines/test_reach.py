@@ -16,16 +16,12 @@ from tests.pipelines.overrides import Override, Sampler, compose
 from tests.pipelines.workspace import ROOT
 
 SOURCES = (ROOT / "src", ROOT)
-# One of each family, and what makes it quicker.
+# Of networks, data and posteriors one each, and what makes it quicker.
 STUDIES = {
-    "cracking-fig1": [],
-    "cracking-fig2": [],
     "cracking-fig4": [],
-    "cracking-fig10": [],
     "data-fig1c": [],
     "dissecting-fig2": ["networks.digit-classifiers.networks=[F-6]"],
     "dissecting-table10": [],
-    "gauss-newton-parts": [],
 }
 
 

@@ -17,7 +17,7 @@ from hessian_papers.labelled import lacking, read_study
 from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, Outcome
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
-from hessian_papers.ledger.verdicts import BY_TODAY, Case, Decision, decide
+from hessian_papers.ledger.verdicts import Case, Decision, decide
 from hessian_papers.results import SCALES, sides_of
 from hessian_spectra.files import MissingResultError, digest
 
@@ -301,25 +301,20 @@ def decided(measured: Sequence[Measurement]) -> list[StatementRecord]:
 
 
 def decided_by_records(measured: Sequence[Measurement]) -> list[StatementRecord]:
-    """The statements as recorded runs decide them, and identities, alike on every processor.
+    """The statements as recorded runs decide them, and of others the verdict alone.
 
     Args:
         measured: all cases, as of :func:`decided`.
 
     Returns:
-        Of a statement that has a recorded run the cases of such runs alone. Today's runs only say
-        whether identities hold: their rounding errors are left out, and a statement that no other
-        run measures has :data:`~hessian_papers.ledger.verdicts.BY_TODAY` in its verdict's place.
+        Of a statement that has a recorded run the cases of such runs alone. Of today's runs the
+        verdict stands alone: numbers, and cases that do not follow, are another processor's own.
     """
     known = {each.heading.id for each in measured if each.record.recorded or each.heading.identity}
     kept = [each for each in measured if _is_fixed(each) or each.heading.id not in known]
     statements = decided([each if each.record.recorded else _unread(each) for each in kept])
-    return [
-        replace(each, verdict=BY_TODAY)
-        if each.id not in known and any(case.study for case in each.cases)
-        else each
-        for each in statements
-    ]
+    today = {each.id: each.verdict for each in decided(measured) if each.id not in known}
+    return [replace(each, verdict=today.get(each.id, each.verdict)) for each in statements]
 
 
 def _is_fixed(case: Measurement) -> bool:

@@ -7,7 +7,7 @@ from hessian_papers.ledger.bounds import Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord
 from hessian_papers.ledger.totals import ROUND_OFF, by_paper_and_book, round_off, summary, words
 from hessian_papers.ledger.undecided import needed
-from hessian_papers.ledger.verdicts import BOOKS, BY_TODAY, book_title
+from hessian_papers.ledger.verdicts import BOOKS, book_title
 from hessian_papers.papers import paper
 
 _PREFACE = """\
@@ -30,12 +30,9 @@ A row is one statement; its cases (networks, layers, parametrisations, states) s
 tested*: not at the paper's setting; a smaller one may confirm, never refute. A statement that rests
 on our reading of a word calls no paper wrong: it *depends* on the word. The strongest run of a case
 decides: one at the paper's scale, else another recorded one, else today's demo.
-"""
 
-_OF_RECORDS = f"""\
-These are the verdicts of recorded runs, and of identities without the rounding errors of today's
-run: the same on every processor. The page has those of the other statements, *{BY_TODAY}*, and all
-that today's run measured.
+The numbers here are of recorded runs. Where today's run alone measures a statement its verdict
+stands here, and the page has its numbers, which differ from processor to processor.
 """
 
 # How many of the cases that do not follow are named.
@@ -130,7 +127,7 @@ def _tally(statement: StatementRecord) -> str:
         parts.append(f"{len(against)} not: {'; '.join(named)}{more}")
     if undecided:
         parts.append(f"{len(undecided)} open")
-    if unmeasured and statement.verdict != BY_TODAY:
+    if unmeasured and (len(unmeasured) < len(cases) or statement.verdict == "not tested"):
         parts.append(f"{len(unmeasured)} not measured")
     return ", ".join(parts)
 
@@ -203,9 +200,7 @@ def table(statements: Sequence[StatementRecord], damaged: Sequence[str] = ()) ->
     Returns:
         The text of ``reports/claims.md``, or of that of one paper.
     """
-    of_records = any(statement.verdict == BY_TODAY for statement in statements)
-    lines = [_PREFACE, *[_OF_RECORDS] * of_records, f"**{summary(statements)}**", ""]
-    lines += _totals(statements)
+    lines = [_PREFACE, f"**{summary(statements)}**", "", *_totals(statements)]
     lines += [f"- {line}" for line in damaged] + [""] * bool(damaged)
     lines += ["A star marks a case at a setting smaller than the paper's.", ""]
     keys = [key for key in by_paper_and_book(statements) if key != "beyond"]

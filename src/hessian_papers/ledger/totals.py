@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hessian_papers.ledger.record import StatementRecord, all_cases
-from hessian_papers.ledger.verdicts import BOOKS, BY_TODAY, VERDICTS
+from hessian_papers.ledger.verdicts import BOOKS, VERDICTS
 from hessian_papers.papers import reading_order
 
 # Round-off differs from processor to processor, and between zero and some 1e-13. It is shown as a
@@ -38,7 +38,7 @@ def round_off(error: float, tolerance: float = 0.0) -> float:
 def counts(statements: Iterable[StatementRecord]) -> Tally:
     """The number of statements with each verdict; those that none has are left out."""
     number = Counter(statement.verdict for statement in statements)
-    return {verdict: number[verdict] for verdict in (*VERDICTS, BY_TODAY) if number[verdict]}
+    return {verdict: number[verdict] for verdict in VERDICTS if number[verdict]}
 
 
 def words(tally: Tally) -> str:

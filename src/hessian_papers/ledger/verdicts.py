@@ -31,9 +31,6 @@ Verdict = Literal[
 # is ours alone: controls, ablations, networks that a paper does not have.
 Book = Literal["theorems", "observations", "readings", "beyond"]
 
-# What stands in a verdict's place where no recorded run measures a statement, but today's does.
-BY_TODAY = "by today's run"
-
 QUANTIFIERS: tuple[Quantifier, ...] = get_args(Quantifier)
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 BOOKS: tuple[Book, ...] = get_args(Book)
