@@ -1,5 +1,6 @@
 """The stage ledger keeps for Git no number of today's runs: another processor has others."""
 
+import json
 import re
 
 import pytest
@@ -31,8 +32,11 @@ FINDINGS = {
 def cases(error, value):
     """An identity, a statement of today's run alone, and one of both, on which each has a case."""
     today, kept = (
-        run_of(Statements(), study=study, scale=scale, recorded=recorded)
-        for study, scale, recorded in (("toy", "demo", False), ("kept", "paper", True))
+        run_of(Statements(), study=study, scale=scale, recorded=recorded, departs=departs)
+        for study, scale, recorded, departs in (
+            ("toy", "demo", False, {"width": [10, 100]}),
+            ("kept", "paper", True, {}),
+        )
     )
     wide = {"tolerance": 1.0, **OBSERVED}
     return [
@@ -87,5 +91,12 @@ def test_what_git_keeps_says_what_recorded_runs_decide(written):
         row[2].split("`")[-2]: (row[0], *row[4:7]) for row in cells if row[2:3] and "`" in row[2]
     }
     assert verdicts["agreement"] == ("reproduced", "–", "≤ 1e-10", "1")
-    assert verdicts["alone"] == ("differs", "–", "≤ 1", "1")
+    assert verdicts["alone"] == ("not tested", "–", "≤ 1", "1, 1 not measured")
     assert verdicts["of-both"] == ("reproduced", "0.25", "≤ 1", "1")
+    # The page has today's smaller case beside it, and the same verdict of each.
+    whole = {each["id"]: each for each in json.loads(made["claims.json"])}
+    assert {name: whole[name]["verdict"] for name in verdicts} == {
+        name: verdict for name, (verdict, *_) in verdicts.items()
+    }
+    outcomes = {case["id"]: case["outcome"] for case in whole["of-both"]["cases"]}
+    assert outcomes == {"toy/both": "fails", "kept/it": "holds"}

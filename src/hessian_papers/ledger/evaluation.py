@@ -313,8 +313,8 @@ def decided_by_records(measured: Sequence[Measurement]) -> list[StatementRecord]
     known = {each.heading.id for each in measured if each.record.recorded or each.heading.identity}
     kept = [each for each in measured if _is_fixed(each) or each.heading.id not in known]
     statements = decided([each if each.record.recorded else _unread(each) for each in kept])
-    today = {each.id: each.verdict for each in decided(measured) if each.id not in known}
-    return [replace(each, verdict=today.get(each.id, each.verdict)) for each in statements]
+    verdicts = {each.id: each.verdict for each in decided(measured)}
+    return [replace(each, verdict=verdicts[each.id]) for each in statements]
 
 
 def _is_fixed(case: Measurement) -> bool:
@@ -371,8 +371,11 @@ def _statement(cases: Sequence[Sequence[Measurement]]) -> StatementRecord:
 def _decision(heading: Heading, cases: Sequence[Measurement]) -> Decision:
     """The verdict; where a statement rests on our reading of a word, it calls no paper wrong.
 
-    What is beyond the papers has no setting of theirs to be smaller than.
+    What is beyond the papers has no setting of theirs to be smaller than. Where recorded runs
+    measure what is no identity, a smaller run of today's, on other networks, stands beside theirs.
     """
+    if not heading.identity and any(_is_recorded(case) for case in cases):
+        cases = [case for case in cases if _is_recorded(case) or not case.record.smaller]
     in_print_fails = any(case.in_print_fails for case in cases)
     measured = [case.case for case in cases]
     if heading.book == "beyond":
@@ -381,6 +384,11 @@ def _decision(heading: Heading, cases: Sequence[Measurement]) -> Decision:
     if heading.book == "readings" and decision.verdict == "differs":
         return replace(decision, verdict="depends")
     return decision
+
+
+def _is_recorded(case: Measurement) -> bool:
+    """Whether a recorded run measured it."""
+    return case.record.recorded and case.record.measured is not None
 
 
 def _places(headings: Sequence[Heading]) -> dict[str, str]:
