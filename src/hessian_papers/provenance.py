@@ -38,7 +38,9 @@ DEFINING = {
     *("math.log", "torch.autograd.function.once_differentiable", "torch.enable_grad"),
     *("torch.finfo", "torch.no_grad", "types.MappingProxyType", "typing.ParamSpec"),
     *("typing.TypeVar", "typing.overload", "typing.runtime_checkable"),
+    "hessian_spectra.curvature.interface.in_own_type",
     "hessian_spectra.curvature.undisturbed.undisturbed",
+    "hessian_spectra.matrix_products.full_precision",
     *(f"hessian_papers.constraints.{name}" for name in ("Above", "AtLeast", "Between", "OneOf")),
 }
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

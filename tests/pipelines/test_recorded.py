@@ -237,10 +237,11 @@ def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
     artifacts = {PLANTED: [PAPER, configs["today"]["artifact"]]}
     of(figures, PLANTED, studies=studies)
     of(claims, PAPER, studies=studies, theorems={}, artifacts=artifacts)
-    of(ledger, None, papers=[PAPER])
+    found = {"opening": opening, "sets": {}, "findings": [finding]}
+    of(ledger, None, papers=[PAPER], findings=found)
     shown = {"durations": {}, "leads": {PLANTED: lead}}
     of(report, PAPER, elsewhere={}, **shown)
-    of(page, None, findings={"opening": opening, "sets": {}, "findings": [finding]}, **shown)
+    of(page, None, findings=found, **shown)
 
     own = read_ledger(Path("results/claims") / PAPER)
     assert {PAPER} == {*own[0].places}

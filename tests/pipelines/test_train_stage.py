@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from hessian_papers import labelled
-from pipelines import chain, inputs, side, train
+from pipelines import computing, inputs, side, train
 
 NAME = "two-layer-linear"
 KEPT = (NAME, "cracking-fig4", "cracking-fig7", "gpt2", "text")
@@ -59,18 +59,18 @@ def test_where_it_runs_changes_nothing(run, tmp_path):
 
 
 def test_all_sides_are_of_what_is_given_or_of_the_networks_that_were_trained(monkeypatch):
-    monkeypatch.setattr(chain, "read_networks", lambda path: xr.Dataset({"place": str(path)}))
+    monkeypatch.setattr(computing, "read_networks", lambda path: xr.Dataset({"place": str(path)}))
     context = SimpleNamespace(locked=True, results=Path("made"), estimate=False)
     sides = dict.fromkeys(("closed_form", "numerics"), lambda config, given: given)
-    study = chain.Study("mine", SimpleNamespace(), SimpleNamespace(train=None, **sides))
+    study = computing.Study("mine", SimpleNamespace(), SimpleNamespace(train=None, **sides))
     for given, place in ((None, "made/networks/mine"), (xr.Dataset({"place": "here"}), "here")):
-        actual = chain.all_sides(context, study, given)
+        actual = computing.all_sides(context, study, given)
         assert {name: data["place"].item() for name, data in actual.items()} == dict.fromkeys(
             sides, place
         )
     context.estimate = True
     with pytest.raises(ValueError, match="got the closed_form side of mine"):
-        chain.all_sides(context, study, xr.Dataset())
+        computing.all_sides(context, study, xr.Dataset())
 
 
 def test_what_is_there_is_not_computed_again(run, tmp_path):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
 
 from hessian_spectra.matrix_products import full_precision
 
@@ -94,6 +94,7 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
             cached=torch.is_autocast_cache_enabled(),
             gradients=torch.is_grad_enabled(),
             modes=torch._C._len_torch_function_stack(),
+            watching=torch._C._len_torch_dispatch_stack(),
             kernels=tuple(enabled() for enabled, _ in _ATTENTION_KERNELS),
             stance=dynamo._stance if (dynamo := _dynamo()) else None,
             streams=_THREAD.streams,
@@ -258,6 +259,7 @@ class _State(NamedTuple):
     cached: bool
     gradients: bool
     modes: int
+    watching: int
     kernels: tuple[bool, ...]
     stance: Any
     streams: dict[str, Any] | None
@@ -291,6 +293,9 @@ def _restore(before: _State, failed: bool) -> None:
     torch.set_grad_enabled(before.gradients)
     while torch._C._len_torch_function_stack() > before.modes:
         torch._C._pop_torch_function_stack()
+    while torch._C._len_torch_dispatch_stack() > before.watching:
+        mode: Any = _get_current_dispatch_mode()
+        mode.__exit__(None, None, None)
     if failed:
         # An interrupt may leave them as they are for a forward pass, which else gives them back.
         for (_, enable), was_enabled in zip(_ATTENTION_KERNELS, before.kernels, strict=True):

@@ -14,6 +14,7 @@ def of_program(*generators: torch.Generator) -> list[Any]:
     return [
         torch.is_grad_enabled(),
         torch._C._len_torch_function_stack(),
+        torch._C._len_torch_dispatch_stack(),
         attention.flash_sdp_enabled(),
         attention.mem_efficient_sdp_enabled(),
         attention.math_sdp_enabled(),

@@ -333,7 +333,7 @@ OPERATORS: Mistakes = {
     "OperatorError: the function is not linear": lambda: cv.operator_from(
         lambda v: v / v.norm(), 4
     ),
-    "OperatorError: not finite for a random vector": lambda: cv.operator_from(
+    "NotFiniteError: not finite for a random vector": lambda: cv.operator_from(
         lambda v: v * torch.nan, 4
     ),
     "OperatorError: expected a tensor (4,) of torch.float64, got (3": lambda: cv.operator_from(
@@ -402,7 +402,7 @@ SOLVERS: Mistakes = {
     "method: expected 'xdiag', 'hutchinson' or 'exact', got 'best'": lambda: cv.diagonal(E, "best"),
     "repeats, probes: ...got 1 and 60": lambda: cv.diagonal(E, repeats=1),
     "repeats, probes: ...got 5 and 9": lambda: cv.diagonal(E, probes=9),
-    "OperatorError: operator: a product is not finite": lambda: cv.diagonal(INFINITE),
+    "NotFiniteError: operator: a product is not finite": lambda: cv.diagonal(INFINITE),
     "seed: expected a whole number, ...got 1.5": lambda: cv.sharpness(problem(), seed=1.5),
     "seed: expected a whole number, ...got None": lambda: cv.trace(E, seed=None),
     "seed: expected a whole number, ...initial_seed(), got <torch._C.Generator": lambda: each(

@@ -114,7 +114,8 @@ def outside_of_its_eigenspace(distance):
 
 def counts_as_a_step(change):
     data = of(depth=("depth", [2, 3]), sharpness=("depth", [1.0, np.exp(change)]))
-    return depth_and_norm.depth(data.assign(norm=1.0, growth_from=2.0))
+    beyond = {"norm": 1.0, "growth_from": ("depth", [2.0, 2.0])}
+    return depth_and_norm.depth(data.assign(beyond))
 
 
 def near_zero(share):
