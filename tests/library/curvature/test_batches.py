@@ -121,6 +121,20 @@ def test_lists_of_samples_are_cut_to_a_memory(pack):
     close(cv.dense_matrix(cv.hessian(at)), whole)
 
 
+@pytest.mark.parametrize("sizes", [(7,), (3, 4)])
+def test_two_inputs_in_a_tuple_are_cut_to_a_memory(sizes):
+    def loss_fn(model, batch):
+        (first, second), targets = batch
+        return functional.mse_loss(model(first) * second, targets)
+
+    parts = zip(*(tensor.split(sizes) for tensor in (X, X.flip(0), Y)), strict=True)
+    data = [((first, second), targets) for first, second, targets in parts]
+    at = cv.Problem(built(mlp), loss_fn=loss_fn, data=data, memory=4000)
+    assert at.batch_count > len(data)
+    whole = cv.Problem(built(mlp), loss_fn=loss_fn, data=[((X, X.flip(0)), Y)])
+    close(cv.dense_matrix(cv.hessian(at)), cv.dense_matrix(cv.hessian(whole)))
+
+
 def collated(*parts: Tensor, size: int) -> DataLoader:
     """Batches as torch's own collator packs them: lists of what belongs together."""
     return DataLoader(TensorDataset(*parts), size)
