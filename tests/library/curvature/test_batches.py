@@ -191,6 +191,18 @@ def test_so_many_batches_of_a_stream_are_kept():
     assert tracker.step(0).sharpness == pytest.approx(expected, rel=1e-4)
 
 
+def test_batches_of_a_stream_that_fills_the_same_memory_are_kept():
+    def stream():
+        x, y = torch.empty(3, 3, dtype=torch.float64), torch.empty(3, 3, dtype=torch.float64)
+        for start in (0, 3):
+            yield x.copy_(X[start : start + 3]), y.copy_(Y[start : start + 3])
+
+    at = cv.Problem(built(mlp), nn.MSELoss(), stream(), num_batches=2)
+    assert at.value() == pytest.approx(
+        cv.Problem(built(mlp), nn.MSELoss(), [(X[:6], Y[:6])]).value(), rel=1e-12
+    )
+
+
 def test_batches_are_joined_by_their_names_and_never_in_part():
     s, t = torch.zeros(2), torch.ones(2)
     both = joined({"a": s, "b": t}, {"b": t, "a": s})
