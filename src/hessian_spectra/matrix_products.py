@@ -8,16 +8,14 @@ from typing import Any
 
 import torch
 
-_CUDNN, _CUDA, _ONEDNN = torch.backends.cudnn, torch.backends.cuda, torch.backends.mkldnn
+_CUDNN = torch.backends.cudnn
 # What may round float32 operands to TF32, with 10 bits of their 23, or to bfloat16, with 7.
-_OPERATIONS: tuple[Any, ...] = (
-    _CUDNN.conv,  # type: ignore[attr-defined]
-    _CUDNN.rnn,
-    _CUDA.matmul,
-    _ONEDNN.conv,  # type: ignore[attr-defined]
-    _ONEDNN.rnn,  # type: ignore[attr-defined]
-    _ONEDNN.matmul,  # type: ignore[attr-defined]
+_OPERATIONS = tuple(
+    (library, kind) for library in ("cuda", "mkldnn") for kind in ("conv", "rnn", "matmul")
 )
+# What torch.backends' fp32_precision calls, which takes ten times as long on the way.
+_precision = torch._C._get_fp32_precision_getter
+_set_precision = torch._C._set_fp32_precision_setter
 
 
 class _Shared:
@@ -84,7 +82,7 @@ def _read_precision() -> tuple[Any, ...]:
     return (
         _or_none(lambda: _CUDNN.allow_tf32),
         _or_none(torch.get_float32_matmul_precision),
-        [operation.fp32_precision for operation in _OPERATIONS],
+        [_precision(*operation) for operation in _OPERATIONS],
     )
 
 
@@ -97,8 +95,8 @@ def _make_precise(before: tuple[Any, ...]) -> None:
         torch.set_float32_matmul_precision("highest")
     for operation in _OPERATIONS:
         ours = operation is _OPERATIONS[-1] and _THROUGH_ONEDNN.used
-        if operation.fp32_precision in ("tf32", "bf16") and not ours:
-            operation.fp32_precision = "ieee"
+        if not ours and _precision(*operation) in ("tf32", "bf16"):
+            _set_precision(*operation, "ieee")
 
 
 def _restore_precision(before: tuple[Any, ...]) -> None:
@@ -108,19 +106,19 @@ def _restore_precision(before: tuple[Any, ...]) -> None:
     if products not in (None, "highest"):
         torch.set_float32_matmul_precision(products)
     for operation, precision in zip(_OPERATIONS, precisions, strict=True):
-        if operation.fp32_precision != precision:
+        if _precision(*operation) != precision:
             # Where it was that of all operations, it follows these again.
-            operation.fp32_precision = "none"
-        if operation.fp32_precision != precision:
-            operation.fp32_precision = precision
+            _set_precision(*operation, "none")
+            if _precision(*operation) != precision:
+                _set_precision(*operation, precision)
 
 
 def _set_onednn(precision: str) -> None:
-    _OPERATIONS[-1].fp32_precision = precision
+    _set_precision(*_OPERATIONS[-1], precision)
 
 
 _THROUGH_ONEDNN = _Shared(
-    lambda: _OPERATIONS[-1].fp32_precision, lambda _: _set_onednn("bf16"), _set_onednn
+    lambda: _precision(*_OPERATIONS[-1]), lambda _: _set_onednn("bf16"), _set_onednn
 )
 # Products of float32 numbers have all of their digits. By default torch lets cuDNN take TF32, with
 # three digits, for convolutions on GPUs since Ampere, whose second derivatives are then 2 % off.

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import timeit
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,17 @@ def test_what_two_threads_set_is_taken_back_by_the_last(blocks):
     assert precision() == before
 
 
+def test_a_block_takes_little_beside_a_small_product():
+    """It took as long as asking torch 24 times; a product with a small network takes 350."""
+
+    def block():
+        with full_precision():
+            pass
+
+    taken, asked = (min(timeit.repeat(of, number=500, repeat=9)) for of in (block, precision))
+    assert taken < 14 * asked
+
+
 def settings():
     """All that torch says of the precision of products, where it is not at odds with itself."""
 
@@ -68,8 +80,9 @@ def settings():
             torch.get_float32_matmul_precision,
             *(
                 lambda of=of: of.fp32_precision
-                for of in (backends, backends.cudnn, *matrix_products._OPERATIONS)
+                for of in (backends, backends.cudnn, backends.cuda.matmul, backends.mkldnn.matmul)
             ),
+            *(lambda of=of: matrix_products._precision(*of) for of in matrix_products._OPERATIONS),
         )
     ]
 

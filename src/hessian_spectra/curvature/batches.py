@@ -135,15 +135,20 @@ def private_loader(data: Iterable[Batch]) -> Iterable[Batch]:
 
 
 def first_batches(data: Iterable[Batch], count: int) -> list[Batch]:
-    """So many batches, which are kept: a stream gives others when it is read again.
+    """So many batches, as copies: a stream gives others when read again, or fills the same memory.
 
     Raises:
         ValueError: the number is none of at least 1, or there are fewer.
     """
     require(is_count(count, 1), "num_batches", "a whole number of at least 1", count)
-    kept = list(islice(data, count))
+    kept = [mapped(_kept, batch) for batch in islice(data, count)]
     require(len(kept) == count, "num_batches", f"at most the {len(kept)} that there are", count)
     return kept
+
+
+def _kept(tensor: Tensor) -> Tensor:
+    """A copy, of which derivatives are taken if they were."""
+    return tensor.detach().clone().requires_grad_(tensor.requires_grad)
 
 
 def rows(batch: Batch, level: int | None = None) -> int | None:

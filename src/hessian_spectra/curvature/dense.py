@@ -59,7 +59,8 @@ def require_symmetric(matrix: Tensor) -> None:
         OperatorError: ``‖A − Aᵀ‖_F`` is not small beside ``‖A‖_F``.
     """
     # The squares of very large or small numbers are none.
-    unit = matrix / (float(matrix.abs().max()) or 1.0)
+    entries = matrix.coalesce().values() if matrix.is_sparse else matrix
+    unit = matrix / ((entries.numel() and float(entries.abs().max())) or 1.0)
     asymmetry, size = float((unit - unit.T).norm()), float(unit.norm())
     if asymmetry > _ASYMMETRY[matrix.dtype] * size:
         raise OperatorError(

@@ -257,6 +257,9 @@ class Problem:
             readings = []
             # A pair (inputs, targets) has no lists of samples.
             for level in (None,) if self.loss is not None else levels(first):
+                if level is not None and rows(first, level) is None:
+                    # What cannot be cut would tell nothing, and fit.
+                    continue
                 batches = (moved(batch, self.device) for batch in self._read())
                 pieces = batches if count > 1 else iter(halves(first, level))
                 readings.append(measured_weighting(of_each, pieces, _ROUNDING[self.dtype], level))

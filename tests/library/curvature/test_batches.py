@@ -121,6 +121,20 @@ def test_lists_of_samples_are_cut_to_a_memory(pack):
     close(cv.dense_matrix(cv.hessian(at)), whole)
 
 
+@pytest.mark.parametrize("sizes", [(7,), (3, 4)])
+def test_two_inputs_in_a_tuple_are_cut_to_a_memory(sizes):
+    def loss_fn(model, batch):
+        (first, second), targets = batch
+        return functional.mse_loss(model(first) * second, targets)
+
+    parts = zip(*(tensor.split(sizes) for tensor in (X, X.flip(0), Y)), strict=True)
+    data = [((first, second), targets) for first, second, targets in parts]
+    at = cv.Problem(built(mlp), loss_fn=loss_fn, data=data, memory=4000)
+    assert at.batch_count > len(data)
+    whole = cv.Problem(built(mlp), loss_fn=loss_fn, data=[((X, X.flip(0)), Y)])
+    close(cv.dense_matrix(cv.hessian(at)), cv.dense_matrix(cv.hessian(whole)))
+
+
 def collated(*parts: Tensor, size: int) -> DataLoader:
     """Batches as torch's own collator packs them: lists of what belongs together."""
     return DataLoader(TensorDataset(*parts), size)
@@ -175,6 +189,18 @@ def test_so_many_batches_of_a_stream_are_kept():
     assert actual.value == expected
     tracker = cv.SharpnessTracker(built(mlp), nn.MSELoss(), DataLoader(Stream(), 5), num_batches=3)
     assert tracker.step(0).sharpness == pytest.approx(expected, rel=1e-4)
+
+
+def test_batches_of_a_stream_that_fills_the_same_memory_are_kept():
+    def stream():
+        x, y = torch.empty(3, 3, dtype=torch.float64), torch.empty(3, 3, dtype=torch.float64)
+        for start in (0, 3):
+            yield x.copy_(X[start : start + 3]), y.copy_(Y[start : start + 3])
+
+    at = cv.Problem(built(mlp), nn.MSELoss(), stream(), num_batches=2)
+    assert at.value() == pytest.approx(
+        cv.Problem(built(mlp), nn.MSELoss(), [(X[:6], Y[:6])]).value(), rel=1e-12
+    )
 
 
 def test_batches_are_joined_by_their_names_and_never_in_part():

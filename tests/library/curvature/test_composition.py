@@ -199,3 +199,9 @@ def test_rows_multiply_from_the_left(shape):
     left = normal(*shape, seed=5)
     assert_close(left @ Lanes(A), left @ A)
     assert_close(U.T @ Lanes(A) @ U, U.T @ A @ U)
+
+
+def test_a_sparse_matrix_is_an_operator():
+    matrix = torch.diag(torch.arange(3.0)).to_sparse()
+    assert (cv.as_operator(matrix) @ torch.ones(3)).tolist() == [0, 1, 2]
+    assert (cv.as_operator(0 * torch.eye(3).to_sparse()) @ torch.ones(3)).tolist() == [0, 0, 0]
