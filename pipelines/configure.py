@@ -85,9 +85,9 @@ def refuse_other_entries(composed: DictConfig, said: DictConfig) -> None:
         said: what conf/ says.
     """
     for prefix, noun in schema.GROUPS.values():
-        here, there = (OmegaConf.select(config, prefix) or {} for config in (composed, said))
-        for name in sorted({*here} ^ {*there}, key=str):
-            done, undone = ("put in", "add") if name in here else ("taken out", "remove")
+        got, expected = (OmegaConf.select(config, prefix) or {} for config in (composed, said))
+        for name in sorted({*got} ^ {*expected}, key=str):
+            done, undone = ("put in", "add") if name in got else ("taken out", "remove")
             raise schema.ConfigError(
                 f"{prefix}: expected each {noun} of conf/ and no other, got {name} {done}: the "
                 f"stages are those of dvc.yaml; {undone} it there and in conf/config.yaml"
