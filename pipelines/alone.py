@@ -28,15 +28,18 @@ def _working() -> list[str]:
     """The commands of DVC that work here, which it notes, and which live.
 
     Raises:
-        ValueError: its notes are cut off, or are being written.
+        ValueError: its notes are cut off, are being written, or are none.
     """
     try:
         noted = json.loads(BUSY.read_text("utf-8"))
     except FileNotFoundError:
         return []
-    entries = [*noted.get("write", {}).values()]
-    entries += [entry for readers in noted.get("read", {}).values() for entry in readers]
-    return sorted({entry["cmd"] for entry in entries if _is_dvc(entry.get("pid"))})
+    try:
+        entries = [*noted.get("write", {}).values()]
+        entries += [entry for readers in noted.get("read", {}).values() for entry in readers]
+        return sorted({entry["cmd"] for entry in entries if _is_dvc(entry.get("pid"))})
+    except (AttributeError, KeyError, TypeError):
+        raise ValueError(f"{BUSY}: expected notes of DVC, got {noted!r}") from None
 
 
 def _is_dvc(number: int | None) -> bool:

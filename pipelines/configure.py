@@ -77,6 +77,23 @@ def refuse_ignored(composed: DictConfig, said: DictConfig) -> None:
             )
 
 
+def refuse_other_entries(composed: DictConfig, said: DictConfig) -> None:
+    """Refuse an experiment that takes out or puts in an entry: stages have those of dvc.yaml.
+
+    Args:
+        composed: what DVC has composed.
+        said: what conf/ says.
+    """
+    for prefix, noun in schema.GROUPS.values():
+        got, expected = (OmegaConf.select(config, prefix) or {} for config in (composed, said))
+        for name in sorted({*got} ^ {*expected}, key=str):
+            done, undone = ("put in", "add") if name in got else ("taken out", "remove")
+            raise schema.ConfigError(
+                f"{prefix}: expected each {noun} of conf/ and no other, got {name} {done}: the "
+                f"stages are those of dvc.yaml; {undone} it there and in conf/config.yaml"
+            )
+
+
 def configure(context: Context) -> None:
     """Write the resolved configuration.
 
@@ -92,6 +109,7 @@ def configure(context: Context) -> None:
         source, said = composed, schema.validate(context.config)
     try:
         refuse_ignored(source, context.config)
+        refuse_other_entries(source, context.config)
         require_ours(source)
         params = schema.validate(source, stored=True)
     except schema.ConfigError:

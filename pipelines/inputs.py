@@ -169,7 +169,8 @@ def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
 def own_files(params: Mapping[str, Any], *sets: Mapping[str, Any]) -> dict[str, str]:
     """The digests of the user's own files that some data sets are made from, by path."""
     root = params["data"]["root"]
-    storage = Storage(None if root is None else Path(root).expanduser(), download=False)
+    # A folder that is called like a number stands as one in the file.
+    storage = Storage(None if root is None else Path(str(root)).expanduser(), download=False)
     return file_digests(file for settings in sets for file in storage.own_files(settings))
 
 

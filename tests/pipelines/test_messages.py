@@ -260,6 +260,9 @@ def test_what_an_experiment_sets_stands_in_a_comment_of_one_line():
         ("only=cracking-fig7", "error: only: expected null as "),
         (f"{STUDY}.lead=null", f"'{STUDY}.lead': expected what conf/ says, got None; no run heeds"),
         ("scale=paper", "add data.root="),
+        (f"~{STUDY}", "studies: expected each study of conf/ and no other, got cracking-fig7 tak"),
+        ("~data.sets.wedge", "data.sets: expected each data set of conf/ and no other, got wedge"),
+        ("+networks.mine={kind: gpt2}", "networks: expected each network of conf/ and no other, "),
     ],
 )
 def test_a_refused_experiment_leaves_what_conf_says(

@@ -225,10 +225,11 @@ def test_a_file_that_cannot_be_written_is_one_line(command, tmp_path):
     assert done.stderr == "error: .dvc/tmp/reproduce: Not a directory\n"
 
 
-def test_what_killed_runs_left_is_mended_by_a_command_that_runs_nothing(command, tmp_path):
+@pytest.mark.parametrize("left", ['{"read": {"/a', "", "null", "[1]", '{"write": {"/a": null}}'])
+def test_what_killed_runs_left_is_mended_by_a_command_that_runs_nothing(command, tmp_path, left):
     busy, lock = tmp_path / ".dvc" / "tmp" / "rwlock", tmp_path / "dvc.lock"
     busy.parent.mkdir(parents=True)
-    busy.write_text('{"read": {"/a')
+    busy.write_text(left)
     lock.write_text("schema: '2.0'\nstages: {")
     done = command("#!{python}\nraise SystemExit('called')", "--mend")
     assert (done.returncode, done.stderr) == (0, "")

@@ -207,6 +207,14 @@ def test_a_vocabulary_and_tokens_are_own_files_as_well(tmp_path):
     assert named(sources=["digits", "mnist"], kind="gpt2") == set()
 
 
+def test_own_files_may_stand_in_a_folder_that_is_called_like_a_number(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "2024").mkdir()
+    (tmp_path / "2024" / "books.txt").write_text("text")
+    settings = {"data": {"root": 2024}}
+    assert {*inputs.own_files(settings, {"sources": ["books.txt"]})} == {"2024/books.txt"}
+
+
 def test_of_each_study_it_is_known_what_its_numbers_are_made_of(params):
     networks = inputs.sources(params, "cracking-fig5")
     assert {"torch", "transformers", "tokenizers", "numpy"} <= {*networks["versions"]}
