@@ -94,7 +94,7 @@ def require_ours(config: DictConfig) -> None:
         ConfigError: one was changed or taken out; the message is one line with its path.
     """
     for group, (prefix, _) in GROUPS.items():
-        entries = OmegaConf.select(config, prefix)
+        entries = OmegaConf.select(config, prefix) or {}
         held = {name: each for name, each in entries.items() if OmegaConf.is_dict(each)}
         if not any("published" in each for each in held.values()):
             continue
