@@ -237,11 +237,11 @@ def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
     artifacts = {PLANTED: [PAPER, configs["today"]["artifact"]]}
     of(figures, PLANTED, studies=studies)
     of(claims, PAPER, studies=studies, theorems={}, artifacts=artifacts)
-    found = {"opening": opening, "sets": {}, "findings": [finding]}
-    of(ledger, None, papers=[PAPER], findings=found)
+    sentences = {"opening": opening, "sets": {}, "findings": [finding]}
+    of(ledger, None, papers=[PAPER], findings=sentences)
     shown = {"durations": {}, "leads": {PLANTED: lead}}
     of(report, PAPER, elsewhere={}, **shown)
-    of(page, None, findings=found, **shown)
+    of(page, None, findings=sentences, **shown)
 
     own = read_ledger(Path("results/claims") / PAPER)
     assert {PAPER} == {*own[0].places}

@@ -295,7 +295,10 @@ def _restore(before: _State, failed: bool) -> None:
         torch._C._pop_torch_function_stack()
     while torch._C._len_torch_dispatch_stack() > before.watching:
         mode: Any = _get_current_dispatch_mode()
-        mode.__exit__(None, None, None)
+        try:
+            mode.__exit__(None, None, None)
+        except IndexError:  # interrupted as it ended: torch had forgotten what it began with
+            torch._C._pop_torch_dispatch_stack(None)
     if failed:
         # An interrupt may leave them as they are for a forward pass, which else gives them back.
         for (_, enable), was_enabled in zip(_ATTENTION_KERNELS, before.kernels, strict=True):
