@@ -67,7 +67,7 @@ durations: $(VENV)/ready
 # The figures that README.md and the guides show, of recorded runs, as the code of today draws them.
 PICTURES := cracking-fig4 data-fig1c
 pictures: $(VENV)/ready
-	dvc repro $(PICTURES:%=figures@%)
+	dvc repro paper
 	mkdir -p reports/pictures
 	for study in $(PICTURES); do cp reports/figures/*/$$study/recorded.png reports/pictures/$$study.png; done
 

@@ -21,7 +21,7 @@ TAKE_BACK = "they stay until `git checkout HEAD -- params.yaml dvc.lock`"
 MOST_NAMED = 3
 
 REMEDIES = {
-    "only": "name the stage, as in dvc exp run figures@<study>",
+    "only": "name the stage, as in dvc exp run paper@<paper>",
     "side": "name the stage, as in dvc exp run numerics@<study>",
     "launcher": "set HESSIAN_SPECTRA_WORKERS and HESSIAN_SPECTRA_CLUSTER, or change conf/launcher",
 }

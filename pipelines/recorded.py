@@ -58,11 +58,9 @@ class Recorded:
         return {sources[key]: self.facts[key]} if key in self.facts else {}
 
     def digests(self) -> dict[str, str]:
-        """The digest of each of its files, by name."""
-        return {
-            path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-            for path in sorted(self.folder.iterdir())
-        }
+        """The SHA-256 of its arrays, by their file's name."""
+        whole = self.folder / labelled.WHOLE
+        return {whole.name: hashlib.sha256(whole.read_bytes()).hexdigest()}
 
 
 def _facts(path: Path) -> dict[str, Any]:
