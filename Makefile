@@ -13,7 +13,6 @@ repro: $(VENV)/ready
 	@git rev-parse --git-dir > /dev/null 2>&1 || { dvc config --local core.no_scm true && \
 	  echo 'No git repository here: DVC works without one; what compares commits (dvc exp, evidence) needs it'; }
 	python -m pipelines.reproduce
-	python -m pipelines.upload
 	@sed -n 's/^\*\*\(.* cases\)\*\*$$/\1/p' reports/claims.md
 	@echo 'Now open reports/index.html'
 

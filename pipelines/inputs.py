@@ -40,8 +40,8 @@ REMEDY = "dvc repro survey"
 NAMES = "names"
 # How what a module may read from its own folder ends.
 BESIDE = ("csv", "yaml", "css", "html", "js")
-# The entry points of the stages of an item, and what of the pipeline counts where it is asked for; a
-# kind's module is found by its name.
+# The entry points of the stages of an item, and what of the pipeline counts where it is asked for;
+# a kind's module is found by its name.
 ENTRIES = {COMPUTES: ("side", "train", "computing"), PAPER: ("paper",)}
 
 
@@ -149,7 +149,7 @@ def durations(studies: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         served = [study for study, c in studies.items() if c.get("ensemble") == name]
         for study in served if kind == "train" and served else [name]:
             totals[study] = totals.get(study, 0.0) + seconds
-    times = {study: round(totals[study]) for study in studies if study in totals}
+    times = {study: float(round(totals[study])) for study in studies if study in totals}
     return {"processor": known["processor"], "seconds": times} if known else {}
 
 
