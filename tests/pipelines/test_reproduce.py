@@ -37,13 +37,13 @@ def test_what_depends_on_a_changed_stage_runs_as_well():
     assert reproduce.items(BEFORE, set()) == []
 
 
-def test_no_dvc_gets_stages_of_which_one_waits_for_another():
-    ready = ["numerics@a", "numerics@b", "numerics@c", "numerics@d", "gpt2@e"]
-    assert reproduce.take(ready, 1) == ["numerics@a", "numerics@b"]
-    assert reproduce.take(ready, 2) == ["numerics@a"]
-    assert reproduce.take(["gpt2@e", *ready], 1) == ["gpt2@e"]
-    many = [f"numerics@{k}" for k in range(100)]
-    assert len(reproduce.take(many, 2)) == reproduce.MOST_OTHERWISE
+def test_a_dvc_is_given_little_work_and_the_most_urgent_first():
+    seconds = {f"numerics@{k}": 1.0 for k in range(100)}
+    assert reproduce.take([*seconds], seconds, 2) == [*seconds][: int(reproduce.MOST_SECONDS)]
+    assert reproduce.take([*seconds][:8], seconds, 2) == [*seconds][:2]
+    times = dict.fromkeys(BEFORE, 1.0) | {"gpt2@b": 50.0}
+    urgent = reproduce.urgency(BEFORE, times)
+    assert urgent["numerics@b"] > urgent["train@a"] > urgent["gpt2@a"]
 
 
 def test_stages_that_run_at_once_share_the_cores(monkeypatch):
@@ -100,7 +100,7 @@ def run(tmp_path, monkeypatch):
         shown = Shown()
         runner = reproduce.Runner(jobs, os.environ | variables, shown)
         try:
-            runner.run(BEFORE, todo)
+            runner.run(BEFORE, dict.fromkeys(todo, 1.0))
         finally:
             call.spent = runner.spent
             done = {path.name for path in (tmp_path / "done").iterdir()}
