@@ -25,7 +25,7 @@ from typing import Any
 
 import yaml
 
-from hessian_papers.fan_out.local import ended_by_termination
+from hessian_papers.compute.launcher import ended_by_termination
 from hessian_papers.work import cores
 from hessian_spectra.files import read_json, write_json
 from pipelines import warm

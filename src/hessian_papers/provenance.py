@@ -25,8 +25,7 @@ COMPUTING_NOTHING = {"jaxtyping", "submitit", "tqdm"}
 # for by name. So does what computes: to draw and to measure is to read its files.
 CARRIERS = (
     *("hessian_papers.provenance", "hessian_papers.tracking"),
-    *(f"hessian_papers.fan_out.{name}" for name in ("drive", "items", "launcher", "ledger")),
-    *(f"hessian_papers.fan_out.{name}" for name in ("local", "progress", "slurm", "timing")),
+    *(f"hessian_papers.compute.{name}" for name in ("driver", "items", "launcher", "timing")),
     *(f"pipelines.{name}" for name in ("computing", "described", "inputs", "lifetime")),
     *(f"pipelines.{name}" for name in ("messages", "warm")),
 )

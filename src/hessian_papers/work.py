@@ -101,14 +101,6 @@ def _without(given: xr.Dataset, lost: Sequence[Item]) -> xr.Dataset:
     return given.assign({DIVERGED: diverged})
 
 
-def _unit(item: Item) -> float:
-    return 1.0
-
-
-def _whole(item: Item) -> Item:
-    return item
-
-
 @dataclass(frozen=True, kw_only=True)
 class FanOut:
     """One computation as many independent items, which may run anywhere and in any order.
@@ -141,8 +133,8 @@ class FanOut:
     items: Callable[[Any, Any], Sequence[Item]]
     compute: Callable[..., Arrays]
     gather: Callable[[Any, Sequence[Arrays]], Any]
-    cost: Callable[[Item], float] = _unit
-    probe: Callable[[Item], Item] = _whole
+    cost: Callable[[Item], float] = lambda item: 1.0
+    probe: Callable[[Item], Item] = lambda item: item
     trains: bool = False
     spreads: bool = True
 

@@ -126,6 +126,12 @@ def cancel_all() -> None:
     wait_for("jobs to end", lambda: not _answer("squeue", "--noheader"))
 
 
+def start_waiting() -> None:
+    """Let jobs begin now that SLURM holds for a minute, as it does what went back to the queue."""
+    for job in _answer("squeue", "--noheader", "--states=PENDING", "--format=%i").split():
+        _answer("scontrol", "update", f"JobId={job}", "StartTime=now")
+
+
 @contextlib.contextmanager
 def running() -> Iterator[Path]:
     """The cluster; `SLURM_CONF` of its configuration is the path that is given."""
