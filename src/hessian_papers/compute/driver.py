@@ -2,7 +2,6 @@
 
 import collections
 import contextlib
-import heapq
 import multiprocessing
 import os
 import shlex
@@ -192,29 +191,24 @@ def _here(todo: Plan, keys: Sequence[str], launcher: Launcher, progress: Progres
             pool.shutdown()
 
 
-def jobs(costs: Mapping[str, float], keys: Sequence[str], launcher: Launcher) -> list[list[str]]:
+def jobs(keys: Sequence[str], launcher: Launcher) -> list[Sequence[str]]:
     """Cut items into jobs of SLURM, of about equal cost if nothing is said of their size.
 
+    Each job takes every n-th item: if the longest come first, no job is longer than another by more
+    than one of them.
+
     Args:
-        costs: of all items, by key.
-        keys: of those that are to be computed; each job has its own in this order.
+        keys: of the items; each job has its own in this order.
         launcher: says how many items go into a job, or how many jobs there are.
 
     Example:
-        >>> costs = {"a": 1.0, "b": 5.0, "c": 2.0}
-        >>> jobs(costs, ["b", "c", "a"], Launcher(workers=1, items_per_job=2))
+        >>> jobs(["b", "c", "a"], Launcher(workers=1, items_per_job=2))
         [['b', 'c'], ['a']]
     """
     if size := launcher.items_per_job:
-        return [list(keys[start : start + size]) for start in range(0, len(keys), size)]
+        return [keys[start : start + size] for start in range(0, len(keys), size)]
     count = min(len(keys), JOBS_PER_WORKER * launcher.workers_at_once)
-    loads = [(0.0, index) for index in range(count)]
-    chunks: list[list[str]] = [[] for _ in range(count)]
-    for key in keys:
-        load, lightest = loads[0]
-        chunks[lightest].append(key)
-        heapq.heapreplace(loads, (load + costs[key], lightest))
-    return sorted(chunks, key=lambda chunk: -sum(costs[key] for key in chunk))
+    return [keys[first::count] for first in range(count)]
 
 
 def _executor(todo: Plan, launcher: Launcher, folder: Path, name: str) -> Any:
@@ -292,7 +286,7 @@ def _on_slurm(todo: Plan, keys: Sequence[str], launcher: Launcher, progress: Pro
     shutil.rmtree(folder, ignore_errors=True)
     if left:
         return
-    chunks = jobs(todo.costs, keys, launcher)[:LARGEST_ARRAY]
+    chunks = jobs(keys, launcher)[:LARGEST_ARRAY]
     given, raised = {key for chunk in chunks for key in chunk}, set[str]()
     try:
         submitted = executor.submit_array([todo.part(chunk) for chunk in chunks])

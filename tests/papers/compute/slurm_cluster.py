@@ -13,6 +13,8 @@ from pathlib import Path
 
 import psutil
 
+from hessian_papers.compute.launcher import changed_environment
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "srun", "scontrol")
 
 CONFIGURATION = """
@@ -44,13 +46,7 @@ NodeName=node2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=2
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
-MUNGE_FILES = {
-    "socket": "socket",
-    "key-file": "key",
-    "pid-file": "pid",
-    "log-file": "log",
-    "seed-file": "seed",
-}
+MUNGE_FILES = ("socket", "key-file", "pid-file", "log-file", "seed-file")
 
 
 def why_not() -> str:
@@ -83,34 +79,15 @@ def _answer(*command: str) -> str:
     return done.stdout
 
 
-class Daemons:
-    """Processes in the foreground, each with a log, and each stopped in the end."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._started: list[subprocess.Popen[bytes]] = []
-
-    def start(self, name: str, *command: str) -> None:
-        with (self._folder / f"{name}.log").open("wb") as log:
-            self._started.append(subprocess.Popen(command, stdout=log, stderr=log))
-
-    @property
-    def said(self) -> str:
-        """The end of each log."""
-        logs = sorted(self._folder.glob("*.log"))
-        return "\n".join(f"{log.name}: {log.read_text()[-2000:]}" for log in logs)
-
-    def stop(self) -> None:
-        """Stop them, the last first, with all that they have started."""
-        family: list[psutil.Process] = []
-        for process in reversed(self._started):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                family += psutil.Process(process.pid).children(recursive=True)
-            process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(5)
-            process.kill()
-            process.wait()
+def _stop(daemons: list[subprocess.Popen[bytes]]) -> None:
+    """Stop them, the last first, with all that they have started."""
+    for daemon in reversed(daemons):
+        family = psutil.Process(daemon.pid).children(recursive=True)
+        daemon.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            daemon.wait(5)
+        daemon.kill()
+        daemon.wait()
         for child in family:
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
@@ -120,12 +97,6 @@ def _nodes_are_idle() -> bool:
     return _answer("sinfo", "--noheader", "--Node", "--format=%t").split() == ["idle", "idle"]
 
 
-def cancel_all() -> None:
-    """Cancel all jobs of the cluster and wait until they are gone."""
-    _answer("scancel", "--user=root")
-    wait_for("jobs to end", lambda: not _answer("squeue", "--noheader"))
-
-
 def start_waiting() -> None:
     """Let jobs begin now that SLURM holds for a minute, as it does what went back to the queue."""
     for job in _answer("squeue", "--noheader", "--states=PENDING", "--format=%i").split():
@@ -133,38 +104,38 @@ def start_waiting() -> None:
 
 
 @contextlib.contextmanager
-def running() -> Iterator[Path]:
-    """The cluster; `SLURM_CONF` of its configuration is the path that is given."""
+def running() -> Iterator[None]:
+    """A block in which this process, and those that it starts, submit to the cluster."""
     folder = Path(tempfile.mkdtemp(prefix="slurm-"))
-    configuration = folder / "slurm.conf"
-    text = CONFIGURATION.format(
-        folder=folder, host=platform.node().split(".")[0], ports=_free_ports(3)
-    )
-    configuration.write_text(text)
-    (folder / "munge.key").write_bytes(os.urandom(64))
-    (folder / "munge.key").chmod(0o600)
+    host, ports = platform.node().split(".")[0], _free_ports(3)
+    text = CONFIGURATION.format(folder=folder, host=host, ports=ports)
+    (folder / "slurm.conf").write_text(text)
+    (folder / "munge.key-file").write_bytes(os.urandom(64))
+    (folder / "munge.key-file").chmod(0o600)
     for name in ("state", "node1", "node2"):
         (folder / name).mkdir()
-    before = os.environ.get("SLURM_CONF")
-    os.environ["SLURM_CONF"] = str(configuration)
-    daemons = Daemons(folder)
-    try:
-        munge = [f"--{what}={folder}/munge.{end}" for what, end in MUNGE_FILES.items()]
-        daemons.start("munged", "munged", "--foreground", "--force", "--num-threads=2", *munge)
-        wait_for("munged", (folder / "munge.socket").exists)
-        daemons.start("slurmctld", "slurmctld", "-D")
-        for node in ("node1", "node2"):
-            daemons.start(node, "slurmd", "-D", "-N", node)
+    daemons: list[subprocess.Popen[bytes]] = []
+
+    def start(*command: str) -> None:
+        with (folder / "log").open("ab") as log:
+            daemons.append(subprocess.Popen(command, stdout=log, stderr=log))
+
+    with changed_environment({"SLURM_CONF": str(folder / "slurm.conf")}):
         try:
-            wait_for("SLURM's nodes", _nodes_are_idle)
-        except TimeoutError as error:
-            raise RuntimeError(f"no SLURM cluster came up:\n{daemons.said}") from error
-        yield configuration
-        cancel_all()
-    finally:
-        daemons.stop()
-        if before is None:
-            del os.environ["SLURM_CONF"]
-        else:
-            os.environ["SLURM_CONF"] = before
-        shutil.rmtree(folder, ignore_errors=True)
+            munge = [f"--{what}={folder}/munge.{what}" for what in MUNGE_FILES]
+            start("munged", "--foreground", "--force", "--num-threads=2", *munge)
+            wait_for("munged", (folder / "munge.socket").exists)
+            start("slurmctld", "-D")
+            for node in ("node1", "node2"):
+                start("slurmd", "-D", "-N", node)
+            try:
+                wait_for("SLURM's nodes", _nodes_are_idle)
+            except TimeoutError as error:
+                said = (folder / "log").read_text()[-4000:]
+                raise RuntimeError(f"no SLURM cluster came up:\n{said}") from error
+            yield
+            _answer("scancel", "--user=root")
+            wait_for("jobs to end", lambda: not _answer("squeue", "--noheader"))
+        finally:
+            _stop(daemons)
+            shutil.rmtree(folder, ignore_errors=True)

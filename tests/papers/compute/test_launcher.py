@@ -23,7 +23,7 @@ COSTS = st.dictionaries(st.text(max_size=3), st.floats(1e-6, 1e6), min_size=1, m
 def test_every_item_goes_into_one_job_and_jobs_are_of_about_equal_cost(costs, workers, size):
     longest_first = sorted(costs, key=lambda key: (-costs[key], key))
     launcher = Launcher(cluster="slurm", workers=workers, items_per_job=size)
-    cut = jobs(costs, longest_first, launcher)
+    cut = jobs(longest_first, launcher)
     assert sorted(key for chunk in cut for key in chunk) == sorted(costs)
     for chunk in cut:
         assert chunk == [key for key in longest_first if key in chunk]
