@@ -18,9 +18,9 @@ from hessian_papers.ledger.evaluation import Measurement, decided, measurements,
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.ledger.totals import summary
 from hessian_papers.manifest import described, fault
+from hessian_papers.processes import cores
 from hessian_papers.report import address, build, read
 from hessian_papers.results import Provenance
-from hessian_papers.work import cores
 from hessian_spectra.files import (
     DamagedFileError,
     MissingResultError,

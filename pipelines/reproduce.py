@@ -22,17 +22,18 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from hessian_papers.fan_out.local import ended_by_termination
-from hessian_papers.fan_out.progress import Progress
-from hessian_papers.work import cores
+from hessian_papers.processes import cores, ended_by_termination
 from hessian_spectra.files import read_json, write_json
 from pipelines import warm
 from pipelines.alone import alone, refusing
 from pipelines.lifetime import share_life
+
+if TYPE_CHECKING:
+    from hessian_papers.compute.timing import Progress
 
 LOCK, PARAMS = Path("dvc.lock"), Path("params.yaml")
 # How long each stage took when it last ran here, in seconds.
@@ -221,7 +222,7 @@ class Runner:
         progress: shows which stages are done, and how much time is left.
     """
 
-    def __init__(self, jobs: int, environment: Mapping[str, str], progress: Progress) -> None:
+    def __init__(self, jobs: int, environment: Mapping[str, str], progress: "Progress") -> None:
         self._jobs = jobs
         self._environment = dict(environment)
         self._progress = progress
@@ -396,6 +397,9 @@ def reproduce(jobs: int, *, cold: bool = False, mend: bool = False) -> None:
 
 def _run(todo: Sequence[str], before: Graph, jobs: int, warmth: dict[str, str]) -> None:
     """Run stages at once, and keep how long each took."""
+    # It takes a while to load, and a run that has nothing to do shows no progress.
+    from hessian_papers.compute.timing import Progress
+
     costs = {**dict.fromkeys(todo, USUAL_SECONDS), **_times(todo)}
     with Progress("make repro", costs, set()) as progress:
         runner = Runner(jobs, environment(jobs) | warmth, progress)

@@ -10,8 +10,8 @@ import torch
 from small_images import data_of_images
 from torch import nn
 
+from hessian_papers.compute.keys import item_key
 from hessian_papers.data.base import IMAGES, TEXT, Form
-from hessian_papers.fan_out.keys import item_key
 from hessian_papers.models import classifier
 from hessian_papers.networks import classifiers
 from hessian_papers.networks.tools.result import kept_in, read, write

@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 from wandb_files import read_back
 
-from hessian_papers import fan_out
+from hessian_papers import compute
 from hessian_papers.networks.tools.result import folder_of, read, write
 from hessian_papers.tracking import About, TrackingError
 from hessian_spectra.files import DamagedFileError, MissingResultError
@@ -84,21 +84,21 @@ def test_a_killed_training_is_resumed_to_the_same_folder(tmp_path):
 
 def logged(folder, cluster):
     """Train three walks with live runs; the result, and the runs by name."""
-    networks = fan_out.train(
+    networks = compute.train(
         "walks",
         walks,
         5,
         xr.Dataset({"values": ("value", [4, 5, 7])}),
         result=folder / "networks" / "walks",
         folder=folder / "shards",
-        launcher=fan_out.Launcher(cluster=cluster, workers=2, items_per_job=2),
+        launcher=compute.Launcher(cluster=cluster, workers=2),
         live=live(folder),
     )
     runs = map(read_back, (folder / "wandb").glob("offline-run-*"))
     return networks, {run.name: run for run in runs}
 
 
-def test_each_item_of_a_fan_out_logs_a_live_run_of_its_own_in_one_group(tmp_path, monkeypatch):
+def test_each_item_logs_a_live_run_of_its_own_in_one_group(tmp_path, monkeypatch):
     monkeypatch.delenv("WANDB_MODE", raising=False)
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     monkeypatch.setenv("PYTHONPATH", path)

@@ -13,7 +13,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers import fan_out
+from hessian_papers import compute
 from hessian_papers.labelled import Variable
 from hessian_papers.tracking import About, LiveRuns
 from hessian_papers.training import SampleObjective, full_batch_descent
@@ -111,14 +111,14 @@ def live(folder: Path) -> LiveRuns:
 def train(folder: Path, config: Config) -> xr.Dataset:
     """The descent, as the pipeline trains it."""
     x = np.random.default_rng(0).normal(size=(8, 3))
-    return fan_out.train(
+    return compute.train(
         "descent",
         alone(descent, lambda config: {"losses": Variable("epoch", "loss")}),
         config,
         xr.Dataset({"x": (("sample", "feature"), x), "y": (("sample", "feature"), np.tanh(x))}),
         result=folder / "networks" / "descent",
         folder=folder / "shards",
-        launcher=fan_out.Launcher(cluster="local", workers=1),
+        launcher=compute.Launcher(cluster="local", workers=1),
     )
 
 

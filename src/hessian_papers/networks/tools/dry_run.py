@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from hessian_papers.models.gpt2 import language_loss
 from hessian_papers.networks.tools.language_model import MATRICES
 from hessian_spectra import curvature as cv
+from hessian_spectra.progress import duration, three_digits
 
 R = TypeVar("R")
 
@@ -201,19 +202,6 @@ def described(title: str, plan: Plan, pieces: Pieces, forecast: Forecast) -> lis
     ]
 
 
-def duration(seconds: float) -> str:
-    """A time in words.
-
-    Example:
-        >>> [duration(time) for time in (0.012, 90.0, 7.2e6)]
-        ['0.012 s', '1.5 min', '2,000 h']
-    """
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{_three(seconds / size)} {unit}"
-    return f"{_three(seconds)} s"
-
-
 def size_of(memory: int) -> str:
     """A number of bytes in words.
 
@@ -221,12 +209,8 @@ def size_of(memory: int) -> str:
         >>> size_of(3_210_000_000), size_of(45_600)
         ('3.21 GB', '0.0456 MB')
     """
-    return f"{_three(memory / 1e9)} GB" if memory >= 1e9 else f"{_three(memory / 1e6)} MB"
-
-
-def _three(value: float) -> str:
-    """A number to three digits, or all of a large one."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    unit, size = ("GB", 1e9) if memory >= 1e9 else ("MB", 1e6)
+    return f"{three_digits(memory / size)} {unit}"
 
 
 def conclusion(

@@ -1,4 +1,4 @@
-"""A training that is one item: where it runs, and what of it is kept."""
+"""A training: where it runs, what of it is kept, and what is trained again."""
 
 import os
 import shutil
@@ -6,29 +6,29 @@ import shutil
 import numpy as np
 import pytest
 import xarray as xr
-from fan_out_items import Training, trained, weights
+from items_of_tests import Training, trained, weights
 
-from hessian_papers import fan_out
+from hessian_papers import compute
 from hessian_papers.networks.tools.result import folder_of, read, write
 from hessian_spectra.files import DamagedFileError
 
 
-def train(folder, settings, value=2):
-    return fan_out.train(
+def train(folder, settings):
+    return compute.train(
         "one",
         trained,
-        Training(value),
+        Training(2),
         xr.Dataset({"values": ("value", np.arange(3))}),
         result=folder / "networks" / "one",
         folder=folder / "shards",
-        launcher=fan_out.Launcher(**settings),
+        launcher=compute.Launcher(**settings),
     )
 
 
 @pytest.mark.parametrize(
-    "kind", ["debug", "local", pytest.param("slurm", marks=pytest.mark.xdist_group("slurm"))]
+    "kind", ["local", pytest.param("slurm", marks=pytest.mark.xdist_group("slurm"))]
 )
-def test_it_runs_here_or_as_a_job_of_slurm(tmp_path, request, kind):
+def test_one_item_is_trained_here_or_as_a_job_of_slurm(tmp_path, request, kind):
     if kind == "slurm":
         request.getfixturevalue("cluster")
     made = train(tmp_path, {"cluster": kind, "workers": 1})
@@ -39,29 +39,16 @@ def test_it_runs_here_or_as_a_job_of_slurm(tmp_path, request, kind):
     assert here == (kind != "slurm")
 
 
-def test_another_configuration_is_another_training(tmp_path):
-    debug = {"cluster": "debug"}
-    assert train(tmp_path, debug)["sum"].values.tolist() == [2, 3, 4]
-    assert train(tmp_path, debug, value=5)["sum"].values.tolist() == [5, 6, 7]
-    assert train(tmp_path, debug)["sum"].values.tolist() == [2, 3, 4]
-    shards = tmp_path / "shards" / "one"
-    assert len(list(shards.glob("*.npz"))) == 2
-    assert not list(shards.glob("*.unfinished"))
-
-
-VALUES = [1, 2, 3]
-
-
 def train_all(folder, cluster="debug"):
-    """Train the networks of `VALUES`, each of which keeps two files beside its arrays."""
-    return fan_out.train(
+    """Train three networks, each of which keeps two files beside its arrays."""
+    return compute.train(
         "many",
         weights,
         {},
-        xr.Dataset({"values": ("value", VALUES)}),
+        xr.Dataset({"values": ("value", [1, 2, 3])}),
         result=folder / "networks" / "many",
         folder=folder / "shards",
-        launcher=fan_out.Launcher(cluster=cluster, workers=1),
+        launcher=compute.Launcher(cluster=cluster, workers=1),
     )
 
 
@@ -73,9 +60,8 @@ def content(folder):
     }
 
 
-def shard(folder, pattern="*/weights"):
-    """A file of a shard."""
-    return next(path for path in (folder / "shards" / "many").glob(pattern) if path.is_file())
+def gone(path):
+    path.unlink()
 
 
 def flip(path):
@@ -92,33 +78,31 @@ def cut(path):
     path.write_bytes(content[:-2])
 
 
-@pytest.mark.parametrize("cluster", ["debug", "local"])
-@pytest.mark.parametrize("harm", [lambda path: path.unlink(), cut, flip])
+@pytest.mark.parametrize("harm", [gone, cut, flip])
 @pytest.mark.parametrize("pattern", ["*/weights", "*/deep/weights", "*.npz", "*.json"])
 def test_an_item_of_which_a_file_is_not_as_it_was_written_is_trained_again(
-    tmp_path, capsys, cluster, harm, pattern
+    tmp_path, capsys, harm, pattern
 ):
     train_all(tmp_path)
     expected = content(tmp_path / "networks" / "many")
     assert {"0/weights", "1/deep/weights", "2/weights", "data.nc"} <= {*expected}
-    harm(shard(tmp_path, pattern))
+    shards = (tmp_path / "shards" / "many").glob(pattern)
+    harm(next(path for path in shards if path.is_file()))
     shutil.rmtree(tmp_path / "networks")
     capsys.readouterr()
-    train_all(tmp_path, cluster)
+    train_all(tmp_path)
     said = capsys.readouterr().err
     assert content(tmp_path / "networks" / "many") == expected
     assert "2 done before, 1 computed, 0 failed" in said
     # An item without arrays or manifest was never there.
-    gone = harm.__name__ == "<lambda>" and pattern in ("*.npz", "*.json")
-    assert ("damaged or incomplete items, to be computed again: 1" in said) != gone
+    never = harm is gone and pattern in ("*.npz", "*.json")
+    assert ("damaged or incomplete items, to be computed again: 1" in said) != never
 
 
-def test_a_shard_without_a_manifest_of_its_files_does_not_count(tmp_path, capsys):
-    train_all(tmp_path)
-    shard(tmp_path, "*.json").write_text('{"seconds": 1.0}')
-    capsys.readouterr()
-    train_all(tmp_path)
-    assert "2 done before, 1 computed" in capsys.readouterr().err
+def test_processes_of_this_machine_train_the_same_bytes(tmp_path):
+    for cluster in ("debug", "local"):
+        train_all(tmp_path / cluster, cluster)
+    assert content(tmp_path / "debug" / "networks") == content(tmp_path / "local" / "networks")
 
 
 def test_a_folder_is_not_replaced_by_one_that_is_not_as_it_was_written(tmp_path):
@@ -138,12 +122,12 @@ def test_a_folder_is_not_replaced_by_one_that_is_not_as_it_was_written(tmp_path)
 @pytest.mark.parametrize(
     ("name", "harm", "reason"),
     [
-        ("2/weights", lambda path: path.unlink(), "2/weights is missing"),
+        ("2/weights", gone, "2/weights is missing"),
         ("1/deep/weights", cut, "1/deep/weights has 15 bytes, 17 were written"),
-        ("data.nc", lambda path: path.unlink(), "data.nc is missing"),
+        ("data.nc", gone, "data.nc is missing"),
         ("data.nc", flip, "data.nc has other bytes than were written"),
         ("manifest.json", cut, "manifest.json is missing or damaged"),
-        ("manifest.json", lambda path: path.unlink(), "manifest.json is missing or damaged"),
+        ("manifest.json", gone, "manifest.json is missing or damaged"),
     ],
 )
 def test_half_a_folder_is_refused_by_name(tmp_path, name, harm, reason):

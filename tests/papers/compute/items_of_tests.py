@@ -1,6 +1,5 @@
 """Small computations for the tests, in a module that worker processes can import."""
 
-import itertools
 import os
 import time
 from dataclasses import dataclass
@@ -10,12 +9,9 @@ import numpy as np
 import xarray as xr
 
 import hessian_papers
-from hessian_papers.labelled import Variable, gathering
-from hessian_papers.networks.tools.divergence import surviving
-from hessian_papers.networks.tools.kept_weights import KeptWeights
+from hessian_papers.labelled import Variable
 from hessian_papers.work import FanOut, TrainingRun, alone
 from hessian_spectra.files import Arrays, read_arrays, write_arrays
-from hessian_spectra.validation import NotFiniteError
 
 
 def square(value: int) -> Arrays:
@@ -75,10 +71,7 @@ def resumable(value: int, folder: str, run: TrainingRun) -> Arrays:
     """The square in steps, from which it goes on; a file tells of each, others of its end."""
     assert run.checkpoint is not None
     place, state = Path(folder), run.checkpoint / "state.npz"
-    (place / f"begun-{value}-{time.time_ns()}-{os.getpid()}").touch()
-    done, total = 0, 0
-    if state.exists():
-        done, total = read_arrays(state)["state"].tolist()
+    done, total = read_arrays(state)["state"].tolist() if state.exists() else (0, 0)
     for step in range(done + 1, STEPS + 1):
         total += value
         (place / f"step-{value}-{step}-{time.time_ns()}").touch()
@@ -92,43 +85,11 @@ def resumable(value: int, folder: str, run: TrainingRun) -> Arrays:
     return {"square": np.array(total), "roots": np.zeros(1)}
 
 
-def tree(value: int) -> Arrays:
-    """Where the sources of this process are, and how many threads it may use."""
+def place(value: int) -> Arrays:
+    """The sources of this process, how many threads it may use, and which GPUs it sees."""
     source = Path(hessian_papers.__file__).resolve().parents[1]
-    threads = os.environ.get("OMP_NUM_THREADS", "")
-    return {"square": np.array(str(source)), "roots": np.array([threads])}
-
-
-def gpu(value: int) -> Arrays:
-    """The GPUs that the process of an item sees."""
-    return {"square": np.array(value), "roots": np.array([os.environ["CUDA_VISIBLE_DEVICES"]])}
-
-
-NETWORKS = {"network": Variable("network", ""), "seed": Variable("seed", "")}
-NORMS = {**NETWORKS, "norm": Variable("network seed", "a norm")}
-
-
-def norm(kept: KeptWeights, labels: Arrays, overflows: bool) -> Arrays:
-    """A number of a kept network."""
-    if overflows:
-        raise NotFiniteError("operator: a product is not finite")
-    return {**labels, "norm": np.array(len(kept.folder))}
-
-
-def _kept(config, networks):
-    """The networks that have not diverged; of those of some places the products overflow."""
-    names, seeds = surviving(networks, "network")
-    labels = [networks[axis].values.tolist() for axis in ("network", "seed")]
-    places = list(itertools.product(*labels))
-    return [
-        {
-            "kept": KeptWeights(folder=f"kept/{place}", file="0.nc", digest=str(place)),
-            "labels": {"network": np.array(name), "seed": np.array(seed)},
-            "overflows": place in config["overflow"],
-        }
-        for place, (name, seed) in enumerate(places)
-        if name in names and seed in seeds
-    ]
+    means = [os.environ.get(name, "") for name in ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES")]
+    return {"square": np.array(str(source)), "roots": np.array([means])}
 
 
 def _items(config, networks):
@@ -155,6 +116,4 @@ squares = FanOut(items=_items, compute=square, gather=_gather, cost=cost)
 noted_squares = FanOut(items=_items, compute=noted, gather=_gather, cost=cost)
 resumable_sums = FanOut(items=_items, compute=resumable, gather=_gather, cost=cost, trains=True)
 weights = FanOut(items=_items, compute=weighed, gather=_gathered, trains=True)
-gpus = FanOut(items=_items, compute=gpu, gather=_gather)
-norms = FanOut(items=_kept, compute=norm, gather=gathering(NORMS, "network", "seed"))
-trees = FanOut(items=_items, compute=tree, gather=_gather)
+places = FanOut(items=_items, compute=place, gather=_gather)

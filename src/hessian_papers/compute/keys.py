@@ -21,7 +21,7 @@ def function_name(compute: Callable[..., Arrays]) -> str:
 
     Example:
         >>> function_name(function_name)
-        'hessian_papers.fan_out.keys:function_name'
+        'hessian_papers.compute.keys:function_name'
     """
     name = f"{getattr(compute, '__module__', None)}:{getattr(compute, '__qualname__', '')}"
     try:

@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hessian_papers.work import cores
+from hessian_papers.processes import cores
 from hessian_spectra.validation import require
 
 CLUSTERS = ("debug", "local", "slurm")
 # The variable that tells a process which GPUs it sees.
 GPUS = "CUDA_VISIBLE_DEVICES"
-# SLURM's own limit on the size of an array of jobs is 1001 unless an administrator changed it.
-LARGEST_ARRAY = 1000
 
 
 class FanOutError(RuntimeError):
@@ -30,14 +28,15 @@ class Launcher:
         cluster: ``debug`` computes in this process, one item after the other; ``local`` in
             processes of this machine; ``slurm`` in jobs of the cluster to which this machine
             submits.
-        workers: how many jobs run at once; 0 stands for one per core (``debug`` always has one).
-        items_per_job: 0 cuts the work into jobs of equal cost, four per worker on SLURM, and one
-            on one machine, where no job waits in a queue: starting one takes seconds for imports.
-            Items of many minutes whose time nobody can tell are better one a job.
-        retries: how often an item is tried again after its job failed, and how often SLURM may put
-            a job that met its time limit back into the queue.
+        workers: how many processes or jobs run at once; 0 stands for one per core (``debug``
+            always has one).
+        items_per_job: of SLURM; 0 cuts the work into jobs of equal cost, four per worker. Items of
+            many minutes whose time nobody can tell are better one a job. A process of this machine
+            is given one item after the other.
+        retries: how often an item is tried again after its process failed, and how often SLURM may
+            put a job that met its time limit back into the queue.
         minutes: time limit of a job of SLURM.
-        gpus: how many GPUs a job sees; on one machine no two jobs have the same.
+        gpus: how many GPUs a process or job sees; on one machine no two have the same.
         options: settings of SLURM by submitit's names, such as ``partition``, ``cpus_per_task``,
             ``mem`` (``"4GB"``), ``account``, ``qos``, ``setup`` (a list of shell commands).
 
@@ -74,7 +73,7 @@ class Launcher:
 
     @property
     def workers_at_once(self) -> int:
-        """The number of jobs that run at once."""
+        """The number of processes or jobs that run at once."""
         if self.cluster == "debug":
             return 1
         return self.workers or cores()

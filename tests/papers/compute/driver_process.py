@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 
 
 class DriverProcess:
-    """`fan_out.run` in a process of its own."""
+    """`compute.run` in a process of its own."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         self.out = folder / f"out-{len(list(folder.glob('out-*')))}.npz"
@@ -70,22 +70,22 @@ def main(call: dict[str, Any]) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if "source" in call:
         sys.path.insert(0, call["source"])
-    import fan_out_items
+    import items_of_tests
     import numpy as np
 
-    from hessian_papers import fan_out
+    from hessian_papers import compute
     from hessian_spectra.files import write_arrays
 
     if "largest_file" in call:
         # Workers inherit it: as if there were no more room.
         resource.setrlimit(resource.RLIMIT_FSIZE, (call["largest_file"],) * 2)
-    arrays = fan_out.run(
+    arrays = compute.run(
         "squares",
-        getattr(fan_out_items, call["work"]),
+        getattr(items_of_tests, call["work"]),
         call.get("config", {}),
         {"values": np.array(call["values"])},
         folder=Path(call["folder"]) / "shards",
-        launcher=fan_out.Launcher(**call["launcher"]),
+        launcher=compute.Launcher(**call["launcher"]),
     )
     write_arrays(Path(call["out"]), arrays)
 

@@ -1,89 +1,51 @@
 """Computing all items of a computation, wherever they run."""
 
-import re
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
-from hessian_papers.fan_out.items import words
-from hessian_papers.fan_out.launcher import GPUS, Launcher
-from hessian_papers.fan_out.ledger import one_at_a_time
-from hessian_papers.fan_out.plan import Plan, plan
-from hessian_papers.fan_out.progress import Progress, duration
-from hessian_papers.fan_out.shards import Shards, Spent
-from hessian_papers.fan_out.worker import changed_environment, follows, together
+from hessian_papers.compute.driver import drive
+from hessian_papers.compute.items import words
+from hessian_papers.compute.launcher import GPUS, Launcher
+from hessian_papers.compute.plan import Plan, follows, plan, together
+from hessian_papers.compute.shards import Spent
+from hessian_papers.compute.timing import Progress
 from hessian_papers.networks.tools.result import kept_in, write
+from hessian_papers.processes import changed_environment, ended_by_termination, one_at_a_time
 from hessian_papers.work import FanOut, Live, unseen
-from hessian_spectra.files import Arrays
+from hessian_spectra.progress import duration
 from hessian_spectra.validation import require
 
 
-def shards_of(name: str, folder: Path) -> Shards:
-    """The shards of a computation.
-
-    Raises:
-        ValueError: the name cannot be that of a folder.
-    """
-    fits = re.fullmatch(r"[\w-][\w.-]*", name) is not None
-    require(fits, "name", "letters, digits, '-', '_' and '.'", name)
-    return Shards(folder / name)
-
-
-def _in_this_process(plan: Plan, shards: Shards, progress: Progress) -> int:
-    for key, item in plan.items.items():
-        if shards.has(key):
+def _in_this_process(todo: Plan, progress: Progress) -> int:
+    for key, item in todo.items.items():
+        if todo.shards.has(key):
             continue
         try:
-            plan.function.compute(key, item, plan.title(progress.name, key), shards)
+            todo.compute(key)
         except Exception as error:
             error.add_note(f"while computing {words(item, length=1000)}")
             raise
-        progress.update({key}, "")
+        progress.update({key})
     return 0
 
 
-def _compute(plan: Plan, shards: Shards, launcher: Launcher, progress: Progress) -> int:
+def _compute(todo: Plan, launcher: Launcher, progress: Progress) -> int:
     """Compute what is missing; the number of attempts that failed."""
     if launcher.cluster == "debug":
-        # As jobs, it sees no GPU unless it is given one, or has begun to use one.
+        # As a process of its own, it sees no GPU unless it is given one, or has begun to use one.
         with nullcontext() if launcher.gpus or together() else changed_environment({GPUS: ""}):
-            return _in_this_process(plan, shards, progress)
+            return _in_this_process(todo, progress)
     require(not together(), "cluster", "debug for processes of torchrun", launcher.cluster)
-    # They need submitit, which is imported only where jobs are submitted.
-    from hessian_papers.fan_out.drive import Driver
-    from hessian_papers.fan_out.local import ended_by_termination
-
-    # Jobs of SLURM go on, as they do when the driver's machine fails, for the next driver.
+    # Jobs of SLURM go on, as they do when the driver's machine fails: the next driver waits.
     ended = ended_by_termination() if launcher.cluster == "local" else nullcontext()
-    with ended, one_at_a_time(shards.folder, lambda: progress.say("waits for another run of it")):
-        return Driver(plan, shards, launcher, progress).run()
-
-
-def _discard(damaged: set[str], shards: Shards, progress: Progress) -> None:
-    """Remove damaged shards, and say so: they count as if they had never been there."""
-    if damaged:
-        progress.say(f"damaged or incomplete items, to be computed again: {len(damaged)}")
-        progress.forget(damaged)
-        for key in damaged:
-            shards.discard(key)
-
-
-def _collect(
-    plan: Plan, shards: Shards, launcher: Launcher, progress: Progress
-) -> tuple[dict[str, Arrays], int]:
-    """The arrays of all items, and how many attempts failed on the way to them."""
-    failed = 0
-    if plan.costs.keys() - shards.present():
-        failed = _compute(plan, shards, launcher, progress)
-    # Now that all of it is read: a file may have its size and not its content, for example one that
-    # was not on the disk yet when the machine lost its power.
-    if damaged := shards.damaged(plan.items, digests=True):
-        _discard(damaged, shards, progress)
-        failed += _compute(plan, shards, launcher, progress)
-    return {key: shards.read(key) for key in plan.items}, failed
+    waits = partial(progress.say, "waits for another run of it")
+    with ended, one_at_a_time(todo.shards.folder, waits):
+        return drive(todo, launcher, progress)
 
 
 def run(
@@ -120,38 +82,47 @@ def run(
 
     Raises:
         FanOutError: some items could not be computed; those that could are kept.
-        KeyboardInterrupt: the user stopped it; its jobs are cancelled, what is done is kept. So it
-            is with SystemExit when a run on one machine is asked to end (SIGTERM). A driver that is
-            killed leaves its jobs running, and the next one takes them over.
+        KeyboardInterrupt: the user stopped it; its processes or jobs are ended, what is done is
+            kept. So it is with SystemExit when a run on one machine is asked to end (SIGTERM), and
+            its processes end with a driver that is killed. Jobs of SLURM go on without theirs; the
+            next one waits for them, and uses what they made.
     """
-    shards = shards_of(name, folder)
-    todo = plan(work, config, given, live)
-    with Progress(name, todo.costs, shards.present()) as shown:
-        _discard(shards.damaged(todo.costs.keys() & shards.present()), shards, shown)
-        if shown.before < len(todo.costs):
-            shown.say(f"{len(todo.costs)} items, {shown.before} done before; {launcher.words}")
-        try:
-            parts, failed = _collect(todo, shards, launcher, shown)
-            shards.clear_unfinished(parts.keys())
-        except (KeyboardInterrupt, SystemExit):
-            kept = len(shards.present() & todo.costs.keys())
-            shown.say(
-                f"stopped: its jobs are cancelled, {kept} of {len(todo.costs)} items are kept; "
-                "run again to go on"
-            )
-            raise
+    todo = plan(name, work, config, given, folder, live)
+    shards, keys = todo.shards, todo.costs.keys()
+    present = shards.present() & keys
+    damaged = shards.damaged(present, digests=True)
+    for key in damaged:
+        shards.discard(key)
+    with Progress(name, todo.costs, present - damaged) as shown:
+        if damaged:
+            # They count as if they had never been there.
+            shown.say(f"damaged or incomplete items, to be computed again: {len(damaged)}")
+        failed = 0
+        if shown.before < len(keys):
+            shown.say(f"{len(keys)} items, {shown.before} done before; {launcher.words}")
+            try:
+                failed = _compute(todo, launcher, shown)
+            except (KeyboardInterrupt, SystemExit):
+                shown.say(
+                    f"stopped: its jobs are cancelled, {len(shards.present() & keys)} of "
+                    f"{len(keys)} items are kept; run again to go on"
+                )
+                raise
+        time = duration(round(shown.elapsed, 1))
         shown.say(
-            f"{len(todo.order)} items ({len(todo.costs)} different): {shown.before} done before, "
-            f"{shown.computed} computed, {failed} failed attempts, {duration(shown.elapsed)} "
-            f"({launcher.words})"
+            f"{len(todo.order)} items ({len(keys)} different): {shown.before} done before, "
+            f"{shown.computed} computed, {failed} failed attempts, {time} ({launcher.words})"
         )
+    for key in keys:
+        # Of a process that was killed just when it had kept the result.
+        shards.clear_unfinished(key)
 
     def again(others: Any) -> Any:
         return run(name, work, config, others, folder=folder, launcher=launcher, live=live)
 
-    order = todo.order
-    made = [todo.items[key] for key in order], [parts[key] for key in order]
-    return work.collected(config, given, *made, again)
+    items = [todo.items[key] for key in todo.order]
+    parts = {key: shards.read(key) for key in keys}
+    return work.collected(config, given, items, [parts[key] for key in todo.order], again)
 
 
 def train(
@@ -196,13 +167,14 @@ def train(
     networks = run(name, work, config, data, folder=folder, launcher=launcher, live=live)
     if follows():
         return kept_in(result, networks)
-    shards, order = shards_of(name, folder), plan(work, config, data).order
-    places = [Path(str(place)) for place in range(len(order))] if work.spreads else [Path()]
+    todo = plan(name, work, config, data, folder)
+    shards = todo.shards
     made, written = {}, {}
-    for place, key in zip(places, order, strict=True):
+    for index, key in enumerate(todo.order):
+        place = Path(str(index)) if work.spreads else Path()
         for file, facts in shards.manifest(key).items():
             if file.startswith(f"{key}/"):
-                made[str(place)] = shards.beside(key)
+                made[str(place)] = shards.path(key)
                 written[(place / Path(file).relative_to(key)).as_posix()] = facts
     return write(result, networks, made, written)
 
@@ -213,6 +185,6 @@ def spent(name: str, work: FanOut, config: Any, given: Any, *, folder: Path) -> 
     Without the time to start jobs, and of the items that are done. The arguments are those of
     :func:`run`.
     """
-    shards = shards_of(name, folder)
-    todo = plan(work, config, given)
+    todo = plan(name, work, config, given, folder)
+    shards = todo.shards
     return shards.spent(todo.costs.keys() & shards.present())
