@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from omegaconf import DictConfig, OmegaConf
 
 from hessian_papers.results import SCALES
-from pipelines.messages import CONF
+from pipelines.folders import CONF
 from pipelines.schema import GROUPS, NO_SETTINGS, ConfigError
 from pipelines.yaml_files import read_yaml
 

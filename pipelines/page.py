@@ -8,6 +8,7 @@ the spot:
 
 from hessian_papers.ledger.evaluation import decided, measurements
 from hessian_papers.ledger.record import write_ledger
+from hessian_papers.memory import memory
 from hessian_papers.report import FRONT, INDEX, build, index, read
 from hessian_papers.report.findings import findings, opening
 from hessian_spectra.files import write_bytes
@@ -36,6 +37,7 @@ def of_study(context: Context) -> None:
     figures(context)
     studies, about = {context.name: chain.raw_study(context)}, chain.about_of(context)
     runs = chain.measured(studies, about, context.results)
+    memory().keep()
     write_ledger(context.reports / "claims.json", decided(measurements(runs)))
     path = context.reports / FRONT
     write_bytes(path, build(read(context.reports, leads=inputs.leads())).encode())

@@ -21,7 +21,7 @@ from hessian_papers.papers import PAPERS
 from hessian_papers.results import SCALES
 from hessian_spectra.files import digest
 from hessian_spectra.validation import require
-from pipelines.messages import CONF
+from pipelines.folders import CONF
 
 # Whole numbers have 64 bits.
 LARGEST = 2**63 - 1

@@ -22,17 +22,13 @@ from hessian_spectra.files import digest
 from hessian_spectra.validation import require
 from pipelines import inputs, schema
 from pipelines.departures import require_ours
+from pipelines.folders import CONF, INPUTS, PARAMS, REPORTS, RESULTS
 from pipelines.lifetime import end_with_dvc
-from pipelines.messages import CONF, is_mendable, kind, one_line
+from pipelines.messages import is_mendable, kind, one_line
 from pipelines.yaml_files import read_yaml
 
 if TYPE_CHECKING:
     from hessian_papers.fan_out import Spent
-
-RESULTS = Path("results")
-REPORTS = Path("reports")
-INPUTS = RESULTS / "inputs"
-PARAMS = Path("params.yaml")
 
 ESTIMATE = "--estimate"
 
