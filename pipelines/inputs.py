@@ -78,9 +78,17 @@ def _read_by(code: Path) -> list[Path]:
     return [data for data in _beside(code.parent) if data.name in source]
 
 
+def said_by(file: Path) -> str:
+    """A short digest of what a file says, whatever its comments and docstrings are.
+
+    The docstrings of claims and of theorems are what they state: a change of theirs counts.
+    """
+    states = file.stem == "claims" or file.parent.name == "theorems"
+    return digest_of(file, docstrings=states)[:16]
+
+
 # Stages share modules, and those share others: a process looks once.
-_code_of = cache(partial(code_of, graph=Graph()))
-_digest_of = cache(digest_of)
+_code_of, _said_by = cache(partial(code_of, graph=Graph())), cache(said_by)
 
 
 def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -99,20 +107,9 @@ def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str
     files = {place: file for code in known for place, file in code.files.items()}
     for place, file in tuple(files.items()):
         files |= {str(Path(place).with_name(data.name)): data for data in _read_by(file)}
-    names = sorted(files)
-    code = dict(zip(names, digests([files[name] for name in names]), strict=True))
+    code = {name: _said_by(file) for name, file in files.items()}
     code[NAMES] = digest(sorted({name for each in known for name in each.names}))
     return {"code": code, "versions": versions({p for each in known for p in each.packages})}
-
-
-def digests(files: Iterable[Path]) -> list[str]:
-    """A short digest of what each file says, whatever its comments and docstrings are."""
-    return [_digest_of(file, docstrings=_states(file))[:16] for file in files]
-
-
-def _states(file: Path) -> bool:
-    """The docstrings of claims and of theorems are what they state: a change of theirs counts."""
-    return file.stem == "claims" or file.parent.name == "theorems"
 
 
 def findings() -> dict[str, Any]:
