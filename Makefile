@@ -7,13 +7,12 @@ export OMP_NUM_THREADS ?= 1
 # Hundreds of processes load the same modules: these are compiled once, whatever is set elsewhere.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: repro mend test test-library test-portable lint types imports docs map readme durations pictures evidence-gpt2 faults mutations benchmark requirements clean
+.PHONY: repro mend test test-quick test-library test-portable lint types imports docs map readme durations pictures evidence-gpt2 faults mutations benchmark requirements clean
 
 repro: $(VENV)/ready
 	@git rev-parse --git-dir > /dev/null 2>&1 || { dvc config --local core.no_scm true && \
 	  echo 'No git repository here: DVC works without one; what compares commits (dvc exp, evidence) needs it'; }
 	python -m pipelines.reproduce
-	python -m pipelines.upload
 	@sed -n 's/^\*\*\(.* cases\)\*\*$$/\1/p' reports/claims.md
 	@echo 'Now open reports/index.html'
 
@@ -25,6 +24,11 @@ mend: $(VENV)/ready
 PYTEST := pytest -n 2 --dist loadfile --no-loadscope-reorder
 test: $(VENV)/ready
 	$(PYTEST)
+
+# The tests of the rooms that differ from the last commit, or from another one: BASE=main.
+BASE := HEAD
+test-quick: $(VENV)/ready
+	$(PYTEST) -m "not pipeline and not browser" $$(python -m tests.changed $(BASE))
 
 # The library's own tests, which need nothing of the papers.
 test-library: $(VENV)/ready
@@ -54,11 +58,11 @@ docs: $(VENV)/ready
 	@echo 'Now open docs/_build/html/index.html'
 
 map: $(VENV)/ready
-	python -m tests.test_map
+	python -m tests.map
 
 # The papers, findings and totals in README.md, of the ledger as it is.
 readme: $(VENV)/ready
-	python -m tests.test_readme
+	python -m tests.readme
 
 # How long each figure took, for the report page: of the last `make repro` here, best from nothing.
 durations: $(VENV)/ready
@@ -67,7 +71,7 @@ durations: $(VENV)/ready
 # The figures that README.md and the guides show, of recorded runs, as the code of today draws them.
 PICTURES := cracking-fig4 data-fig1c
 pictures: $(VENV)/ready
-	dvc repro $(PICTURES:%=figures@%)
+	dvc repro paper
 	mkdir -p reports/pictures
 	for study in $(PICTURES); do cp reports/figures/*/$$study/recorded.png reports/pictures/$$study.png; done
 

@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from hessian_papers import labelled
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.networks.tools.result import read as read_networks
-from hessian_papers.results import SIDES
+from hessian_papers.results import SIDES, folder_of
 from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
 from hessian_papers.work import FanOut, Live, cores, unseen
 from pipelines import schema
@@ -239,5 +239,6 @@ def all_sides(
 def compute(context: Context) -> None:
     """Compute a study on the spot, without DVC, into the folder of the run."""
     study = study_of(context)
+    folder = folder_of(context.results, study.config.paper, study.name)
     for side, data in all_sides(context, study).items():
-        labelled.write(context.results / study.name / f"{side}.nc", data)
+        labelled.write(folder / f"{side}.nc", data)

@@ -2,7 +2,6 @@
 
 import os
 import reprlib
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -10,7 +9,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from hessian_spectra.files import write_bytes
 from pipelines import schema
-from pipelines.departures import require_ours
+from pipelines.departures import different, require_ours
 from pipelines.stage import PARAMS, Context, main
 from pipelines.survey import KEPT
 
@@ -22,7 +21,7 @@ TAKE_BACK = "they stay until `git checkout HEAD -- params.yaml dvc.lock`"
 MOST_NAMED = 3
 
 REMEDIES = {
-    "only": "name the stage, as in dvc exp run figures@<study>",
+    "only": "name the stage, as in dvc exp run paper@<paper>",
     "side": "name the stage, as in dvc exp run numerics@<study>",
     "launcher": "set HESSIAN_SPECTRA_WORKERS and HESSIAN_SPECTRA_CLUSTER, or change conf/launcher",
 }
@@ -35,21 +34,15 @@ def text_of(params: dict[str, Any], said: dict[str, Any] | None = None) -> str:
         params: the configuration.
         said: what conf/ says, if it may say something else; a comment then names what differs.
     """
-    differing = [] if said is None else sorted(_differing(params, said, ""), key=len)
-    named = differing[:MOST_NAMED]
+    differing = [
+        f"{key[1:]}={reprlib.repr(value)} (conf/ has {reprlib.repr(other)})"
+        for key, (value, other) in different({"": params}, {} if said is None else {"": said})
+    ]
+    named = sorted(differing, key=len)[:MOST_NAMED]
     if further := len(differing) - len(named):
         named.append(f"{further} more")
     kept = f"{KEPT}{', '.join(named)}; {TAKE_BACK}\n" if named else ""
     return HEADER + kept + yaml.safe_dump(params, sort_keys=True, allow_unicode=True)
-
-
-def _differing(here: Any, said: Any, key: str) -> Iterator[str]:
-    """Each setting that is not as conf/ says, those that only one of both has as well."""
-    if isinstance(here, Mapping) and isinstance(said, Mapping):
-        for name in {**said, **here}:
-            yield from _differing(here.get(name), said.get(name), f"{key}.{name}")
-    elif here != said:
-        yield f"{key[1:]}={reprlib.repr(here)} (conf/ has {reprlib.repr(said)})"
 
 
 def _of_one_process(config: DictConfig) -> dict[str, Any]:

@@ -201,14 +201,14 @@ def departures(run: Settings, published: Mapping[str, Any]) -> dict[str, list[An
     """
     if run.name not in published["studies"]:
         return {}
-    departing = dict(_different(run.study, published["studies"][run.name], ""))
+    departing = dict(different(run.study, published["studies"][run.name]))
     here = {"networks": run.networks, "data": run.data}
     sources = {**run.networks.get(run.study.get("ensemble", ""), {}), **run.study}
     for key, (group, place) in SOURCES.items():
         source = sources.get(key, "")
         if source in published[group] and source in here[group]:
             papers = published[group][source]
-            departing |= _different(here[group][source], papers, f"{place}.{source}.")
+            departing |= different(here[group][source], papers, f"{place}.{source}.")
     return departing
 
 
@@ -225,7 +225,7 @@ def overrides(scale: str, run: Settings) -> dict[str, Any]:
         f"{_sign(key, pair)}{place}.{source}.{key}": pair[0]
         for group, place in places.items()
         for source in sorted(here[group].keys() & ours[group].keys())
-        for key, pair in _different(here[group][source], ours[group][source], "")
+        for key, pair in different(here[group][source], ours[group][source])
         if key not in NAMES
     }
 
@@ -235,16 +235,19 @@ def _sign(key: str, pair: list[Any]) -> str:
     return ("~" if pair[0] is None else "+" if pair[1] is None else "") if "." in key else ""
 
 
-def _different(
-    here: Mapping[str, Any], paper: Mapping[str, Any], prefix: str
+def different(
+    here: Mapping[str, Any], reference: Mapping[str, Any], prefix: str = ""
 ) -> Iterator[tuple[str, list[Any]]]:
-    """The settings that differ; a key that a run lacks was none yet when it was recorded."""
-    for key in (key for key in paper if key in here):
-        ours, papers = here[key], paper[key]
-        if isinstance(ours, Mapping) and isinstance(papers, Mapping):
+    """The settings that differ, with both values, by their paths below ``prefix``.
+
+    A key that one of both lacks was none yet when a run was recorded.
+    """
+    for key in (key for key in reference if key in here):
+        value, other = here[key], reference[key]
+        if isinstance(value, Mapping) and isinstance(other, Mapping):
             # What a setting has by name was put in or taken out: it is null where it is not.
-            names = dict.fromkeys((*papers, *ours))
-            all_ours, all_papers = ({n: held.get(n) for n in names} for held in (ours, papers))
-            yield from _different(all_ours, all_papers, f"{prefix}{key}.")
-        elif ours != papers:
-            yield f"{prefix}{key}", [ours, papers]
+            names = dict.fromkeys((*other, *value))
+            values, others = ({n: held.get(n) for n in names} for held in (value, other))
+            yield from different(values, others, f"{prefix}{key}.")
+        elif value != other:
+            yield f"{prefix}{key}", [value, other]

@@ -1,10 +1,9 @@
-"""Command durations: how long each figure took, which the report page says beside its command.
+"""Command durations: how long each stage took, which the report pages and `make repro` say.
 
     make repro && python -m pipelines.durations
 
-It writes conf/durations.yaml, in which a figure has the seconds of all stages that it is made from,
-of one core each. They are a file of the repository, not what each run measures: the page would be
-another one after every run.
+It writes conf/durations.yaml, with the seconds of one core of each stage of one item. They are a
+file of the repository, not what each run measures: pages would be others after every run.
 """
 
 import sys
@@ -15,48 +14,38 @@ import yaml
 from hessian_spectra.files import read_json, write_bytes
 from pipelines.evidence import processor
 from pipelines.inputs import DURATIONS
-from pipelines.reproduce import SPENT, Graph, graph, reached
+from pipelines.reproduce import SPENT, graph
 
 HEADER = """\
-# How long each figure took on one core, with all that it is made from, in seconds: of the last
-# `make repro` after which somebody called `python -m pipelines.durations`, which writes this file.
+# How long each stage took on one core, in seconds: of the last `make repro` after which somebody
+# called `python -m pipelines.durations`, which writes this file.
 """
 
 
-def totals(spent: Mapping[str, float], before: Graph) -> dict[str, int]:
-    """The seconds of each study: of its figure and of all its own stages that it depends on.
+def text_of(spent: Mapping[str, float], stages: list[str]) -> str:
+    """The content of the file.
+
+    Args:
+        spent: the seconds of stages.
+        stages: all that there are.
 
     Raises:
-        ValueError: one of these stages has no time.
-
-    Example:
-        >>> before = {"a": set(), "train@x": {"a"}, "figures@x": {"train@x"}}
-        >>> totals({"train@x": 2.5, "figures@x": 2.0}, before)
-        {'x': 4}
+        ValueError: one of the stages of an item has no time.
     """
-    totals = {}
-    for figure in (name for name in before if name.startswith("figures@")):
-        stages = sorted(name for name in reached({figure}, before) if "@" in name)
-        missing = [name for name in stages if name not in spent]
-        if missing:
-            raise ValueError(
-                f"durations: expected a time of every stage in {SPENT}, {missing[0]} has none: "
-                "run `make repro` in a fresh clone"
-            )
-        totals[figure.partition("@")[2]] = round(sum(spent[name] for name in stages))
-    return totals
-
-
-def text_of(seconds: Mapping[str, int]) -> str:
-    """The content of the file."""
-    known = {"processor": processor(), "seconds": dict(seconds)}
+    named = [stage for stage in stages if "@" in stage]
+    if missing := [stage for stage in named if stage not in spent]:
+        raise ValueError(
+            f"durations: expected a time of every stage in {SPENT}, {missing[0]} has none: "
+            "run `make repro` in a fresh clone"
+        )
+    known = {"processor": processor(), "stages": {stage: spent[stage] for stage in named}}
     return HEADER + yaml.safe_dump(known, sort_keys=True, allow_unicode=True)
 
 
 def main() -> None:
     """Write the file."""
     spent = read_json(SPENT) if SPENT.is_file() else {}
-    write_bytes(DURATIONS, text_of(totals(spent, graph())).encode())
+    write_bytes(DURATIONS, text_of(spent, [*graph()]).encode())
     print(f"wrote {DURATIONS.name}")
 
 

@@ -118,8 +118,6 @@ def evidence(context: Context) -> None:
     ``python -m pipelines.reanalysis`` computes other statistics without a training. Weights stay
     where the training keeps them; the facts have their digests.
     """
-    if context.locked:
-        raise ValueError("evidence: expected a run with a configuration of its own, got -cn locked")
     commit = committed()
     schema.check(context.config, [context.name])
     study = computing.study_of(context)

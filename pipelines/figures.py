@@ -1,6 +1,13 @@
-"""Stage figures: draw a study's figure from its data set, and from that of its recorded run."""
+"""Command figures: compute a study with any settings, and draw its figure.
+
+    python -m pipelines.figures only=cracking-fig7 studies.cracking-fig7.width=50
+
+Under DVC the stages `paper` draw the figures of a paper, from its data sets.
+"""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -13,11 +20,11 @@ from hessian_papers.drawing.save import save
 from hessian_papers.formulas import plain
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.divergence import left_out
-from hessian_papers.ledger.evaluation import Measured, data_of, measurements
+from hessian_papers.ledger.evaluation import Measured, Measurement, measurements
 from hessian_papers.ledger.statements import Heading
 from hessian_papers.results import DIVERGED
 from hessian_spectra.pictures import style
-from pipelines import chain, inputs
+from pipelines import chain, schema
 from pipelines.stage import Context, main
 
 STATEMENTS = (
@@ -53,11 +60,11 @@ def controls(module: ModuleType, data: Any) -> tuple[Figure, str] | None:
     return figure, caption
 
 
-def stated(run: Measured) -> tuple[Figure, str]:
+def stated(cases: Sequence[Measurement]) -> tuple[Figure, str]:
     """The picture of the statements that are measured on a run, and its caption."""
     headings: dict[str, Heading] = {}
     rows: defaultdict[str, list[Row]] = defaultdict(list)
-    for case in measurements([run]):
+    for case in cases:
         heading = headings.setdefault(case.heading.id, case.heading)
         label = plain(", ".join(filter(None, case.record.labels.values())))
         name = case.record.id.rpartition("/")[2]
@@ -71,24 +78,38 @@ def stated(run: Measured) -> tuple[Figure, str]:
     return forest(blocks), STATEMENTS
 
 
-def _drawn(item: chain.Drawing) -> tuple[Figure, str, tuple[Figure, str] | None]:
-    """The picture of a run, its caption, and the second picture if there is one."""
-    if item.module is None:
-        return *stated(item.run), None
-    data = data_of(item.run)
-    return *painted(item.module, data), controls(item.module, data)
+def draw(run: Measured, cases: Sequence[Measurement], folder: Path) -> None:
+    """Draw the figure of a run, and write its files, see :func:`save`.
+
+    Args:
+        run: what it shows.
+        cases: the statements that are measured on it, which are what is drawn of a study that
+            reproduces no figure of a paper.
+        folder: holds those of each paper.
+    """
+    config = run.provenance.config
+    module = schema.figure_of(config)
+    figure, caption = painted(module, run.data) if module else stated(cases)
+    second = controls(module, run.data) if module else None
+    package = f"hessian_papers.{schema.kinds('studies')[config['kind']]}"
+    save(figure, caption, run.provenance, package, folder, second)
+
+
+def computed(context: Context) -> list[Measurement]:
+    """Compute the study that a command works on, draw it, and measure its statements."""
+    (run,) = chain.computed(context)
+    cases = measurements([run])
+    draw(run, cases, context.reports / "figures")
+    return cases
 
 
 def figures(context: Context) -> None:
-    """Write ``reports/figures/<paper>/<study>.png`` and the folder ``<study>`` beside it."""
-    # All of them are drawn before one is written.
-    drawings = [(item.origin, *_drawn(item)) for item in chain.drawn(context)]
-    for origin, figure, caption, second in drawings:
-        save(figure, caption, origin, context.reports / "figures", second)
-    if not context.locked:
-        paper = drawings[0][0].config["paper"]
-        print(f"wrote {context.reports / 'figures' / paper / context.name}.png")
+    """Write ``figures/<paper>/<study>.png`` and the folder ``<study>`` beside it, to the run's."""
+    schema.check(context.config, [context.name])
+    computed(context)
+    paper = chain.raw_study(context)["paper"]
+    print(f"wrote {context.reports / 'figures' / paper / context.name}.png")
 
 
 if __name__ == "__main__":
-    main(figures, inputs.DRAWS, estimates=True)
+    main(figures, estimates=True)

@@ -7,6 +7,7 @@ does not hold; and dvc.lock, which DVC reads and writes anew for each stage, sta
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hessian_papers.data.base import Storage
 from hessian_papers.ledger.leads import require_lead
 from hessian_papers.memory import memory, sha256
 from hessian_papers.provenance import Graph, code_of, digest_of, versions
+from hessian_papers.results import Provenance
 from hessian_spectra.files import as_json, digest, read_json
 from hessian_spectra.validation import require
 from pipelines import recorded
@@ -24,13 +26,13 @@ from pipelines.schema import has_figure, kinds
 from pipelines.yaml_files import read_yaml
 
 # Of a study, of networks or of a paper, below its name; else by the stage's.
-COMPUTES, DRAWS, CLAIMS, REPORT = "computes", "draws", "claims", "report"
+COMPUTES, PAPER = "computes", "paper"
 
 # The kind of the studies that measure theorems of all papers; each paper's page has its own.
 CATALOGUE = "identities"
 # The sentences that the page opens with.
 FINDINGS = Path(__file__).resolve().parent.parent / "conf" / "findings.yaml"
-# How long figures took; a study that is new has none yet.
+# How long stages took; one that is new has none yet.
 DURATIONS = FINDINGS.with_name("durations.yaml")
 REMEDY = "dvc repro survey"
 # In place of the digest of a user's own file.
@@ -39,14 +41,9 @@ MISSING = "missing"
 NAMES = "names"
 # How what a module may read from its own folder ends.
 BESIDE = ("csv", "yaml", "css", "html", "js")
-# The entry points of the stages, and what of the pipeline is one of CARRIERS elsewhere; a kind's
-# module is found by its name.
-ENTRIES = {
-    COMPUTES: ("side", "train", "computing"),
-    DRAWS: ("figures",),
-    CLAIMS: ("claims",),
-    REPORT: ("report",),
-}
+# The entry points of the stages of an item, and what of the pipeline counts where it is asked for;
+# a kind's module is found by its name.
+ENTRIES = {COMPUTES: ("side", "train", "computing"), PAPER: ("paper",)}
 
 
 def path_of(folder: Path, name: str, only: str | None) -> Path:
@@ -138,13 +135,40 @@ def leads() -> dict[str, dict[str, Any]]:
     return {name: entry for name, entry in entries.items() if entry is not None}
 
 
-def durations() -> dict[str, Any]:
-    """The time that each figure took, and on which ``processor``, if that is known."""
+def durations(studies: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The ``seconds`` of each study whose stages' times are known, and on which ``processor``.
+
+    They are those of its networks and of its own stages, of one core; to draw it takes some more.
+
+    Args:
+        studies: their configurations, by name.
+
+    Raises:
+        ValueError: the file of times is no such file.
+    """
+    known = stage_times()
+    totals: dict[str, float] = {}
+    for stage, seconds in known.get("stages", {}).items():
+        kind, _, name = stage.partition("@")
+        served = [study for study, c in studies.items() if c.get("ensemble") == name]
+        for study in served if kind == "train" and served else [name]:
+            totals[study] = totals.get(study, 0.0) + seconds
+    times = {study: float(round(totals[study])) for study in studies if study in totals}
+    return {"processor": known["processor"], "seconds": times} if known else {}
+
+
+@cache
+def stage_times() -> dict[str, Any]:
+    """The seconds of each stage in ``stages``, when they were last written, and the ``processor``.
+
+    Raises:
+        ValueError: the file is no such file.
+    """
     if not DURATIONS.is_file():
         return {}
     entries = read_yaml(DURATIONS)
-    whole = isinstance(entries, dict) and set(entries) == {"processor", "seconds"}
-    require(whole, DURATIONS.name, "processor and seconds", entries)
+    whole = isinstance(entries, dict) and set(entries) == {"processor", "stages"}
+    require(whole, DURATIONS.name, "processor and stages", entries)
     return dict(entries)
 
 
@@ -188,41 +212,47 @@ def file_digests(files: Iterable[Path]) -> dict[str, str]:
     return {str(file): known.of(sha256, file) if file.is_file() else MISSING for file in files}
 
 
-def about(params: Mapping[str, Any], study: str) -> dict[str, Any]:
-    """The facts that a figure and claims have of a study's runs besides its arrays.
+def provenances(params: Mapping[str, Any], study: str) -> list[Provenance]:
+    """Where today's run of a study comes from, and its recorded run, if there is one that counts.
 
-    Returns:
-        ``scale`` (that its sizes reach), ``seconds`` (of one core, that the figure takes),
-        ``departs`` (the keys that depart from the paper's setting), ``facts`` (see :func:`sources`)
-        and ``recorded``: scale, seconds and departures of the recorded run, what it overrides of
-        its scale's settings, and the digests of its files, if there is one;
-        and ``damaged``: what is wrong with it, in one line, if it counts for nothing.
+    Args:
+        params: the configuration.
+        study: its name.
     """
     networks, data = params["networks"], params["data"]["sets"]
     settings = Settings(study, params["studies"][study], networks, data)
     known = recorded.read(study)
-    return {
-        "scale": reached(params["scale"], settings),
-        "seconds": _seconds(study),
-        "departs": departures(settings, published()),
-        "facts": sources(params, study),
-        "damaged": known.damage if known else "",
-        "recorded": None
-        if known is None or known.damage
-        else {
-            "scale": known.scale,
-            "seconds": known.seconds,
-            "departs": departures(known.settings, published()),
-            "overrides": overrides(known.scale, known.settings),
-            "files": known.digests(),
-        },
-    }
+    today = Provenance(
+        study=study,
+        config=settings.study,
+        scale=reached(params["scale"], settings),
+        departs=departures(settings, published()),
+        facts=sources(params, study),
+        seconds=durations(params["studies"]).get("seconds", {}).get(study),
+        damaged=known.damage if known else "",
+    )
+    if known is None or known.damage:
+        return [today]
+    return [
+        today,
+        Provenance(
+            study=study,
+            config=known.config,
+            scale=known.scale,
+            recorded=True,
+            departs=departures(known.settings, published()),
+            overrides=overrides(known.scale, known.settings),
+            facts=known.facts,
+            arrays=known.digests(),
+            seconds=known.seconds,
+        ),
+    ]
 
 
-def _seconds(study: str) -> float | None:
-    """The time of one core that a study's figure takes, if it is known."""
-    seconds = durations().get("seconds", {}).get(study)
-    return None if seconds is None else float(seconds)
+def provenances_in(record: Mapping[str, Any]) -> dict[str, list[Provenance]]:
+    """The provenances that a stage's file holds, by study."""
+    held: Mapping[str, list[dict[str, Any]]] = record.get("provenances", {})
+    return {study: [Provenance(**each) for each in runs] for study, runs in held.items()}
 
 
 def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[str, Any]]]:
@@ -239,42 +269,70 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
         module = kinds("networks")[config["kind"]]
         own = _own("networks", name, config) | _start(config)
         yield COMPUTES, name, made_by(computes, [module]) | own
-    package, digests = kinds("studies"), {}
     for name, config in params["studies"].items():
-        kind, own = package[config["kind"]], _own("studies", name, config)
-        digests[name] = about(params, name)
-        yield COMPUTES, name, made_by(computes, [f"{kind}.study"]) | own
-        pictures = ["drawing.forest", "ledger.evaluation", f"{kind}.claims"]
-        drawing = [f"{kind}.figure"] if has_figure(config) else pictures
-        draws = made_by(ENTRIES[DRAWS], [*drawing, "drawing.save"])
-        yield DRAWS, name, draws | own | {"about": {name: digests[name]}}
-    ledger, papers = ["ledger.measured_cases", "ledger.table"], papers_of(params)
-    artifacts = {name: [c["paper"], c["artifact"]] for name, c in params["studies"].items()}
-    catalogue = {name: c for name, c in params["studies"].items() if c["kind"] == CATALOGUE}
+        module = f"{kinds('studies')[config['kind']]}.study"
+        yield COMPUTES, name, made_by(computes, [module]) | _own("studies", name, config)
+    runs = {name: provenances(params, name) for name in params["studies"]}
+    papers = papers_of(params)
     for paper, chosen in papers.items():
-        theorems = {name: config for name, config in catalogue.items() if name not in chosen}
-        used = chosen | theorems
-        measured = {f"{package[config['kind']]}.claims" for config in used.values()}
-        read = {"settings": {"studies": chosen, "theorems": theorems, "artifacts": artifacts}}
-        claims = made_by([CLAIMS], [*sorted(measured), *ledger]) | read
-        yield CLAIMS, paper, claims | {"about": {name: digests[name] for name in used}}
-        said = {name: lead for name, lead in leads().items() if name in chosen}
-        elsewhere = {name: config["paper"] for name, config in theorems.items()}
-        shown = {"settings": {"durations": durations(), "leads": said, "elsewhere": elsewhere}}
-        yield REPORT, paper, made_by([REPORT], ["report"]) | shown
-    decides = {"settings": {"papers": [*papers], "findings": findings()}}
-    whole = made_by(["ledger"], [*ledger, "report.findings"]) | decides
-    damage = {name: {"damaged": item["damaged"]} for name, item in digests.items()}
-    yield "ledger", None, whole | {"about": damage}
-    sentences = {"findings": findings(), "durations": durations(), "leads": leads()}
+        yield PAPER, paper, _of_paper(params, paper, chosen, runs)
+    places = {name: paper for paper, chosen in papers.items() for name in chosen}
+    damaged = [today.damaged for today, *_ in runs.values() if today.damaged]
+    decides = {"studies": places, "findings": findings(), "damaged": damaged}
+    ledger = ["ledger.measured_cases", "ledger.table", "report.findings"]
+    yield "ledger", None, made_by(["ledger"], ledger) | {"settings": decides}
+    sentences = {"findings": findings(), "leads": leads()}
     # Without DVC it draws and measures as well.
     drawing = ["drawing.forest", "drawing.save", "ledger.evaluation"]
-    page = made_by(["page", *ENTRIES[DRAWS]], ["report", *drawing])
+    page = made_by(["page", "figures"], ["report", *drawing])
     yield "page", None, page | {"settings": sentences}
     shown = settings("data", "networks", "scale", "studies", "tracking")
     shown["leads"] = leads()
     yield "dashboard", None, made_by(["dashboard", "described"], ["tracking"]) | {"settings": shown}
     yield "check", None, made_by(["check"], ["ledger.evaluation"]) | {"settings": {}}
+
+
+def shown_by(config: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The code and the packages behind a study's figure and claims, see :func:`made_by`."""
+    kind = kinds("studies")[config["kind"]]
+    modules = [f"{kind}.claims", "drawing.save", "ledger.measured_cases"]
+    return made_by(["figures"], [*modules, *([f"{kind}.figure"] if has_figure(config) else [])])
+
+
+def _of_paper(
+    params: Mapping[str, Any],
+    paper: str,
+    chosen: Mapping[str, Any],
+    runs: Mapping[str, list[Provenance]],
+) -> dict[str, Any]:
+    """The record of the stage of a paper, see :mod:`pipelines.paper`.
+
+    Args:
+        params: the configuration.
+        paper: its key.
+        chosen: its studies.
+        runs: where the runs of all studies come from.
+    """
+    studies = params["studies"]
+    catalogue = {name: c for name, c in studies.items() if c["kind"] == CATALOGUE}
+    used = {**chosen, **{name: c for name, c in catalogue.items() if name not in chosen}}
+    behind = {name: shown_by(config) for name, config in used.items()}
+    pages = made_by(["paper"], ["report"])
+    parts = [pages, *behind.values()]
+    record: dict[str, Any] = {
+        key: {name: value for part in parts for name, value in part[key].items()} for key in pages
+    }
+    record["code"][NAMES] = digest([part["code"][NAMES] for part in parts])
+    record["provenances"] = {name: [asdict(run) for run in runs[name]] for name in used}
+    record["settings"] = {
+        "studies": [*chosen],
+        "made": {name: digest([behind[name], record["provenances"][name]]) for name in used},
+        "artifacts": {name: [c["paper"], c["artifact"]] for name, c in studies.items()},
+        "durations": durations(studies),
+        "leads": {name: lead for name, lead in leads().items() if name in chosen},
+        "elsewhere": {name: c["paper"] for name, c in used.items() if name not in chosen},
+    }
+    return record
 
 
 def _own(group: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:

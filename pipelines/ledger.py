@@ -1,4 +1,4 @@
-"""Stage ledger: the statements of all papers, of what the stages claims measured.
+"""Stage ledger: the statements of all papers, of what the stages paper measured.
 
 What Git keeps has no number of today's runs, so that a run on another processor changes none of it.
 """
@@ -10,27 +10,26 @@ from hessian_papers.ledger.table import table
 from hessian_papers.ledger.totals import metrics, summary
 from hessian_papers.report.findings import findings, markdown
 from hessian_spectra.files import write_bytes, write_json
-from pipelines import chain
 from pipelines.schema import plain
 from pipelines.stage import Context, main
 
 
 def ledger(context: Context) -> None:
     """Write ``reports/claims.json``, ``metrics.json``; for Git ``claims.md``, ``findings.md``."""
-    folder = context.results / "claims"
+    settings = plain(context.config)
     measured = [
         case
-        for paper in context.config.papers
+        for study, paper in settings["studies"].items()
         for case in measured_cases.read(
-            folder / paper / measured_cases.FILE, f"dvc repro claims@{paper}"
+            measured_cases.path_of(context.results, paper, study), f"dvc repro paper@{paper}"
         )
     ]
     cases = [*measured, *unmeasured()]
     statements, of_records = decided(cases), decided_by_records(cases)
     write_ledger(context.reports / "claims.json", statements)
     write_json(context.reports / "metrics.json", metrics(statements))
-    write_bytes(context.reports / "claims.md", table(of_records, chain.damaged(context)).encode())
-    sentences = findings(plain(context.config)["findings"], of_records)
+    write_bytes(context.reports / "claims.md", table(of_records, settings["damaged"]).encode())
+    sentences = findings(settings["findings"], of_records)
     write_bytes(context.reports / "findings.md", markdown(sentences).encode())
     print(summary(statements))
 

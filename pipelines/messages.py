@@ -16,9 +16,7 @@ from pipelines.folders import CONF
 
 # A wrong value, a missing file, a full disk, too little memory, a network that has
 # no curvature, as one that diverged.
-MENDABLE = (
-    HydraException, OmegaConfBaseException, ValueError, OSError, MemoryError, OperatorError
-)  # fmt: skip
+MENDABLE = (HydraException, OmegaConfBaseException, ValueError, OSError, MemoryError, OperatorError)
 # What torch says, in errors of no class of their own, of sizes that do not fit in the memory.
 NO_MEMORY = re.compile(r"allocate memory|out of memory|Storage size calculation overflowed")
 SIZE = re.compile(r"tried to allocate [\d.]+ \w+|allocate [\d.]+ \w+ for an array with shape .*")

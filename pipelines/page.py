@@ -6,14 +6,14 @@ the spot:
     python -m pipelines.page only=cracking-fig7 studies.cracking-fig7.width=50
 """
 
-from hessian_papers.ledger.evaluation import decided, measurements
+from hessian_papers.ledger.evaluation import decided
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.memory import memory
 from hessian_papers.report import FRONT, INDEX, build, index, read
 from hessian_papers.report.findings import findings, opening
 from hessian_spectra.files import write_bytes
-from pipelines import chain, inputs
-from pipelines.figures import figures
+from pipelines import inputs
+from pipelines.figures import computed
 from pipelines.schema import plain
 from pipelines.stage import Context, main
 
@@ -34,11 +34,8 @@ def page(context: Context) -> None:
 
 def of_study(context: Context) -> None:
     """Write ``index.html``, ``claims.json`` and the figure of one study, to the run's folder."""
-    figures(context)
-    studies, about = {context.name: chain.raw_study(context)}, chain.about_of(context)
-    runs = chain.measured(studies, about, context.results)
+    write_ledger(context.reports / "claims.json", decided(computed(context)))
     memory().keep()
-    write_ledger(context.reports / "claims.json", decided(measurements(runs)))
     path = context.reports / FRONT
     write_bytes(path, build(read(context.reports, leads=inputs.leads())).encode())
     print(f"wrote {path}")

@@ -57,9 +57,9 @@ class Recorded:
         return {sources[key]: self.facts[key]} if key in self.facts else {}
 
     def digests(self) -> dict[str, str]:
-        """The digest of each of its files, by name."""
-        files = sorted(self.folder.iterdir())
-        return {file.name: memory().of(sha256, file)[:16] for file in files}
+        """The SHA-256 of its arrays, by their file's name."""
+        whole = self.folder / labelled.WHOLE
+        return {whole.name: memory().of(sha256, whole)}
 
 
 def _facts(path: Path) -> dict[str, Any]:

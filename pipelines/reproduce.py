@@ -9,6 +9,7 @@ DVC itself says. At the end it says whether anything is left, which a plain `dvc
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import queue
@@ -26,21 +27,23 @@ from typing import Any
 import yaml
 
 from hessian_papers.fan_out.local import ended_by_termination
+from hessian_papers.fan_out.progress import Progress
 from hessian_papers.work import cores
 from hessian_spectra.files import read_json, write_json
 from pipelines import warm
 from pipelines.alone import alone, refusing
 from pipelines.lifetime import share_life
 
-LOCK = Path("dvc.lock")
+LOCK, PARAMS = Path("dvc.lock"), Path("params.yaml")
 # How long each stage took when it last ran here, in seconds.
 SPENT = Path("results/spent.json")
-# The last of the stages that run one after the other, before all others. One of them is always run,
-# and finds what no dependency tells.
-FIRST, ALWAYS = "prepare", "survey"
+# The stage that is always run, before all others: it finds what no dependency tells.
+ALWAYS = "survey"
+# How long a stage takes of which no time is known, in seconds.
+USUAL_SECONDS = 2.0
 # How many stages one `dvc repro` takes at most: it needs a second to start, and the work should not
 # wait for one that has too much of it. Trainings take longest.
-MOST = {"train": 1}
+MOST = {"train": 1, "paper": 1}
 MOST_OTHERWISE = 6
 # The longest name of a folder, in bytes, below which the warm process can have its socket.
 LONGEST_FOLDER = 80
@@ -165,11 +168,11 @@ def items(before: Graph, first: set[str]) -> list[str]:
         first: the changed ones; what depends on them, however indirectly, may change as well.
 
     Example:
-        >>> before = {"prepare": set(), "b@x": {"prepare"}, "b@y": set(), "c": {"b@x"}}
-        >>> items(before, {"prepare"})
+        >>> before = {"survey": set(), "b@x": {"survey"}, "b@y": set(), "c": {"b@x"}}
+        >>> items(before, {"b@x"})
         ['b@x', 'c']
     """
-    early = reached({FIRST, ALWAYS} & before.keys(), before)
+    early = reached({ALWAYS} & before.keys(), before)
     late = [name for name in before if name not in early]
     return [name for name in late if reached({name}, before) & first]
 
@@ -178,8 +181,8 @@ def take(ready: Sequence[str], jobs: int) -> list[str]:
     """The stages that one `dvc repro` is given next: some of one kind, fewer the fewer are left.
 
     Example:
-        >>> take(["train@a", "train@b"], 2), take(["figures@a", "figures@b", "figures@c"], 2)
-        (['train@a'], ['figures@a'])
+        >>> take(["train@a", "train@b"], 2), take(["gpt2@a", "gpt2@b", "gpt2@c"], 1)
+        (['train@a'], ['gpt2@a'])
     """
     kind = ready[0].partition("@")[0]
     alike = [name for name in ready if name.partition("@")[0] == kind]
@@ -193,18 +196,16 @@ class Runner:
     Args:
         jobs: how many.
         environment: of their processes.
-        say: prints a line.
+        progress: shows which stages are done, and how much time is left.
     """
 
-    def __init__(
-        self, jobs: int, environment: Mapping[str, str], say: Callable[[str], None] = print
-    ) -> None:
+    def __init__(self, jobs: int, environment: Mapping[str, str], progress: Progress) -> None:
         self._jobs = jobs
         self._environment = dict(environment)
-        self._say = say
+        self._progress = progress
         self._running: dict[subprocess.Popen[str], list[str]] = {}
         self._ended: queue.Queue[subprocess.Popen[str]] = queue.Queue()
-        self._count = 0
+        self._done: set[str] = set()
         self._stopping = False
         self.spent: dict[str, float] = {}  # seconds of each stage that ran to its end
 
@@ -218,7 +219,7 @@ class Runner:
         Raises:
             Failed: one of them failed, or was killed; the others have been stopped.
         """
-        left, self._total = list(todo), len(todo)
+        left = list(todo)
         try:
             while left or self._running:
                 while len(self._running) < self._jobs and (ready := self._ready(before, left)):
@@ -226,9 +227,10 @@ class Runner:
                     left = [name for name in left if name not in batch]
                     self._start(batch)
                 process = self._ended.get()
-                self._running.pop(process)
+                batch = self._running.pop(process)
                 if process.returncode:
                     raise Failed(process.returncode if process.returncode > 0 else 1)
+                self._show({*batch})
         finally:
             self._stop()
 
@@ -252,16 +254,21 @@ class Runner:
                     self._take_time(stage, since)
                     stage = started[1] or started[2]
                     since = time.monotonic() if started[1] else None
-                    self._count += 1
-                    cached = ": restored from the cache" if started[2] else ""
-                    self._say(f"[{self._count}/{self._total}] {stage}{cached}")
+                    self._show(set(batch[: batch.index(stage)]))
                 elif not (CHATTER.match(line) or self._stopping):
-                    self._say(f"{stage}: {line}")
+                    self._progress.say(f"{stage}: {line}")
         if process.wait() == 0:
             self._take_time(stage, since)
         elif process.returncode < 0 and not self._stopping:
-            self._say(f"{stage}: was killed (signal {-process.returncode}); run again to go on")
+            said = f"was killed (signal {-process.returncode}); run again to go on"
+            self._progress.say(f"{stage}: {said}")
         self._ended.put(process)
+
+    def _show(self, done: set[str]) -> None:
+        """Show that some more stages are done, and what runs."""
+        self._done |= done
+        running = sorted({*itertools.chain(*self._running.values())} - self._done)
+        self._progress.update(self._done, ", ".join(running))
 
     def _take_time(self, stage: str, since: float | None) -> None:
         if since is not None:
@@ -350,12 +357,14 @@ def reproduce(jobs: int, *, cold: bool = False, mend: bool = False) -> None:
         return
     if cold:
         os.environ.pop(warm.SOCKET, None)
+    _repro(ALWAYS)
     with contextlib.ExitStack() as block:
-        warmth = {} if cold else block.enter_context(warm_process())
-        _repro(FIRST)
         with refusing():
-            stale, before = changed(), graph()
-            if stale and jobs > 1:
+            if not (stale := changed()):
+                return
+            warmth = {} if cold else block.enter_context(warm_process())
+            if jobs > 1:
+                before = graph()
                 _run(items(before, stale), before, jobs, warmth)
                 stale = changed()
         if stale:
@@ -364,23 +373,50 @@ def reproduce(jobs: int, *, cold: bool = False, mend: bool = False) -> None:
 
 def _run(todo: Sequence[str], before: Graph, jobs: int, warmth: dict[str, str]) -> None:
     """Run stages at once, and keep how long each took."""
-    runner = Runner(jobs, environment(jobs) | warmth)
+    costs = {**dict.fromkeys(todo, USUAL_SECONDS), **_times(todo)}
+    with Progress("make repro", costs, set()) as progress:
+        runner = Runner(jobs, environment(jobs) | warmth, progress)
+        try:
+            runner.run(before, todo)
+        finally:
+            _keep(runner.spent)
+
+
+def _times(stages: Iterable[str]) -> dict[str, float]:
+    """The seconds that stages took when they last ran, here or where the committed times are of."""
+    # It takes a while to load, and a run that has nothing to do shows no times.
+    from pipelines.inputs import stage_times
+
+    known = {**stage_times().get("stages", {}), **_spent()}
+    return {stage: max(known[stage], 0.1) for stage in stages if stage in known}
+
+
+def _spent() -> dict[str, float]:
+    """How long stages took here; the loss of the file costs no more than some times."""
     try:
-        runner.run(before, todo)
-    finally:
-        _keep(runner.spent)
+        known = read_json(SPENT)
+    except (FileNotFoundError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
 
 
 def _keep(spent: Mapping[str, float]) -> None:
     """Write how long stages took beside what is known of others."""
-    try:
-        known = read_json(SPENT)
-    except (FileNotFoundError, ValueError):
-        known = None
-    # Its loss costs no more than a page without some times.
-    known = known if isinstance(known, dict) else {}
+    known = _spent()
     rounded = {stage: round(seconds, 1) for stage, seconds in spent.items()}
     write_json(SPENT, known | rounded)
+
+
+def upload() -> None:
+    """Send the W&B runs that were recorded offline, if runs go online now."""
+    try:
+        mode = yaml.load(PARAMS.read_text("utf-8"), yaml.CSafeLoader)["tracking"]["mode"]
+    except (FileNotFoundError, yaml.YAMLError, KeyError, TypeError):
+        mode = "offline"
+    if os.environ.get("WANDB_MODE", mode) == "online":
+        done = subprocess.run((sys.executable, "-m", "pipelines.upload"), check=False)
+        if done.returncode:
+            raise Failed(done.returncode)
 
 
 def _arguments() -> argparse.Namespace:
@@ -399,6 +435,8 @@ if __name__ == "__main__":
         arguments = _arguments()
         with ended_by_termination(), alone():
             reproduce(**vars(arguments))
+            if not arguments.mend:
+                upload()
     except OSError as error:
         # Hydra takes a second to load.
         from pipelines.messages import one_line

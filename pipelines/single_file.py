@@ -4,12 +4,14 @@ from hessian_papers.report import build, read
 from hessian_papers.report.findings import findings, opening
 from hessian_spectra.files import write_bytes
 from pipelines import inputs
+from pipelines.schema import plain
 from pipelines.stage import REPORTS, Context, main
 
 
 def single_file(context: Context) -> None:
     """Write ``reports/page.html``, which needs no other file and therefore links none."""
-    file, content = inputs.findings(), read(REPORTS, inputs.durations(), leads=inputs.leads())
+    durations = inputs.durations(plain(context.config.studies))
+    file, content = inputs.findings(), read(REPORTS, durations, leads=inputs.leads())
     result = findings(file, content.statements)
     first = opening(file, content.statements, result)
     path = REPORTS / "page.html"

@@ -5,7 +5,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from hessian_papers.results import SIDES
+from hessian_papers.results import SIDES, Provenance
 from hessian_spectra.files import digest
 from hessian_spectra.validation import require
 from pipelines import inputs, schema
@@ -34,10 +34,7 @@ ESTIMATE = "--estimate"
 
 # The entry points that work on one study, network or data set, and on one side of a study.
 HEEDED_BY = {
-    "only": (
-        *("claims", "evidence", "figures", "page", "prepare", "reanalysis", "report"),
-        *("side", "train"),
-    ),
+    "only": (*("evidence", "figures", "page", "paper", "prepare", "reanalysis", "side", "train"),),
     "side": ("side",),
 }
 
@@ -85,8 +82,7 @@ class Context:
         launcher: where the items of computations that fan out run; it changes nothing that is
             computed.
         estimate: whether to say how long the computation would take instead of making it.
-        about: what figures and claims say of the runs of studies, by study: see
-            :func:`pipelines.inputs.about`; without DVC filled when it is first asked for.
+        provenances: where the runs of studies come from, by study, of a stage that shows them.
         spent: what computed each result that was fanned out, filled as they come.
     """
 
@@ -98,7 +94,7 @@ class Context:
     reports: Path
     launcher: schema.Launcher
     estimate: bool
-    about: dict[str, Any] = field(default_factory=dict)
+    provenances: Mapping[str, list[Provenance]] = field(default_factory=dict)
     spent: dict[str, "Spent"] = field(default_factory=dict)
 
     def count(self, name: str, spent: "Spent") -> None:
@@ -161,9 +157,11 @@ def _context(config: DictConfig, work: str, reads: str, estimate: bool) -> Conte
     launcher = schema.fit(schema.Launcher, config.launcher, "launcher")
     asked = config.only, config.side
     if run.job.config_name == "locked":
+        expected = f"{work} with a configuration of its own, as no stage runs it"
+        require(bool(reads), "-cn", expected, "locked")
         result = inputs.read(INPUTS, reads, config.only)
-        given, about = read_only(result["settings"]), result.get("about", {})
-        return Context(given, *asked, True, RESULTS, REPORTS, launcher, estimate, about)
+        given, runs = read_only(result["settings"]), inputs.provenances_in(result)
+        return Context(given, *asked, True, RESULTS, REPORTS, launcher, estimate, runs)
     composed, config = config, schema.at_scale(config)
     require_ours(composed)
     if reads:

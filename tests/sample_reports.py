@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers import labelled
-from hessian_papers.drawing.record import Origin
 from hessian_papers.drawing.save import save
 from hessian_papers.ledger.verdicts import BOOKS, QUANTIFIERS, VERDICTS
+from hessian_papers.results import Provenance, folder_of
 from hessian_spectra.files import write_json
 from hessian_spectra.pictures import style
 
@@ -23,6 +23,7 @@ STUDIES = {
     "cracking-fig27": ("singh2026cracking", "Figure 27"),
 }
 
+PACKAGE = "hessian_papers.studies.samples.sample"
 # What today's runs were made on, and of what one of them.
 VERSIONS = {"versions": {"numpy": "2.0.made-up", "python": "3.11.made-up"}}
 FILES = {"files": {"made-up/leaves.npz": "c0ffee" * 10}}
@@ -186,22 +187,21 @@ def _save(study: str, scale: str, reports: Path) -> None:
     axes.set(xlabel="made-up x", ylabel="made-up y")
     axes.legend()
     caption = f"Made-up curve for a test, in place of {study}, with 40 points at $σ^2 ≤ 4$."
-    origin = Origin(
+    provenance = Provenance(
         study=study,
         config=config(study),
-        package="hessian_papers.studies.samples.sample",
-        arrays={"data.nc" if recorded else "numerics.nc": "0" * 64},
         scale=scale,
-        facts=FACTS if recorded else VERSIONS | (FILES if study == "poster-pair" else {}),
-        departs=DEPARTS[scale] if study == RECORDED else {},
         recorded=recorded,
+        departs=DEPARTS[scale] if study == RECORDED else {},
+        facts=FACTS if recorded else VERSIONS | (FILES if study == "poster-pair" else {}),
+        arrays={"data.nc" if recorded else "numerics.nc": "0" * 64},
     )
     controls = None
     if study == RECORDED:
         second, axes = style.panels()
         axes.plot(values["x"], values["x"] ** 2)
         controls = second, f"Made-up errors of {study}."
-    save(figure, caption, origin, reports / "figures", controls)
+    save(figure, caption, provenance, PACKAGE, reports / "figures", controls)
 
 
 def _write(path: Path, values: dict[str, np.ndarray]) -> None:
@@ -219,9 +219,10 @@ def write(root: Path) -> Path:
     for study in STUDIES:
         values = arrays(study)
         _save(study, "demo", reports)
-        _write(results / study / "numerics.nc", values)
+        folder = folder_of(results, config(study)["paper"], study)
+        _write(folder / "numerics.nc", values)
         if study != "cracking-fig9":
-            _write(results / study / "closed_form.nc", {"outlier": values["outlier"]})
+            _write(folder / "closed_form.nc", {"outlier": values["outlier"]})
     _save(RECORDED, "paper", reports)
     evidence = reports / "evidence" / RECORDED
     _write(evidence / labelled.WHOLE, arrays(RECORDED, "paper"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("src", "pipelines", "migration", "tests", "benchmarks", "docs")
+FOLDERS = ("src", "pipelines", "tests", "benchmarks", "docs")
 # An identifier is a noun or a verb.
 NO_NOUNS = {"found", "one", "told", "there", "theirs", "those"}
 # A pronoun, or a part of a sentence whose subject stands elsewhere.

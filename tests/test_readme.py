@@ -1,56 +1,10 @@
-"""README.md and CITATION.cff name the papers, and README.md opens with what the ledger says."""
-
-import re
+"""README.md is short and opens with what the ledger says; CITATION.cff names the papers."""
 
 import yaml
 
 from hessian_papers.papers import PAPERS
 from tests.pages import README, ROOT
-
-FINDINGS, LEDGER = "reports/findings.md", "reports/claims.md"
-
-
-def made(name):
-    """A text of `reports/`, which is the same on every processor."""
-    return (ROOT / name).read_text("utf-8")
-
-
-def papers():
-    """The papers as the page names them, a line each, with the keys that statements cite."""
-    return "".join(
-        f"{place}. *{paper.title}*, {paper.authors}: `{paper.key}`\n"
-        for place, paper in enumerate(PAPERS.values(), start=1)
-    )
-
-
-def between(page, end, text):
-    """The page with another text before the comment that ends a list, from the comment before."""
-    before, after = page.split(f"<!-- {end} -->")
-    head, comment, _ = before.rpartition("-->\n")
-    return f"{head}{comment}{text}<!-- {end} -->{after}"
-
-
-def written(page):
-    """The page with the papers, and the findings and the totals as they are in `reports/`."""
-    (totals,) = re.findall(r"^\*\*(\d+ statements .*)\*\*$", made(LEDGER), re.MULTILINE)
-    page, lines = re.subn(r"^\d+ statements of the papers: .*$", totals, page, flags=re.MULTILINE)
-    assert lines == 1
-    return between(between(page, "end of papers", papers()), "end of findings", made(FINDINGS))
-
-
-def test_the_papers_findings_and_totals_are_those_of_the_page_and_the_ledger():
-    page = README.read_text()
-    assert written(page) == page, "run `make readme`"
-
-
-def test_what_is_out_of_date_is_written_anew():
-    page = README.read_text()
-    totals = r"^\d+ statements of the papers: .*$"
-    stale = re.sub(totals, "1 statements of the papers: 1", page, flags=re.MULTILINE)
-    stale = stale.replace(made(FINDINGS).splitlines()[0], "1. Something else.")
-    stale = stale.replace(papers().splitlines()[-1], "5. *Another paper*.")
-    assert len([line for line in page.splitlines() if line not in stale.splitlines()]) == 3
-    assert written(stale) == page
+from tests.readme import FINDINGS, made
 
 
 def test_every_finding_is_stated():
@@ -78,7 +32,3 @@ def test_the_citation_names_all_papers_as_the_page_does():
         ]
         shown.append((reference["title"], f"{', '.join(names)} ({reference['year']})"))
     assert shown == [(paper.title, paper.authors) for paper in PAPERS.values()]
-
-
-if __name__ == "__main__":
-    README.write_text(written(README.read_text()))

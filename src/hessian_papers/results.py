@@ -1,6 +1,7 @@
-"""The results of studies: which parts they compute, and records of known fields."""
+"""The results of studies: which parts they compute, where they are, and where they come from."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,48 @@ DIVERGED = "diverged"
 
 # The times in the facts of a recorded run, by what each item was computed on.
 TIMES = {unit: f"seconds of all items, one {unit} each" for unit in ("core", "GPU")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where the numbers of one run of a study come from: what all that is made of it says of them.
+
+    Args:
+        study: the study's name.
+        config: its resolved configuration.
+        scale: that its sizes reach, one of :data:`SCALES`.
+        recorded: whether it is a recorded run, not today's.
+        departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
+        overrides: of a recorded run the settings that are not those of its scale, by key.
+        facts: of today's run the versions of packages, the digests of a user's own files and the
+            settings of its networks; of a recorded one configuration, hardware and seconds as well.
+        arrays: the SHA-256 of each file of its data set, by name; of today's run once they are
+            there.
+        seconds: the time of one core that it takes, if that is known.
+        damaged: what is wrong with the study's recorded run, in one line, if it counts for nothing.
+    """
+
+    study: str
+    config: Mapping[str, Any]
+    scale: str
+    recorded: bool = False
+    departs: Mapping[str, list[Any]] = field(default_factory=dict)
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, str] = field(default_factory=dict)
+    seconds: float | None = None
+    damaged: str = ""
+
+
+def folder_of(results: Path, paper: str, study: str) -> Path:
+    """The folder of a study's data sets, in that of its paper.
+
+    Example:
+        >>> folder_of(Path("results"), "wu2022dissecting", "mine").as_posix()
+        'results/wu2022dissecting/mine'
+    """
+    return results / paper / study
+
 
 _STUDIES = Path(__file__).with_name("studies")
 # The families whose stage is called otherwise.

@@ -190,11 +190,11 @@ def test_every_registered_figure_is_in_the_run_as_it_is_in_reports(
 def test_the_arrays_under_each_figure_are_in_the_run(
     logged: tuple[dict[str, Any], Path], run_file: RunFile, sample_root: Path
 ) -> None:
-    for study in sample_reports.STUDIES:
+    for study, (paper, _) in sample_reports.STUDIES.items():
         files = {
             f"{side}.nc": path.read_bytes()
             for side in ("closed_form", "numerics")
-            if (path := sample_root / "results" / study / f"{side}.nc").is_file()
+            if (path := sample_root / "results" / paper / study / f"{side}.nc").is_file()
         }
         md5 = {name: hashlib.md5(content).digest() for name, content in files.items()}
         kept = run_file.artifacts[f"data-{study}"]

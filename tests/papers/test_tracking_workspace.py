@@ -229,5 +229,5 @@ def test_publishing_without_a_server_is_one_line(
 
 
 def test_publishing_without_figures_names_the_stage(tmp_path: Path) -> None:
-    with pytest.raises(MissingResultError, match="run the stage figures"):
+    with pytest.raises(MissingResultError, match="run dvc repro"):
         publish("p", "me", tmp_path)

@@ -29,7 +29,7 @@ from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
 from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.statements import Entry, Study
 from hessian_papers.networks.tools.divergence import noted
-from hessian_papers.results import SIDES
+from hessian_papers.results import SIDES, Provenance
 from hessian_spectra.files import digest
 from hessian_spectra.validation import require
 from pipelines import inputs, schema
@@ -380,11 +380,10 @@ class Sampler:
         statements, config = self._module(entries, "claims").statements, entries["studies"][1]
         run = evaluation.Measured(
             statements=statements,
-            study=Study(name, dataclasses.asdict(config)),
+            provenance=Provenance(study=name, config=dataclasses.asdict(config), scale="demo"),
             folder=Path(self._folder.name) / "sides",
-            scale="demo",
         )
-        _, caption = painted(self._module(entries, "figure"), evaluation.data_of(run))
+        _, caption = painted(self._module(entries, "figure"), run.data)
         return caption, [evaluation.measure(entry, run).record for entry in evaluation.collect(run)]
 
     def run(self, study: str, settings: Sequence[str]) -> list[str]:

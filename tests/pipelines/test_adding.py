@@ -21,15 +21,15 @@ MODEL = ROOT / "conf" / "studies" / "singh2024closed" / "closed2024-fig1.yaml"
 KIND = ROOT / "tests" / "pipelines" / "my_kind"
 FILES = ("__init__.py", "study.py", "figure.py", "claims.py")
 
-# Prints the statements of some studies alone: the stage `claims` measures all studies.
+# Prints the statements of some studies alone: the stage of a paper measures all its studies.
 MEASURE = """
 import dataclasses, json, sys
 from pipelines import chain, inputs
 from pipelines.stage import INPUTS, RESULTS
 from hessian_papers.ledger.evaluation import evaluate
-made = inputs.read(INPUTS, "claims", "singh2026cracking")
-studies = {name: made["settings"]["studies"][name] for name in sys.argv[1:]}
-records = evaluate(chain.measured(studies, made["about"], RESULTS))
+made = inputs.provenances_in(inputs.read(INPUTS, "paper", "singh2026cracking"))
+runs = [run for name in sys.argv[1:] for run in chain.measured(made[name], RESULTS, {})]
+records = evaluate(runs)
 print(json.dumps([dataclasses.asdict(record) for record in records if record.cases[0].study]))
 """
 
@@ -49,7 +49,7 @@ def add_study(workspace, name, text, entry):
     add_line(workspace.path / "dvc.yaml", "made: &made", f"{name}: {entry}")
     changed = workspace.run("git", "diff", "--numstat").stdout
     assert changed == "1\t0\tconf/config.yaml\n1\t0\tdvc.yaml\n"
-    return workspace.repro(f"figures@{name}")
+    return workspace.repro(f"paper@{PAPER}")
 
 
 def new_files(workspace):
@@ -59,8 +59,8 @@ def new_files(workspace):
 
 def record_of(workspace, name, stages):
     """The record of a study's figure, which DVC made, running nothing of another study."""
-    assert stages[-1] == f"figures@{name}"
-    assert {stage.partition("@")[2] for stage in stages} == {"", name}
+    assert stages[-1] == f"paper@{PAPER}"
+    assert {stage.partition("@")[2] for stage in stages[:-1]} == {"", name}
     folder = workspace.path / "reports" / "figures" / PAPER
     for file in (f"{name}.png", f"{name}/figure.pdf"):
         assert (folder / file).stat().st_size > 0
@@ -68,7 +68,7 @@ def record_of(workspace, name, stages):
 
 
 def statements_of(workspace, name):
-    """The statements of one study, as the stage `claims` measures them."""
+    """The statements of one study, as the stage of its paper measures them."""
     printed = json.loads(workspace.run(sys.executable, "-c", MEASURE, name).stdout)
     return [StatementRecord.of(record, "stdout", "nothing") for record in printed]
 
@@ -95,8 +95,8 @@ def figure(make_workspace):
 def test_a_figure_is_a_file_and_two_lines(figure):
     workspace, stages = figure
     record = record_of(workspace, "my-figure", stages)
-    assert record["config"]["seed"] == 5
-    assert record["artifact"] == "My own spectrum"
+    config = record["provenance"]["config"]
+    assert (config["seed"], config["artifact"]) == (5, "My own spectrum")
     assert new_files(workspace) == {f"conf/studies/{PAPER}/my-figure.yaml"}
 
 
@@ -146,10 +146,10 @@ def test_a_kind_is_a_folder(kind):
 
 def test_the_stages_of_a_kind_depend_on_its_own_code(kind):
     workspace, _ = kind
-    for part, files in (("draws", ("figure",)), ("computes", ("study",))):
-        text = (workspace.path / "results" / "inputs" / "my-study" / f"{part}.json").read_text()
-        listed = re.findall(r"studies/scalar/my_kind/(\w+)\.py", text)
-        assert sorted(listed) == sorted(files)
+    folder = workspace.path / "results" / "inputs"
+    for name, files in ((f"{PAPER}/paper", {"figure", "claims"}), ("my-study/computes", {"study"})):
+        text = (folder / f"{name}.json").read_text()
+        assert {*re.findall(r"studies/scalar/my_kind/(\w+)\.py", text)} == files
 
 
 def test_the_statement_of_a_kind_is_measured(kind):

@@ -26,9 +26,7 @@ STAGES = {
     "gpt2": "side",
     "layerwise": "side",
     "pac_bayes": "side",
-    "figures": "figures",
-    "claims": "claims",
-    "report": "report",
+    "paper": "paper",
     "ledger": "ledger",
     "page": "page",
     "dashboard": "dashboard",
@@ -38,9 +36,7 @@ STAGES = {
 SERVING = {
     "train": inputs.COMPUTES,
     **dict.fromkeys(SIDES, inputs.COMPUTES),
-    "figures": inputs.DRAWS,
-    "claims": inputs.CLAIMS,
-    "report": inputs.REPORT,
+    "paper": inputs.PAPER,
 }
 # What counts only where it is asked for: see provenance.CARRIERS.
 OUTSIDE = [name.replace(".", "/") for name in CARRIERS]
@@ -93,7 +89,8 @@ def test_every_study_network_and_data_set_is_listed(params, dvc_stages):
     assert sorted(params["data"]["sets"]) == listed("data"), "conf/config.yaml lists the data sets"
     assert sorted(params["networks"]) == listed("networks"), "conf/config.yaml lists the networks"
     assert items(dvc_stages, "train") >= set(listed("networks")), "dvc.yaml lists the networks"
-    assert sorted(items(dvc_stages, "figures")) == listed("studies"), "dvc.yaml lists the studies"
+    computed = {study for side in SIDES for study in items(dvc_stages, side)}
+    assert sorted(computed) == listed("studies"), "dvc.yaml lists the studies"
 
 
 def test_the_lock_is_of_the_stages_that_there_are(dvc_stages):
@@ -136,12 +133,14 @@ def module_of(study, part):
 
 
 def test_the_stages_of_a_study_are_what_its_modules_offer(params, dvc_stages):
+    outputs = {out for actual in dvc_stages.values() for out in actual["outs"]}
     for name, study in params["studies"].items():
         module = module_of(study, "study")
         assert sides_of(study) == tuple(side for side in SIDES if hasattr(module, side)), name
         for side in ("train", *SIDES):
             assert hasattr(module, side) == (name in items(dvc_stages, side)), (name, side)
-        assert f"results/{name}" in dvc_stages[f"figures@{name}"]["deps"], name
+            made = f"results/{study['paper']}/{name}/{side}.nc"
+            assert side == "train" or (made in outputs) == hasattr(module, side), (name, side)
 
 
 def test_networks_read_their_own_data(params, dvc_stages):
@@ -151,34 +150,31 @@ def test_networks_read_their_own_data(params, dvc_stages):
         assert actual == sources, name
 
 
-def test_a_paper_has_claims_and_a_page_of_its_own_studies(params, dvc_stages, written):
-    papers = inputs.papers_of(params)
-    assert items(dvc_stages, "claims") == items(dvc_stages, "report") == {*papers}
-    assert written["ledger.json"]["settings"]["papers"] == [*papers]
-    for paper, studies in papers.items():
-        assert f"reports/figures/{paper}" in dvc_stages[f"claims@{paper}"]["deps"]
-        assert written[f"{paper}/claims.json"]["settings"]["studies"] == studies
-        for name in studies:
-            assert f"reports/figures/{paper}/{name}" in dvc_stages[f"figures@{name}"]["outs"]
-
-
-def test_a_paper_has_what_the_catalogue_of_theorems_measures_of_it(params, dvc_stages, written):
+def test_a_paper_is_made_of_its_own_studies_and_of_the_catalogue_of_theorems(
+    params, dvc_stages, written
+):
     catalogue = {n: c for n, c in params["studies"].items() if c["kind"] == inputs.CATALOGUE}
+    papers = inputs.papers_of(params)
     assert catalogue
-    for paper, studies in inputs.papers_of(params).items():
-        other = {name: config for name, config in catalogue.items() if name not in studies}
-        assert written[f"{paper}/claims.json"]["settings"]["theorems"] == other
-        assert {f"results/{name}" for name in catalogue} <= {*dvc_stages[f"claims@{paper}"]["deps"]}
-        elsewhere = {name: config["paper"] for name, config in other.items()}
-        assert written[f"{paper}/report.json"]["settings"]["elsewhere"] == elsewhere
+    assert items(dvc_stages, "paper") == {*papers}
+    places = {name: paper for paper, studies in papers.items() for name in studies}
+    assert written["ledger.json"]["settings"]["studies"] == places
+    for paper, studies in papers.items():
+        record, actual = written[f"{paper}/paper.json"], dvc_stages[f"paper@{paper}"]
+        assert record["settings"]["studies"] == [*studies]
+        assert record["provenances"].keys() == {*studies, *catalogue}
+        assert record["provenances"].keys() == record["settings"]["made"].keys()
+        theorems = {f"results/{c['paper']}/{name}" for name, c in catalogue.items()}
+        assert {f"results/{paper}", *theorems} <= {*actual["deps"]}
+        other = {name: c["paper"] for name, c in catalogue.items() if name not in studies}
+        assert record["settings"]["elsewhere"] == other
 
 
 def test_the_page_of_all_papers_waits_for_those_of_each(params, dvc_stages):
-    papers = inputs.papers_of(params)
-    pages = {f"reports/{paper}.html" for paper in papers}
+    pages = {f"reports/{paper}.html" for paper in inputs.papers_of(params)}
     assert pages == {dep for dep in dvc_stages["page"]["deps"] if dep.endswith(".html")}
-    for paper in papers:
-        assert f"reports/{paper}.html" in dvc_stages[f"report@{paper}"]["outs"]
+    for page in pages:
+        assert page in dvc_stages[f"paper@{Path(page).stem}"]["outs"]
 
 
 def test_a_study_reads_its_own_networks(params, dvc_stages):
@@ -221,10 +217,6 @@ def test_a_stage_is_given_the_settings_of_its_own_study_alone(written, params):
     for group in ("networks", "studies"):
         for name, config in params[group].items():
             assert written[f"{name}/computes.json"]["settings"] == {group: {name: config}}
-    for name, config in params["studies"].items():
-        record = written[f"{name}/draws.json"]
-        assert record["settings"] == {"studies": {name: config}}
-        assert [*record["about"]] == [name]
 
 
 @cache
@@ -275,24 +267,18 @@ def file_of(module):
 def roots(params, path):
     """The modules that a stage imports by name, or its entry point."""
     item, _, name = path.removesuffix(".json").rpartition("/")
-    papers = "src/hessian_papers"
     if name == "prepare":
         sets = params["data"]["sets"].values()
         return [file_of(schema.module_of("data", element["kind"], "")) for element in sets]
-    if name == "claims":
+    if name == inputs.PAPER:
         studies = inputs.papers_of(params)[item].values()
         kinds = [file_of(module_of(element, "claims")) for element in studies]
-        return [*kinds, f"{papers}/ledger/evaluation.py", f"{papers}/ledger/table.py"]
+        kinds += [file_of(module) for each in studies if (module := schema.figure_of(each))]
+        return ["pipelines/paper.py", *kinds]
     if item in params["networks"]:
         return [file_of(schema.module_of("networks", params["networks"][item]["kind"], ""))]
     if name == inputs.COMPUTES:
         return [file_of(module_of(params["studies"][item], "study"))]
-    if name == inputs.DRAWS:
-        study = params["studies"][item]
-        pictures = [f"{papers}/drawing/forest.py", f"{papers}/ledger/evaluation.py"]
-        pictures.append(file_of(module_of(study, "claims")))
-        drawn = [file_of(module)] if (module := schema.figure_of(study)) else pictures
-        return [*drawn, f"{papers}/drawing/save.py"]
     return [f"pipelines/{name}.py"]
 
 
@@ -309,16 +295,17 @@ def test_the_code_of_a_stage_is_listed(written, params):
         assert not missing, f"{path} does not list {sorted(missing)}"
 
 
-def test_the_list_of_code_of_cracking_fig4_names_each_file_with_its_content(written):
+def test_the_code_behind_a_figure_is_that_of_its_kind(params):
     studies = "hessian_papers/studies"
     folder = f"{studies}/correlations/norm_correlation"
-    listed_code = written["cracking-fig4/draws.json"]["code"]
+    listed_code = inputs.shown_by(params["studies"]["cracking-fig4"])["code"]
     content = digest_of(ROOT / "src" / folder / "figure.py")
     assert content.startswith(listed_code[f"{folder}/figure.py"])
-    family = f"{studies}/correlations"
-    assert f"{family}/ensembles.py" in listed_code
-    others = {f"{folder}/study.py", f"{studies}/scalar/relu_cells/figure.py"}
-    assert not others & {*listed_code}
+    for file in (f"{folder}/claims.py", f"{studies}/correlations/ensembles.py"):
+        assert file in listed_code
+    for file in ("pipelines/chain.py", "pipelines/recorded.py"):
+        assert file in listed_code
+    assert not {f"{folder}/study.py", f"{studies}/scalar/relu_cells/figure.py"} & {*listed_code}
 
 
 def computing(written, place):
@@ -344,13 +331,6 @@ BETWEEN = [
 @pytest.mark.parametrize("place", BETWEEN)
 def test_what_stands_between_a_computation_and_its_files_is_code_of_each(written, params, place):
     assert computing(written, place) == {*params["networks"], *params["studies"]}
-
-
-def test_what_measures_recorded_runs_is_code_of_figures_and_claims(written):
-    ending = ("/draws.json", "/claims.json")
-    for path, record in written.items():
-        if path.endswith(ending):
-            assert {"pipelines/chain.py", "pipelines/recorded.py"} <= {*record["code"]}, path
 
 
 # Of parts of packages that pass all of them on: studies that run them, and others of the package.
@@ -384,7 +364,7 @@ def test_the_list_of_the_claims_names_their_tables(written):
     for table in [*studies.rglob("*.yaml"), *studies.rglob("*.csv")]:
         name = str(table.relative_to(source))
         listing = [path for path, record in written.items() if name in record["code"]]
-        assert any(path.endswith("/claims.json") for path in listing), table
+        assert any(path.endswith("/paper.json") for path in listing), table
 
 
 def test_what_the_page_is_made_of_is_listed(written):

@@ -55,9 +55,10 @@ def written(tmp_path):
     """The files that the stage makes of some cases, by name."""
 
     def of(measured):
-        settings = stage.read_only({"papers": ["made-up"], "findings": FINDINGS})
-        folders = tmp_path / "results", tmp_path / "reports"
-        measured_cases.write(folders[0] / "claims" / "made-up" / measured_cases.FILE, measured)
+        held = {"studies": {"toy": "made-up"}, "findings": FINDINGS, "damaged": []}
+        settings, folders = stage.read_only(held), (tmp_path / "results", tmp_path / "reports")
+        path = measured_cases.path_of(folders[0], "made-up", "toy")
+        measured_cases.write(path, measured, {})
         ledger(stage.Context(settings, None, None, True, *folders, None, False))
         return {path.name: path.read_bytes() for path in folders[1].iterdir()}
 

@@ -122,7 +122,7 @@ def fail(ends, capsys, tmp_path):
             "error: invalid config at 'networks.two-layer-linear.published': expected what conf/ ",
         ),
         # An entry point works on the study of `only`, or on all of them.
-        ("only=cracking-fig7", "error: only: expected null for configure, as of all claims, "),
+        ("only=cracking-fig7", "error: only: expected null for configure, as of all evidence, "),
         ("side=numerics", "error: side: expected null for configure, as of all side alone heed"),
     ],
 )
@@ -140,7 +140,7 @@ def test_an_unknown_study_is_named_with_those_that_exist(fail):
     ("work", "reads"),
     [
         (page.page, "page"),
-        (figures.figures, inputs.DRAWS),
+        (figures.figures, ""),
         (train.train, inputs.COMPUTES),
         (prepare.prepare, "prepare"),
     ],
@@ -154,7 +154,7 @@ def test_what_has_all_sides_of_a_study_refuses_one(fail, work, reads):
 
 
 def test_a_stage_asks_for_its_study(fail):
-    line = fail(figures.figures, inputs.DRAWS)
+    line = fail(figures.figures, "")
     assert line.startswith("error: only: expected a study, one of ")
 
 
@@ -194,7 +194,7 @@ def test_a_stage_before_the_survey_is_refused(fail):
 
 
 def test_several_names_for_one_are_refused_with_those_that_exist(fail):
-    line = fail(figures.figures, inputs.DRAWS, "only=cracking-fig7,data-fig2")
+    line = fail(figures.figures, "", "only=cracking-fig7,data-fig2")
     assert line.startswith("config error: only: expected one of closed-form-identities, ")
     assert all(f", {name}, " in line for name in ("cracking-fig4", "two-layer-relu", "wedge"))
     assert line.endswith("got 'cracking-fig7,data-fig2'; --multirun takes each in turn")
@@ -208,13 +208,13 @@ def test_several_names_for_one_are_refused_with_those_that_exist(fail):
     ],
 )
 def test_an_override_that_a_direct_run_does_not_read_is_checked(fail, override):
-    line = fail(figures.figures, inputs.DRAWS, "only=cracking-fig7", override)
+    line = fail(figures.figures, "", "only=cracking-fig7", override)
     assert line.startswith(f"error: invalid config at '{override.partition('=')[0]}': expected ")
 
 
 def test_a_direct_run_refuses_a_point_that_its_ensemble_lacks(fail):
     arguments = ["only=cracking-fig4", "studies.cracking-fig4.parametrisations=[spp]"]
-    line = fail(figures.figures, inputs.DRAWS, *arguments)
+    line = fail(figures.figures, "", *arguments)
     path = "studies.cracking-fig4.parametrisations"
     assert line.startswith(f"error: invalid config at '{path}': expected some of two-layer-linear")
 
@@ -225,7 +225,7 @@ SAID = {"only": None, "side": None, "launcher": {"workers": 0, "minutes": 240, "
 @pytest.mark.parametrize(
     ("key", "value", "expected", "remedy"),
     [
-        ("only", "cracking-fig7", "null", "name the stage, as in dvc exp run figures@<study>"),
+        ("only", "cracking-fig7", "null", "name the stage, as in dvc exp run paper@<paper>"),
         ("side", "numerics", "null", "name the stage, as in dvc exp run numerics@<study>"),
         ("launcher.workers", 7, 0, "set HESSIAN_SPECTRA_WORKERS and HESSIAN_SPECTRA_CLUSTER, or"),
         ("launcher.options", {"mem": "4GB"}, {}, "set HESSIAN_SPECTRA_WORKERS and HESSIAN_"),
@@ -289,8 +289,8 @@ def test_a_refused_experiment_leaves_what_conf_says(
         (side.side, inputs.COMPUTES, ["only=cracking-fig7", "side=numerics"], "the numerics side"),
         (side.side, inputs.COMPUTES, ["only=cracking-fig8", "side=numerics"], "the numerics side"),
         (train.train, inputs.COMPUTES, ["only=cracking-fig8"], "the training of cracking-fig8"),
-        (figures.figures, inputs.DRAWS, ["only=cracking-fig8"], "the training of cracking-fig8"),
-        (figures.figures, inputs.DRAWS, ["only=cracking-fig7"], "the closed_form side of crack"),
+        (figures.figures, "", ["only=cracking-fig8"], "the training of cracking-fig8"),
+        (figures.figures, "", ["only=cracking-fig7"], "the closed_form side of crack"),
     ],
 )
 def test_a_stage_without_an_estimate_says_so_before_it_computes(
@@ -302,7 +302,7 @@ def test_a_stage_without_an_estimate_says_so_before_it_computes(
     monkeypatch.setattr(data_scale, "closed_form", compute)
     training = replace(spectrum_in_training.train, compute=compute)
     monkeypatch.setattr(spectrum_in_training, "train", training)
-    can = reads in (inputs.COMPUTES, inputs.DRAWS)
+    can = reads == inputs.COMPUTES or work is figures.figures
     line = fail(work, reads, *arguments, "--estimate", estimates=can)
     assert line.startswith(f"error: --estimate: expected a computation that fans out, got {got}")
 

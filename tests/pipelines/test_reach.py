@@ -10,7 +10,7 @@ import pytest
 
 from hessian_papers import labelled
 from hessian_papers.provenance import CARRIERS
-from pipelines import chain, computing, inputs, stage
+from pipelines import inputs
 from pipelines.yaml_files import read_yaml
 from tests.pipelines.overrides import Override, Sampler, compose
 from tests.pipelines.workspace import ROOT
@@ -109,23 +109,4 @@ def test_the_code_that_is_run_for_a_study_is_recorded(study, sampler, code):
     with seen() as files:
         problems = [*sampler._figure(entries, data), *sampler._claims(entries, data)]
     assert not problems
-    assert not unrecorded(files, code(f"{study}/draws"), code(f"{config.paper}/claims"))
-
-
-def test_under_dvc_a_figure_and_claims_are_made_of_files_and_nothing_is_computed(monkeypatch):
-    """So what computes is no code of theirs."""
-    name, known = "cracking-fig7", []
-
-    def measured(configs, about, results):
-        known.append(about)
-        return []
-
-    monkeypatch.setattr(chain, "measured", measured)
-    for function in ("compute", "evaluate", "data_set", "train", "networks_of"):
-        monkeypatch.setattr(computing, function, lambda *_: pytest.fail("it computes"))
-    config = stage.read_only({"studies": {name: {"kind": "data_scale"}}})
-    about = {name: {"recorded": None}}
-    folders = (Path("results"), Path("reports"))
-    context = stage.Context(config, name, None, True, *folders, None, False, about)
-    assert chain.drawn(context) == []
-    assert known == [about]
+    assert not unrecorded(files, code(f"{config.paper}/paper"))

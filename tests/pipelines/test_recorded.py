@@ -16,16 +16,14 @@ from hessian_papers.ledger.bounds import at_least
 from hessian_papers.ledger.record import read_ledger
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere
-from hessian_papers.results import sides_of
+from hessian_papers.results import folder_of, sides_of
 from hessian_spectra.files import digest
 from hessian_spectra.pictures import style
-from pipelines import chain, inputs, schema
-from pipelines.claims import claims
-from pipelines.figures import figures
+from pipelines import inputs, schema
 from pipelines.ledger import ledger
 from pipelines.page import page
+from pipelines.paper import paper
 from pipelines.recorded import EVIDENCE
-from pipelines.report import report
 from pipelines.stage import Context, read_only
 from pipelines.yaml_files import read_yaml
 from tests.pipelines.workspace import ROOT, smallest
@@ -86,37 +84,29 @@ def evidence(monkeypatch, tmp_path):
     return Path("reports") / "evidence" / DAMAGED
 
 
-@pytest.mark.parametrize("when", ["before configure", "after it"])
 @pytest.mark.parametrize(("name", "harm", "words"), DAMAGES)
-def test_damage_is_one_line_and_nothing_is_made_of_the_run(
-    params, evidence, name, harm, words, when
-):
-    configs = {study: params["studies"][study] for study in (DAMAGED, WHOLE)}
-    path = evidence / name
-    messages = {study: inputs.about(params, study) for study in configs}
-    assert {name: each["damaged"] for name, each in messages.items()} == dict.fromkeys(configs, "")
+def test_damage_is_one_line_and_nothing_is_made_of_the_run(params, evidence, name, harm, words):
+    path, whole = evidence / name, inputs.provenances(params, WHOLE)
+    assert [run.damaged for run in inputs.provenances(params, DAMAGED)] == ["", ""]
     harm(path)
-    if when == "before configure":
-        messages = {study: inputs.about(params, study) for study in configs}
-        assert messages[DAMAGED]["recorded"] is None
-        assert messages[WHOLE]["recorded"]["scale"] == "paper"
-    first, *others = chain.measured(configs, messages, Path("results"))
+    (run,) = inputs.provenances(params, DAMAGED)
     assert re.fullmatch(
         f"{DAMAGED}: its recorded run does not count: {path}{words}[:;] "
         rf"(delete it and )?run git checkout {path}",
-        first.damaged,
+        run.damaged,
     )
-    assert (first.study.name, first.recorded) == (DAMAGED, False)
-    whole = [(other.study.name, other.recorded) for other in others]
-    assert whole == [(WHOLE, False), (WHOLE, True)]
-    assert [other.damaged for other in others] == ["", ""]
+    assert (run.study, run.recorded) == (DAMAGED, False)
+    assert inputs.provenances(params, WHOLE) == whole
+    assert [(each.recorded, each.damaged) for each in whole] == [(False, ""), (True, "")]
+    assert whole[1].scale == "paper"
 
 
 def keep(workspace, study):
     """Make the run of today a recorded one."""
     folder = workspace.path / "reports" / "evidence" / study
     config = read_yaml(workspace.path / "params.yaml")["studies"][study]
-    data = labelled.read_study(workspace.path / "results" / study, sides_of(config))
+    today = folder_of(workspace.path / "results", config["paper"], study)
+    data = labelled.read_study(today, sides_of(config))
     labelled.write(folder / labelled.WHOLE, data)
     facts = {"scale": "workstation", "commit": "0" * 40, "study": config}
     (folder / "facts.json").write_text(json.dumps(facts), "utf-8")
@@ -127,7 +117,7 @@ def keep(workspace, study):
 def test_page_and_ledger_name_a_damaged_run_and_go_on_with_all_others(make_workspace):
     workspace = smallest(make_workspace("recorded"))
     damaged, whole = "cracking-fig1", "poster-pair"
-    workspace.run("dvc", "repro", f"figures@{damaged}", f"figures@{whole}")
+    workspace.run("dvc", "repro", "paper")
     for study in (damaged, whole):
         keep(workspace, study)
     workspace.run("dvc", "repro", "page")
@@ -140,7 +130,7 @@ def test_page_and_ledger_name_a_damaged_run_and_go_on_with_all_others(make_works
     before = drawn[1].read_bytes()
     path = f"reports/evidence/{damaged}/data.nc"
     junk(workspace.path / path)
-    done = workspace.run("dvc", "repro", "page", "report@singh2026cracking")
+    done = workspace.run("dvc", "repro", "page")
     assert [path.is_file() for path in drawn] == [False, True]
     assert drawn[1].read_bytes() == before
     said = (done.stdout + done.stderr).splitlines()
@@ -160,19 +150,18 @@ def test_page_and_ledger_name_a_damaged_run_and_go_on_with_all_others(make_works
             scales[case["study"]].append({case["scale"], beside["scale"]})
     assert scales[damaged] == [{"demo", None}] * len(scales[damaged]) != []
     assert {"demo", "workstation"} in scales[whole]
-    # What is read of a run of today that is cut off ends each stage in one line.
-    for side in ("closed_form", "numerics"):
-        cut(workspace.path / "results" / whole / f"{side}.nc")
-        for stage in ("claims only=singh2024poster", f"figures only={whole}"):
-            command = ("python", "-m", *f"pipelines.{stage} -cn locked".split())
-            done = workspace.run(*command, check=False)
-            *_, last = done.stderr.splitlines()
-            assert done.returncode == 2
-            assert "Traceback" not in done.stderr
-            assert last.startswith(f"error: results/{whole}/closed_form.nc is damaged (")
-            assert last.endswith("delete it and run the stage that writes it (dvc repro)")
+    # What is read of a run of today that is cut off ends the stage in one line.
+    folder = f"results/singh2024poster/{whole}"
+    cut(workspace.path / folder / "numerics.nc")
+    command = ("python", "-m", *["pipelines.paper", "-cn", "locked", "only=singh2024poster"])
+    done = workspace.run(*command, check=False)
+    *_, last = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert last.startswith(f"error: {folder}/numerics.nc is damaged (")
+    assert last.endswith("delete it and run the stage that writes it (dvc repro)")
     # And that mends it.
-    workspace.run("dvc", "repro", f"figures@{whole}")
+    workspace.run("dvc", "repro", "paper@singh2024poster")
     assert drawn[1].read_bytes() == before
 
 
@@ -210,7 +199,7 @@ def planted(monkeypatch, tmp_path):
 def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
     """Two runs differ in everything: pictures, texts, statements, findings and page show it."""
     numbers = {"today": 2, "recorded": 1}
-    places = {"today": Path("results") / PLANTED, "recorded": EVIDENCE / PLANTED}
+    places = {"today": Path("results") / PAPER / PLANTED, "recorded": EVIDENCE / PLANTED}
     configs = {run: params["studies"][PLANTED] | {"seed": seed} for seed, run in enumerate(places)}
     for file in ("closed_form", "numerics"):
         data = xr.Dataset({"number": float(numbers["today"])})
@@ -219,13 +208,13 @@ def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
     labelled.write(places["recorded"] / labelled.WHOLE, data)
     facts = {"scale": "paper", "commit": "0" * 40, "study": configs["recorded"]}
     (places["recorded"] / "facts.json").write_text(json.dumps(facts), "utf-8")
-    studies = {PLANTED: configs["today"]}
-    about = {PLANTED: inputs.about(params | {"studies": studies}, PLANTED)}
+    provenances = {
+        PLANTED: inputs.provenances(params | {"studies": {PLANTED: configs["today"]}}, PLANTED)
+    }
 
     def of(work, only, **settings):
-        folders = Path("results"), Path("reports")
-        config = read_only(settings)
-        work(Context(config, only, None, True, *folders, None, False, about))
+        folders, config = (Path("results"), Path("reports")), read_only(settings)
+        work(Context(config, only, None, True, *folders, None, False, provenances))
 
     lead = {"sentence": "It is large.", "rests_on": ["planted-number"]}
     finding = {
@@ -233,14 +222,16 @@ def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
         "rests_on": {"planted-number": ["differs"]},
         "numbers": {"number": {"value": "planted-number"}},
     }
-    opening = {"misprint": "", "finding": "planted"}
+    sentences = {
+        "opening": {"misprint": "", "finding": "planted"},
+        "sets": {},
+        "findings": [finding],
+    }
+    shown = {"leads": {PLANTED: lead}}
     artifacts = {PLANTED: [PAPER, configs["today"]["artifact"]]}
-    of(figures, PLANTED, studies=studies)
-    of(claims, PAPER, studies=studies, theorems={}, artifacts=artifacts)
-    sentences = {"opening": opening, "sets": {}, "findings": [finding]}
-    of(ledger, None, papers=[PAPER], findings=sentences)
-    shown = {"durations": {}, "leads": {PLANTED: lead}}
-    of(report, PAPER, elsewhere={}, **shown)
+    own = {"studies": [PLANTED], "made": {PLANTED: "code"}, "artifacts": artifacts}
+    of(paper, PAPER, durations={}, elsewhere={}, **own, **shown)
+    of(ledger, None, studies={PLANTED: PAPER}, findings=sentences, damaged=[])
     of(page, None, findings=sentences, **shown)
 
     own = read_ledger(Path("results/claims") / PAPER)
@@ -255,13 +246,14 @@ def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
         assert (figure.caption, figure.controls.caption) == (said, said)
         series = figure.svg.with_name(f"{figure.svg.stem}-series.json")
         assert json.loads(series.read_text())[0]["curves"][0]["y"] == [0, 5, number]
-        files = [places[name] / file for file in figure.arrays]
+        arrays = figure.provenance.arrays
+        files = [places[name] / file for file in arrays]
         digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-        assert [*figure.arrays.values()] == digests
+        assert [*arrays.values()] == digests
         assert figure.config == configs[name]
         assert (record.measured, record.digest) == (number, digest(configs[name]))
-        assert (record.recorded, record.scale) == (name == "recorded", figure.scale)
-    assert (today.scale, today.recorded.scale) == ("demo", "paper")
+        assert (record.recorded, record.scale) == (name == "recorded", figure.provenance.scale)
+    assert (today.provenance.scale, case.scale) == ("demo", "paper")
     assert (case.beside.outcome, case.outcome, statement.verdict) == ("holds", "fails", "differs")
     assert today.png != today.recorded.png
     assert Path("reports/findings.md").read_text() == "1. It is 1.\n"

@@ -22,25 +22,25 @@ BEFORE = {
     "train@a": {"prepare"},
     "numerics@a": {"train@a", "configure"},
     "numerics@b": {"prepare"},
-    "figures@a": {"numerics@a"},
-    "figures@b": {"numerics@b"},
-    "claims": {"figures@a", "figures@b"},
+    "gpt2@a": {"numerics@a"},
+    "gpt2@b": {"numerics@b"},
+    "claims": {"gpt2@a", "gpt2@b"},
 }
 
 
 def test_what_depends_on_a_changed_stage_runs_as_well():
-    everything = ["train@a", "numerics@a", "numerics@b", "figures@a", "figures@b", "claims"]
+    everything = ["train@a", "numerics@a", "numerics@b", "gpt2@a", "gpt2@b", "claims"]
     assert reproduce.items(BEFORE, {"configure"}) == everything
-    assert reproduce.items(BEFORE, {"numerics@b"}) == ["numerics@b", "figures@b", "claims"]
+    assert reproduce.items(BEFORE, {"numerics@b"}) == ["numerics@b", "gpt2@b", "claims"]
     assert reproduce.items(BEFORE, {"claims"}) == ["claims"]
     assert reproduce.items(BEFORE, set()) == []
 
 
 def test_no_dvc_gets_stages_of_which_one_waits_for_another():
-    ready = ["numerics@a", "numerics@b", "numerics@c", "numerics@d", "figures@e"]
+    ready = ["numerics@a", "numerics@b", "numerics@c", "numerics@d", "gpt2@e"]
     assert reproduce.take(ready, 1) == ["numerics@a", "numerics@b"]
     assert reproduce.take(ready, 2) == ["numerics@a"]
-    assert reproduce.take(["figures@e", *ready], 1) == ["figures@e"]
+    assert reproduce.take(["gpt2@e", *ready], 1) == ["gpt2@e"]
     many = [f"numerics@{k}" for k in range(100)]
     assert len(reproduce.take(many, 2)) == reproduce.MOST_OTHERWISE
 
@@ -55,6 +55,19 @@ def test_stages_that_run_at_once_share_the_cores(monkeypatch):
     chosen = reproduce.environment(8)
     assert chosen["HESSIAN_SPECTRA_CLUSTER"] == "slurm"
     assert "HESSIAN_SPECTRA_WORKERS" not in chosen
+
+
+class Shown:
+    """What is shown of a run: which stages are done, and what is said."""
+
+    def __init__(self):
+        self.done, self.said = set(), []
+
+    def update(self, done, status):
+        self.done = {*done}
+
+    def say(self, line):
+        self.said.append(line)
 
 
 FAKE = """#!{python}
@@ -83,14 +96,14 @@ def run(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
 
     def call(jobs, todo, **variables):
-        said = []
-        runner = reproduce.Runner(jobs, os.environ | variables, said.append)
+        shown = Shown()
+        runner = reproduce.Runner(jobs, os.environ | variables, shown)
         try:
             runner.run(BEFORE, todo)
         finally:
             call.spent = runner.spent
             done = {path.name for path in (tmp_path / "done").iterdir()}
-            call.said, call.done = said, done
+            call.shown, call.done = shown, done
         return done
 
     return call
@@ -100,9 +113,7 @@ def run(tmp_path, monkeypatch):
 def test_a_stage_runs_when_what_it_needs_is_there(run, jobs):
     todo = reproduce.items(BEFORE, {"configure"})
     assert run(jobs, todo) == {*todo}
-    total = len(todo)
-    counted = [f"[{k}/{total}]" for k in range(1, total + 1)]
-    assert sorted(line.split()[0] for line in run.said) == counted
+    assert run.shown.done == {*todo}
 
 
 def test_each_stage_that_ran_to_its_end_has_its_time(run):
@@ -110,13 +121,12 @@ def test_each_stage_that_ran_to_its_end_has_its_time(run):
     run(1, todo)
     assert {*run.spent} == {*todo}
     with pytest.raises(reproduce.Failed):
-        run(1, ["numerics@b", "figures@b"], BREAKS="figures@b")
+        run(1, ["numerics@b", "gpt2@b"], BREAKS="gpt2@b")
     assert {*run.spent} == {"numerics@b"}
 
 
 def test_a_stage_restored_from_the_cache_has_no_time():
-    runner = reproduce.Runner(1, {}, say=lambda line: None)
-    runner._total = 2
+    runner = reproduce.Runner(1, {}, Shown())
     lines = "Stage 'train@a' is cached - skipping run, checking out outputs\nRunning stage 'b@a':\n"
     script = f"print({lines!r}, end='')"
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
@@ -124,11 +134,18 @@ def test_a_stage_restored_from_the_cache_has_no_time():
     assert {*runner.spent} == {"b@a"}
 
 
-def test_a_figure_has_the_time_of_all_that_it_is_made_from():
-    spent = {"train@a": 10.0, "numerics@a": 2.4, "figures@a": 1.0, "numerics@b": 3.0}
-    with pytest.raises(ValueError, match="figures@b has none: run `make repro`"):
-        durations.totals(spent, BEFORE)
-    assert durations.totals(spent | {"figures@b": 0.6}, BEFORE) == {"a": 13, "b": 4}
+def test_a_study_has_the_time_of_its_networks_and_of_its_own_stages(tmp_path, monkeypatch):
+    stages = ["configure", "train@a", "gpt2@mine", "numerics@b"]
+    spent = {"train@a": 10.0, "gpt2@mine": 2.4, "other@x": 1.0}
+    with pytest.raises(ValueError, match="numerics@b has none: run `make repro`"):
+        durations.text_of(spent, stages)
+    monkeypatch.setattr(inputs, "DURATIONS", tmp_path / "durations.yaml")
+    inputs.stage_times.cache_clear()
+    studies = {"mine": {"ensemble": "a"}, "b": {}, "other": {}}
+    assert inputs.durations(studies) == {}
+    inputs.DURATIONS.write_text(durations.text_of(spent | {"numerics@b": 3.0}, stages))
+    inputs.stage_times.cache_clear()
+    assert inputs.durations(studies)["seconds"] == {"mine": 12, "b": 3}
 
 
 def test_times_of_other_stages_are_kept(tmp_path, monkeypatch):
@@ -148,12 +165,11 @@ def test_times_that_were_cut_off_end_no_run(tmp_path, monkeypatch, content):
 
 def test_durations_that_are_no_such_file_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(inputs, "DURATIONS", tmp_path / "durations.yaml")
-    assert inputs.durations() == {}
+    inputs.stage_times.cache_clear()
     inputs.DURATIONS.write_text("fast: 3\n")
-    with pytest.raises(ValueError, match=r"durations\.yaml: expected processor and seconds"):
-        inputs.durations()
-    inputs.DURATIONS.write_text(durations.text_of({"b": 2, "a": 1}))
-    assert inputs.durations()["seconds"] == {"a": 1, "b": 2}
+    with pytest.raises(ValueError, match=r"durations\.yaml: expected processor and stages"):
+        inputs.durations({})
+    inputs.stage_times.cache_clear()
 
 
 def test_a_stage_that_fails_ends_the_others_at_once(run):
@@ -162,11 +178,11 @@ def test_a_stage_that_fails_ends_the_others_at_once(run):
         run(2, reproduce.items(BEFORE, {"configure"}), BREAKS="numerics@b", LASTS="train@a")
     assert run.done == set()
     assert {*psutil.Process().children(recursive=True)} <= before
-    assert any("numerics@b without []" in line for line in run.said)
-    assert not any("killed" in line for line in run.said)
+    assert any("numerics@b without []" in line for line in run.shown.said)
+    assert not any("killed" in line for line in run.shown.said)
     # The last word is of the one that failed: the others are interrupted, of which they say much.
-    assert [line for line in run.said if line.startswith("train@a:")] == []
-    assert run.said[-1].startswith("numerics@b: ")
+    assert [line for line in run.shown.said if line.startswith("train@a:")] == []
+    assert run.shown.said[-1].startswith("numerics@b: ")
 
 
 ASKED = """#!{python}

@@ -39,7 +39,7 @@ def workspace(make_workspace):
     settings = workspace.path / "conf" / "data" / "images.yaml"
     settings.write_text(settings.read_text().replace("[digits]", f"[{workspace.path}/{OWN}]"))
     write_images(workspace.path / OWN, 1)
-    workspace.repro("figures@cracking-fig1")
+    workspace.repro("paper@singh2026cracking")
     return workspace
 
 
@@ -140,7 +140,7 @@ def test_own_images_that_are_rewritten_in_place_are_noticed(workspace):
     assert after["images"]["images:leaves"].min() == 2
     assert after["wedge"].identical(before["wedge"])
     # Of other data no number is computed again.
-    assert workspace.repro("figures@cracking-fig1") == ["survey"]
+    assert workspace.repro("paper@singh2026cracking") == ["survey"]
     assert "survey" in workspace.run("dvc", "status").stdout
 
 
@@ -150,10 +150,10 @@ def test_another_version_of_a_package_runs_again_what_runs_on_it(workspace, tmp_
     folder = tmp_path / "scipy-99.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: scipy\nVersion: 99.0\n")
-    workspace.repro("figures@cracking-fig1")
+    workspace.repro("paper@singh2026cracking")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     # The closed form and brute force use scipy; the data and, on it, the drawing do not change.
-    stages = workspace.repro("figures@cracking-fig1")
+    stages = workspace.repro("paper@singh2026cracking")
     assert {"survey", "closed_form@cracking-fig1", "numerics@cracking-fig1"} <= {*stages}
     assert "prepare" not in stages
     record = json.loads(
@@ -161,7 +161,7 @@ def test_another_version_of_a_package_runs_again_what_runs_on_it(workspace, tmp_
             "utf-8"
         )
     )
-    assert record["facts"]["versions"]["scipy"] == "99.0"
+    assert record["provenance"]["facts"]["versions"]["scipy"] == "99.0"
 
 
 def test_another_network_in_the_folder_that_trainings_start_from_is_noticed(tmp_path, params):

@@ -130,9 +130,9 @@ def cut_down(folder: Path, *further: str) -> None:
     # The page of all papers waits for those of each.
     for line in {*papers.splitlines()} - {*"".join(left).splitlines()}:
         text = text.replace(f"      - reports/{line.split()[1]}.html\n", "")
-    # The claims of all papers read the catalogue of theorems.
+    # All papers read the catalogue of theorems.
     for name in cut:
-        text = text.replace(f"        - results/{name}\n", "")
+        text = re.sub(rf"        - results/[\w-]+/{name}\n", "", text)
     (folder / "dvc.yaml").write_text(text)
     head, *entries = re.split(r"^(?=  \S)", (folder / "dvc.lock").read_text(), flags=re.MULTILINE)
     locked = [entry for entry in entries if entry.partition(":")[0].partition("@")[2] not in cut]

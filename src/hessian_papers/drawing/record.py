@@ -7,52 +7,21 @@ not know, and a missing or broken file is one line that names the stage to run.
 import hashlib
 import re
 import struct
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from hessian_papers.formulas import plain
 from hessian_papers.papers import reading_order
-from hessian_papers.results import select_fields
-from hessian_spectra.files import DamagedFileError, MissingResultError, read_json
+from hessian_papers.results import Provenance, select_fields
+from hessian_spectra.files import DamagedFileError, MissingResultError, digest, read_json
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-# Fields that do not stand in the record itself.
-_OF_THE_FILES = ("image", "svg", "pdf", "js", "png", "width", "height", "recorded")
+# The fields that stand in the record itself.
+_IN_THE_RECORD = ("provenance", "package", "caption", "command", "chart", "controls")
 # What a figure's second picture shows, apart from the paper's panels.
 CONTROLS = "controls"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Origin:
-    """Where a figure comes from.
-
-    Args:
-        study: the study's name.
-        config: its resolved configuration.
-        package: the package of its kind, for example ``hessian_papers.studies.scalar.data_scale``.
-        arrays: the SHA-256 of each file of the data set that it was drawn from. The ledger
-            depends on the records of figures, and through them on all arrays.
-        scale: at which it was run, for example ``demo``.
-        facts: of today's run the versions of packages and the digests of a user's own files; of a
-            recorded one configuration, hardware and seconds as well.
-        departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
-        overrides: of a recorded run the settings that are not those of its scale, by key.
-        damaged: what is wrong with the recorded run, if it is not shown for that.
-        recorded: whether it shows a recorded run.
-    """
-
-    study: str
-    config: Mapping[str, Any]
-    package: str
-    arrays: Mapping[str, str]
-    scale: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    departs: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    overrides: Mapping[str, Any] = field(default_factory=dict)
-    damaged: str = ""
-    recorded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,21 +57,9 @@ class FigureRecord(Picture):
     Numbers in its caption come from the study's arrays.
 
     Args:
-        study: the study's name.
-        kind: of the study.
+        provenance: where the run that it shows comes from.
         package: the package of its kind, ``hessian_papers.studies.<family>.<kind>``.
-        paper: key of the paper.
-        artifact: where it stands there, for example ``Figure 7``.
-        title: one line.
-        config: the study's resolved configuration.
-        digest: the short SHA-256 of ``config``.
-        arrays: the SHA-256 of each file of the data set that it was drawn from.
         command: what makes the figure.
-        scale: at which it was run.
-        facts: see :class:`Origin`.
-        departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
-        overrides: see :class:`Origin`.
-        damaged: what is wrong with the recorded run, if it is not shown for that.
         chart: the curves of its main panel (``curves.chart``).
         controls: a second picture, of what the paper does not draw: errors against brute force and
             controls. ``None`` if there is none.
@@ -111,21 +68,9 @@ class FigureRecord(Picture):
         recorded: the same figure, drawn from the arrays of the recorded run, if there is one.
     """
 
-    study: str
-    kind: str
+    provenance: Provenance
     package: str
-    paper: str
-    artifact: str
-    title: str
-    config: Mapping[str, Any]
-    digest: str
-    arrays: Mapping[str, str]
     command: str
-    scale: str
-    facts: Mapping[str, Any]
-    departs: Mapping[str, Sequence[Any]]
-    overrides: Mapping[str, Any]
-    damaged: str
     chart: Mapping[str, Any]
     controls: Picture | None
     pdf: Path
@@ -133,9 +78,44 @@ class FigureRecord(Picture):
     recorded: "FigureRecord | None" = None
 
     @property
+    def study(self) -> str:
+        """The study's name."""
+        return self.provenance.study
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The study's resolved configuration."""
+        return self.provenance.config
+
+    @property
+    def paper(self) -> str:
+        """The key of the paper."""
+        return str(self.config["paper"])
+
+    @property
+    def artifact(self) -> str:
+        """Where it stands in the paper, for example ``Figure 7``."""
+        return str(self.config["artifact"])
+
+    @property
+    def title(self) -> str:
+        """Its title, one line."""
+        return str(self.config["title"])
+
+    @property
+    def digest(self) -> str:
+        """The short SHA-256 of its configuration."""
+        return digest(self.config)
+
+    @property
     def heading(self) -> str:
         """Where it stands and its title, in plain signs."""
         return plain(f"{self.artifact}: {self.title}")
+
+
+def remedy_of(paper: str) -> str:
+    """What makes the figures of a paper, of which only stale ones are drawn."""
+    return f"dvc repro paper@{paper}"
 
 
 def natural_order(name: str) -> list[tuple[int, int, str]]:
@@ -216,19 +196,21 @@ def _picture(paths: Mapping[str, Path], caption: str, remedy: str) -> Picture:
 
 
 def _figure(folder: Path, study: str, recorded: bool = False) -> FigureRecord:
-    paths, remedy = files(folder, study, recorded), f"dvc repro 'figures@{study}'"
+    paths, remedy = files(folder, study, recorded), remedy_of(folder.name)
     record = paths["json"]
-    known = [f.name for f in fields(FigureRecord) if f.name not in _OF_THE_FILES]
-    entries = select_fields(read_json(record, remedy), known, str(record), remedy)
-    if entries["study"] != study:
+    entries = select_fields(read_json(record, remedy), _IN_THE_RECORD, str(record), remedy)
+    known = [f.name for f in fields(Provenance)]
+    origin = select_fields(entries.pop("provenance"), known, str(record), remedy)
+    if origin["study"] != study:
         raise DamagedFileError(
-            f"{record}: expected the study {study!r}, got {entries['study']!r}; run {remedy}"
+            f"{record}: expected the study {study!r}, got {origin['study']!r}; run {remedy}"
         )
     main = vars(_picture(paths, entries.pop("caption"), remedy))
     if entries["controls"] is not None:
         second = control_files(folder, study, recorded)
         entries["controls"] = _picture(second, entries["controls"], remedy)
-    return FigureRecord(**entries, **main, pdf=paths["pdf"], js=paths["js"])
+    entries |= {"provenance": Provenance(**origin), "pdf": paths["pdf"], "js": paths["js"]}
+    return FigureRecord(**entries, **main)
 
 
 def _with_recorded(folder: Path, study: str) -> FigureRecord:
@@ -255,6 +237,6 @@ def read_figures(reports: Path, paper: str = "*") -> list[FigureRecord]:
     entries = {(path.parent, path.name) for path in folder.glob(f"{paper}/[!.]*/")}
     entries |= {(path.parent, path.stem) for path in folder.glob(f"{paper}/[!.]*.png")}
     if not entries:
-        raise MissingResultError(f"{folder} holds no figures: run the stage figures (dvc repro)")
+        raise MissingResultError(f"{folder} holds no figures: run dvc repro")
     figures = [_with_recorded(own, study) for own, study in entries]
     return sorted(figures, key=lambda f: (reading_order(f.paper), natural_order(f.study)))

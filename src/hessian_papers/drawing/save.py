@@ -1,21 +1,24 @@
 """The files of a figure: PNG and SVG for the page, PDF for a paper, a record of its origin."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing.curves import chart, series
 from hessian_papers.drawing.interactive import script
-from hessian_papers.drawing.record import Origin, control_files, files
-from hessian_spectra.files import digest, write_bytes, write_json
+from hessian_papers.drawing.record import control_files, files, remedy_of
+from hessian_papers.results import Provenance
+from hessian_spectra.files import write_bytes, write_json
 from hessian_spectra.pictures import rendered
 
 
 def save(
     figure: Figure,
     caption: str,
-    origin: Origin,
+    provenance: Provenance,
+    package: str,
     folder: Path,
     controls: tuple[Figure, str] | None = None,
 ) -> None:
@@ -27,33 +30,26 @@ def save(
     Args:
         figure: the figure.
         caption: its text, with the numbers in it taken from the study's arrays.
-        origin: where it comes from; of a recorded run the files are
+        provenance: where it comes from; of a recorded run the files are
             ``<study>/recorded.{png, svg, pdf, json}``.
+        package: of the study's kind, for example ``hessian_papers.studies.scalar.data_scale``.
         folder: where to write, each paper to a folder of its own.
         controls: a second picture and its text, of what the paper does not draw; its files are
             ``<study>/controls.{png, svg}``.
     """
-    place = (folder / origin.config["paper"], origin.study, origin.recorded)
+    paper = provenance.config["paper"]
+    place = (folder / paper, provenance.study, provenance.recorded)
     paths = files(*place)
     _write(figure, paths)
-    if numbers := script(f"{origin.study}/{paths['js'].stem}", series(figure)):
+    if numbers := script(f"{provenance.study}/{paths['js'].stem}", series(figure)):
         write_bytes(paths["js"], numbers)
     if controls is not None:
         _write(controls[0], control_files(*place))
-    config = origin.config
-    record = {name: config[name] for name in ("kind", "paper", "artifact", "title")} | {
-        "study": origin.study,
-        "package": origin.package,
+    record = {
+        "provenance": asdict(provenance),
+        "package": package,
         "caption": caption,
-        "config": dict(config),
-        "digest": digest(config),
-        "arrays": dict(origin.arrays),
-        "command": f"dvc repro 'figures@{origin.study}'",
-        "scale": origin.scale,
-        "facts": dict(origin.facts),
-        "departs": dict(origin.departs),
-        "overrides": dict(origin.overrides),
-        "damaged": origin.damaged,
+        "command": remedy_of(paper),
         "chart": chart(figure),
         "controls": None if controls is None else controls[1],
     }

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, Outc
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
 from hessian_papers.ledger.verdicts import Case, Decision, decide
-from hessian_papers.results import SCALES, sides_of
+from hessian_papers.results import SCALES, Provenance, sides_of
 from hessian_spectra.files import MissingResultError, digest
 
 NOT_RUN = Path(__file__).with_name("not_run.yaml")
@@ -38,23 +39,25 @@ class Measured:
 
     Args:
         statements: of its kind.
-        study: its name and the configuration of the run.
+        provenance: where its numbers come from.
         folder: holds ``<side>.nc``.
-        scale: ``demo``, ``paper``, or another.
-        recorded: whether it is a recorded run, not today's.
-        departs: the settings that are not the paper's, ``[value here, the paper's]`` by key.
-        seconds: the time of one core that it took, if that is known.
-        damaged: what is wrong with the study's recorded run, if nothing is measured on it for that.
+        names: the studies by paper and artifact, for texts that point to another one.
     """
 
     statements: Statements
-    study: Study
+    provenance: Provenance
     folder: Path
-    scale: str
-    recorded: bool = False
-    departs: Mapping[str, list[Any]] = field(default_factory=dict)
-    seconds: float | None = None
-    damaged: str = ""
+    names: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def study(self) -> Study:
+        """The study as its statements see it."""
+        return Study(self.provenance.study, self.provenance.config, self.names)
+
+    @cached_property
+    def data(self) -> xr.Dataset:
+        """The data set of the run."""
+        return read_study(self.folder, sides_of(self.provenance.config))
 
 
 def rounded(number: float) -> float | None:
@@ -108,11 +111,10 @@ def collect(run: Measured) -> list[Entry]:
         MissingResultError: a file or an array that a statement needs is not there, of today's run.
         DamagedFileError: a file of arrays is damaged.
     """
-    data = data_of(run)
+    data, config = run.data, run.provenance.config
     try:
         entries = list(run.statements.entries(run.study, data))
     except Exception as error:  # what a configuration leaves of the arrays may break any function
-        config = run.study.config
         return [
             _unmeasured(
                 run.study.name,
@@ -134,18 +136,13 @@ def collect(run: Measured) -> list[Entry]:
     return entries
 
 
-def data_of(run: Measured) -> xr.Dataset:
-    """The data set of a run."""
-    return read_study(run.folder, sides_of(run.study.config))
-
-
 def _reason(error: Exception, run: Measured | None) -> str:
     """Why a case was not measured; raises what a stage that was not run leaves missing."""
     if isinstance(error, NothingToMeasure):
         return str(error)
     if isinstance(error, KeyError) and "No variable named" in str(error):
         error = lacking(str(error).split("'")[1])
-    if isinstance(error, MissingResultError) and not (run and run.recorded):
+    if isinstance(error, MissingResultError) and not (run and run.provenance.recorded):
         raise error
     return f"could not be measured here: {type(error).__name__}: {' '.join(str(error).split())}"
 
@@ -177,6 +174,7 @@ def _record(
 ) -> CaseRecord:
     bound = _NO_BOUND if measured is None or entry.bound is None else entry.bound
     of_the_entry = {name: getattr(entry, name) for name in _OF_THE_ENTRY}
+    source = None if run is None else run.provenance
     return CaseRecord(
         **of_the_entry | {"labels": dict(entry.labels)},
         **{name: getattr(bound, name) for name in _OF_THE_BOUND},
@@ -184,12 +182,12 @@ def _record(
         measured=None if measured is None else rounded(measured.value),
         interval=_interval(measured),
         outcome=outcome,
-        digest=None if run is None else digest(run.study.config),
+        digest=None if source is None else digest(source.config),
         printed_error=None if printed is None else rounded(printed.value),
-        scale=None if run is None else run.scale,
-        recorded=run is not None and run.recorded,
-        departs={} if run is None else dict(run.departs),
-        seconds=None if run is None else run.seconds,
+        scale=None if source is None else source.scale,
+        recorded=source is not None and source.recorded,
+        departs={} if source is None else dict(source.departs),
+        seconds=None if source is None else source.seconds,
         beside=None,
     )
 

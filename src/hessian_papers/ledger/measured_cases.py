@@ -1,9 +1,9 @@
-"""The measurements of a paper's studies, between the stage that measures and the one that decides.
+"""The measurements of a study, between the stage that measures and the one that decides.
 
 Numbers stand as text, since JSON knows neither NaN nor infinity, and not rounded.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,21 @@ from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.statements import Heading
 from hessian_spectra.files import damaged, read_json, write_json
 
-# In the folder of a paper.
-FILE = "cases.json"
+
+def path_of(results: Path, paper: str, study: str) -> Path:
+    """Where the cases of a study are that are measured for a paper."""
+    return results / "claims" / paper / "cases" / f"{study}.json"
 
 
-def write(path: Path, measured: Sequence[Measurement]) -> None:
-    """Write cases, in their order."""
-    write_json(path, [_record(case) for case in measured])
+def write(path: Path, measured: Sequence[Measurement], made_from: Mapping[str, Any]) -> None:
+    """Write the cases of a study, in their order.
+
+    Args:
+        path: the file.
+        measured: the cases.
+        made_from: what tells whether they are still up to date.
+    """
+    write_json(path, {**made_from, "cases": [_record(case) for case in measured]})
 
 
 def _record(case: Measurement) -> dict[str, Any]:
@@ -45,9 +53,9 @@ def read(path: Path, remedy: str) -> list[Measurement]:
         MissingResultError: there is no such file.
         DamagedFileError: it is not what was written there.
     """
-    records = read_json(path, remedy)
+    content = read_json(path, remedy)
     try:
-        return [_case(record, str(path), remedy) for record in records]
+        return [_case(record, str(path), remedy) for record in content["cases"]]
     except (KeyError, TypeError, ValueError) as error:
         raise damaged(path, error, f"run {remedy}") from error
 

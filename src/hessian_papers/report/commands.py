@@ -92,13 +92,13 @@ def assignment(key: str, value: Any) -> str:
 
 def _times(recorded: FigureRecord, places: Mapping[str, str]) -> list[str]:
     """The times that a recorded run took, with the words of where, as far as its facts say so."""
-    times = {unit: seconds_of(recorded.facts, unit) for unit in places}
+    times = {unit: seconds_of(recorded.provenance.facts, unit) for unit in places}
     return [f"{duration(time)}{places[unit]}" for unit, time in times.items() if time]
 
 
 def _took(recorded: FigureRecord) -> str:
     """The time that a recorded run took, if its facts say so."""
-    hardware = recorded.facts.get("hardware", {})
+    hardware = recorded.provenance.facts.get("hardware", {})
     device = f" on one {' or '.join(hardware.get('devices', []))}"
     times = _times(recorded, {"core": _on(hardware), "GPU": device})
     return "; took ".join(["recorded", *times])
@@ -126,10 +126,10 @@ def cost(figure: FigureRecord, durations: Mapping[str, Any]) -> str:
 def _at_scale(figure: FigureRecord) -> Command | None:
     """The study at the paper's own size, if that is not the demo's."""
     recorded = figure.recorded
-    scale = recorded.scale if recorded else "paper"
-    if recorded is None and not figure.departs:
+    scale = recorded.provenance.scale if recorded else "paper"
+    if recorded is None and not figure.provenance.departs:
         return None
-    overrides = recorded.overrides if recorded else {}
+    overrides = recorded.provenance.overrides if recorded else {}
     changes = [shlex.quote(assignment(key, value)) for key, value in overrides.items()]
     command = f"python -m pipelines.evidence only={figure.study} scale={scale}"
     text = " ".join([command, *changes])

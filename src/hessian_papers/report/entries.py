@@ -16,6 +16,7 @@ from hessian_papers.report import runs
 from hessian_papers.report.artifacts import Covered, covered
 from hessian_papers.report.commands import Command, commands, cost
 from hessian_papers.report.verdicts import Shown
+from hessian_papers.results import folder_of
 
 # From the folder of the page to the repository.
 _ROOT = "../"
@@ -60,7 +61,7 @@ class ShownRun:
     @property
     def name(self) -> str:
         """The amount that was computed and when, in a few words."""
-        return runs.name(self.figure.config, self.figure.facts, self.key == "recorded")
+        return runs.name(self.figure.config, self.figure.provenance.facts, self.key == "recorded")
 
     @property
     def alt(self) -> str:
@@ -70,12 +71,12 @@ class ShownRun:
     @property
     def commit(self) -> str:
         """The commit of a recorded run's code."""
-        return str(self.figure.facts.get("commit", ""))
+        return str(self.figure.provenance.facts.get("commit", ""))
 
     @property
     def facts(self) -> dict[str, str]:
         """The facts of a run besides its configuration, one line each."""
-        facts = {k: v for k, v in self.figure.facts.items() if k not in _SETTINGS}
+        facts = {k: v for k, v in self.figure.provenance.facts.items() if k not in _SETTINGS}
         return flat(facts)
 
 
@@ -208,8 +209,9 @@ def _code(figure: FigureRecord) -> list[Link]:
 def _run(key: str, figure: FigureRecord, reports: Path, sentence: str) -> ShownRun:
     """A run with its arrays, its facts if it is a recorded one, and its picture in all formats."""
     recorded = key == "recorded"
-    folder = f"reports/evidence/{figure.study}" if recorded else f"results/{figure.study}"
-    names = [*figure.arrays] + ["facts.json"] * recorded
+    today = folder_of(Path("results"), figure.paper, figure.study).as_posix()
+    folder = f"reports/evidence/{figure.study}" if recorded else today
+    names = [*figure.provenance.arrays] + ["facts.json"] * recorded
     links = _links(*(f"{folder}/{name}" for name in names))
     formats = {file.suffix[1:].upper(): file for file in (figure.image, figure.svg, figure.pdf)}
     if figure.controls is not None:

@@ -184,7 +184,7 @@ def read(
         DamagedFileError: an input is broken.
     """
     figures = read_figures(reports, paper or "*")
-    stage = f"claims@{paper}" if paper else "ledger"
+    stage = f"paper@{paper}" if paper else "ledger"
     statements = read_ledger(ledger or reports, f"dvc repro {stage}")
     every = sections(figures, statements, reports, durations or {}, leads, elsewhere)
     return Content(reports, figures, statements, every, elsewhere)

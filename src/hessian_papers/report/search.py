@@ -27,7 +27,7 @@ def _settings(figure: FigureRecord) -> str:
     """The names and values of a run's settings, and of those that depart from the paper's."""
     runs = [run for run in (figure.recorded, figure) if run is not None]
     tables: list[Mapping[str, Any]] = [run.config for run in runs]
-    tables += [{key: pair[0] for key, pair in run.departs.items()} for run in runs]
+    tables += [{key: pair[0] for key, pair in run.provenance.departs.items()} for run in runs]
     return _words(text for table in tables for pair in flat(table).items() for text in pair)
 
 
@@ -40,7 +40,7 @@ def _figure(entry: Entry, picture: Callable[[FigureRecord | Picture], str], at: 
         "artifact": figure.artifact,
         "paper": figure.paper,
         "title": plain(figure.title),
-        "name": _words([figure.study, figure.kind, *places]),
+        "name": _words([figure.study, figure.config["kind"], *places]),
         "settings": _settings(figure),
         "caption": plain(" ".join(captions)),
         "href": at.figure_page(figure.study),

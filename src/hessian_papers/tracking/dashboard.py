@@ -17,7 +17,7 @@ from hessian_papers.formulas import plain
 from hessian_papers.labelled import files_of
 from hessian_papers.ledger.leads import Leads, lead
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, read_ledger
-from hessian_papers.results import SIDES
+from hessian_papers.results import SIDES, folder_of
 from hessian_papers.tracking.run import start_run
 from hessian_papers.tracking.server import import_wandb
 from hessian_papers.tracking.settings import About
@@ -73,21 +73,18 @@ def _flat(record: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
             yield f"{prefix}/{name}", value
 
 
-def _sides(
-    folder: Path, figures: Sequence[FigureRecord], remedy: str
-) -> dict[str, dict[str, Path]]:
+def _sides(folders: Mapping[str, Path], remedy: str) -> dict[str, dict[str, Path]]:
     """The arrays under each figure, by study and file: the sides of today's run, or a whole run.
 
     Raises:
-        MissingResultError: there are none under one of them; ``remedy`` says what to run.
+        MissingResultError: there are none in one of the folders; ``remedy`` says what to run.
     """
     entries = {}
-    for figure in figures:
-        paths = files_of(folder / figure.study, SIDES)
-        entries[figure.study] = {path.stem: path for path in paths if path.is_file()}
-        if not entries[figure.study]:
-            message = f"{folder / figure.study} holds no arrays: run {remedy}"
-            raise MissingResultError(message.format(figure.study))
+    for study, folder in folders.items():
+        paths = files_of(folder, SIDES)
+        entries[study] = {path.stem: path for path in paths if path.is_file()}
+        if not entries[study]:
+            raise MissingResultError(f"{folder} holds no arrays: run {remedy}")
     return entries
 
 
@@ -166,7 +163,7 @@ class _Content:
 
     def about(self, commit: str | None, notes: str) -> About:
         """The commit, tags and notes of the run; studies are no tags, as it has all of them."""
-        scales = sorted({figure.scale for figure in self.figures})
+        scales = sorted({figure.provenance.scale for figure in self.figures})
         papers = dict.fromkeys(figure.paper for figure in self.figures)
         return About(commit=commit, tags=(*scales, *papers), notes=notes)
 
@@ -210,7 +207,7 @@ class _Content:
                 "study": figure.study,
                 "digest": figure.digest,
                 "figure": figure_key(figure),
-                "scale": figure.scale,
+                "scale": figure.provenance.scale,
             },
         )
         for side, path in self.sides[figure.study].items():
@@ -256,7 +253,10 @@ def _recorded(
         return None
     return _Content(
         figures=kept,
-        sides=_sides(reports / "evidence", kept, "git checkout reports/evidence"),
+        sides=_sides(
+            {figure.study: reports / "evidence" / figure.study for figure in kept},
+            "git checkout reports/evidence",
+        ),
         tables={
             "cases": [
                 _row(statement, run)
@@ -289,7 +289,7 @@ def _log_recorded(
 ) -> dict[str, Any]:
     """Log the recorded runs, unless this very state of them was uploaded before."""
     state = content.state()
-    facts = {figure.study: dict(figure.facts) for figure in content.figures}
+    facts = {figure.study: dict(figure.provenance.facts) for figure in content.figures}
     texts = [content.text(figure) for figure in content.figures]
     held = json.dumps([state, facts, texts, dict(content.tables)], sort_keys=True)
     run_id = f"recorded-{_sha256(held.encode())[:16]}"
@@ -337,7 +337,7 @@ def log_dashboard(
     Args:
         reports: holds ``figures/``, ``claims.json``, ``metrics.json``, and ``evidence/`` with the
             arrays of the recorded runs.
-        results: holds ``<study>/<side>.nc`` for the sides of each study.
+        results: holds ``<paper>/<study>/<side>.nc`` for the sides of each study.
         group: digest of the configuration, or the experiment's name.
         config: the configuration of today's run.
         directory: below it the client keeps its folder ``wandb``.
@@ -362,7 +362,10 @@ def log_dashboard(
     metrics = read_json(reports / "metrics.json", "the stage ledger (dvc repro ledger)")
     today = _Content(
         figures=figures,
-        sides=_sides(results, figures, "dvc repro 'figures@{}'"),
+        sides=_sides(
+            {each.study: folder_of(results, each.paper, each.study) for each in figures},
+            "dvc repro",
+        ),
         tables={
             "statements": [_statement(statement) for statement in statements],
             "cases": [_with_both(s, case) for s in statements for case in s.cases],

@@ -158,8 +158,8 @@ def rows(batch: Batch, level: int | None = None) -> int | None:
     """
     if any(tensor.is_nested for tensor in tensors(batch)):
         return None
-    lengths = {0 if isinstance(at, Tensor) and not at.ndim else len(at)
-               for at in _stacks(batch, level)}  # fmt: skip
+    stacks = _stacks(batch, level)
+    lengths = {0 if isinstance(at, Tensor) and not at.ndim else len(at) for at in stacks}
     return lengths.pop() if len(lengths) == 1 else None
 
 

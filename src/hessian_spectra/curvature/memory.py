@@ -1,18 +1,17 @@
 """The memory that products take, and the number of samples of a batch that fit into it."""
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from hessian_spectra.curvature.batches import Batch, part, rows
 from hessian_spectra.curvature.network import FixedNetwork, first_derivatives
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
-from hessian_spectra.curvature.undisturbed import interrupt_behind
+from hessian_spectra.curvature.undisturbed import Watching, interrupt_behind
 from hessian_spectra.validation import require
 
 # What a product takes at its peak is at most so many times what its graph keeps (measured in
@@ -39,7 +38,7 @@ class PeakMemory:
     def __init__(self) -> None:
         self.held = self.peak = 0
         self._alive: dict[int, Any] = {}
-        self._mode = _Watching(self)
+        self._mode = _Telling(self)
 
     def __enter__(self) -> Self:
         self._mode.__enter__()
@@ -73,26 +72,16 @@ def _dense(values: Any) -> list[Tensor]:
     return [leaf for leaf in leaves if isinstance(leaf, Tensor) and leaf.layout == torch.strided]
 
 
-class _Watching(TorchDispatchMode):
+class _Telling(Watching):
     """Tell a memory of each operation."""
 
     def __init__(self, memory: PeakMemory) -> None:
         super().__init__()
         self._memory = memory
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Torch's compiler would be loaded to leave this alone, which takes three seconds."""
-        return False
-
-    def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        made = func(*args, **(kwargs or {}))
+    def called(self, operation: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Tell what it makes."""
+        made = operation(*args, **kwargs)
         self._memory.note(made, (args, kwargs))
         return made
 

@@ -164,12 +164,12 @@ def users_data(data: Iterable[R], device: torch.device) -> Iterator[R]:
         yield batch
 
 
-class _Drawing(TorchDispatchMode):
-    """Notes whether this thread draws from a global generator of torch's."""
+class Watching(TorchDispatchMode):
+    """Sees each of torch's operations that this thread calls in a block."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen = False
+    def called(self, operation: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Call the operation, and return what it makes."""
+        raise NotImplementedError
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -183,10 +183,21 @@ class _Drawing(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        named = kwargs or {}
-        if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
-            self.seen |= named.get("generator") is None
-        return func(*args, **named)
+        return self.called(func, args, kwargs or {})
+
+
+class _Drawing(Watching):
+    """Notes whether this thread draws from a global generator of torch's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = False
+
+    def called(self, operation: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Note whether it draws."""
+        if torch.Tag.nondeterministic_seeded in getattr(operation, "tags", ()):
+            self.seen |= kwargs.get("generator") is None
+        return operation(*args, **kwargs)
 
 
 # How the states of generators are read and set, by what draws from them.

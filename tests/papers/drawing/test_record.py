@@ -5,17 +5,16 @@ from pathlib import Path
 import pytest
 import sample_reports
 
-from hessian_papers.drawing.record import Origin, files, read_figures
+from hessian_papers.drawing.record import files, read_figures
 from hessian_papers.drawing.save import save
+from hessian_papers.results import Provenance
 from hessian_spectra.files import DamagedFileError, MissingResultError
 from hessian_spectra.pictures import style
 
 POSTER = "figures/singh2024poster"
-ORIGIN = Origin(
+ORIGIN = Provenance(
     study="poster-pair",
     config=sample_reports.config("poster-pair"),
-    package="hessian_papers.studies.toys.toy",
-    arrays={},
     scale="demo",
     departs={"width": [10, 100]},
 )
@@ -29,7 +28,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for origin in (ORIGIN, PAPER):
         figure, axes = style.panels()
         axes.plot([0, 2 if origin.recorded else 1])
-        save(figure, f"At {origin.scale}.", origin, reports / "figures")
+        save(figure, f"At {origin.scale}.", origin, sample_reports.PACKAGE, reports / "figures")
     return reports
 
 
@@ -42,8 +41,7 @@ def test_the_recorded_run_stands_beside_todays(both: Path) -> None:
     (figure,) = read_figures(both)
     recorded = figure.recorded
     assert recorded is not None
-    assert (figure.scale, figure.facts, figure.departs) == ("demo", {}, {"width": [10, 100]})
-    assert (recorded.scale, recorded.facts, recorded.departs) == ("paper", {"commit": "abc"}, {})
+    assert (figure.provenance, recorded.provenance) == (ORIGIN, PAPER)
     assert (figure.caption, recorded.caption) == ("At demo.", "At paper.")
     assert recorded.recorded is None
     for actual in (figure, recorded):
@@ -63,7 +61,7 @@ def test_figures_come_by_paper_and_in_natural_order(sample_root: Path) -> None:
 def test_a_missing_file_names_the_stage(reports: Path, recorded: bool, suffix: str) -> None:
     path = files(reports / POSTER, "poster-pair", recorded)[suffix]
     path.unlink()
-    with pytest.raises(MissingResultError, match=r"run dvc repro 'figures@poster-pair'$") as caught:
+    with pytest.raises(MissingResultError, match=r"run dvc repro paper@singh2024poster$") as caught:
         read_figures(reports)
     assert str(path) in str(caught.value)
 
@@ -73,7 +71,7 @@ def test_a_missing_file_names_the_stage(reports: Path, recorded: bool, suffix: s
 def test_a_cut_off_file_is_refused(reports: Path, recorded: bool, suffix: str) -> None:
     path = files(reports / POSTER, "poster-pair", recorded)[suffix]
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(DamagedFileError, match=r"run dvc repro 'figures@poster-pair'$") as caught:
+    with pytest.raises(DamagedFileError, match=r"run dvc repro paper@singh2024poster$") as caught:
         read_figures(reports)
     assert str(path) in str(caught.value)
 

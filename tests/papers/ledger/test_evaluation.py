@@ -22,8 +22,9 @@ from hessian_papers.ledger.evaluation import (
     rounded,
 )
 from hessian_papers.ledger.record import all_cases
-from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
+from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements
 from hessian_papers.ledger.verdicts import everywhere
+from hessian_papers.results import Provenance
 from hessian_spectra.files import DamagedFileError, MissingResultError, digest
 
 ROOT = Path(__file__).parents[3]
@@ -76,9 +77,8 @@ def folder(tmp_path):
 
 def run_of(statements, folder=Path("nowhere"), *, scale="demo", study="toy", config=None, **fields):
     config = CONFIG if config is None else config
-    return Measured(
-        statements=statements, study=Study(study, config), folder=folder, scale=scale, **fields
-    )
+    provenance = Provenance(study=study, config=config, scale=scale, **fields)
+    return Measured(statements=statements, provenance=provenance, folder=folder)
 
 
 @pytest.fixture

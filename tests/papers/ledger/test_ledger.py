@@ -58,8 +58,9 @@ def test_every_study_states_something(study):
 @pytest.fixture(scope="module")
 def ledger():
     """The claims on the recorded runs, and on those of today that were made."""
-    messages = {name: inputs.about(PARAMS, name) for name in PARAMS["studies"]}
-    runs = chain.measured(PARAMS["studies"], messages, ROOT / "results")
+    names = chain.names_of(PARAMS["studies"])
+    provenances = [inputs.provenances(PARAMS, name) for name in PARAMS["studies"]]
+    runs = [run for each in provenances for run in chain.measured(each, ROOT / "results", names)]
     return evaluate([run for run in runs if run.folder.is_dir()])
 
 

@@ -13,12 +13,13 @@ from hessian_papers.labelled import Variable
 from hessian_papers.ledger import measured_cases
 from hessian_papers.ledger.bounds import Estimate, equal_to, positive, within
 from hessian_papers.ledger.evaluation import Measured, decided, measurements, unmeasured
-from hessian_papers.ledger.statements import Print, Statements, Study
+from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import reading_of
+from hessian_papers.results import Provenance
 from hessian_spectra.files import DamagedFileError, MissingResultError
 
-REMEDY = "dvc repro claims@mine"
+REMEDY = "dvc repro paper@mine"
 ANY = positive("any")
 statements = Statements(values={"sp": "SP"})
 VARIABLES = {
@@ -69,10 +70,8 @@ def measured(tmp_path):
         labelled.write(tmp_path / f"{side}.nc", data)
     run = Measured(
         statements=statements,
-        study=Study("mine", config),
+        provenance=Provenance(study="mine", config=config, scale="demo", departs={"width": [3, 4]}),
         folder=tmp_path,
-        scale="demo",
-        departs={"width": [3, 4]},
     )
     return [*measurements([run]), *unmeasured()]
 
@@ -83,8 +82,8 @@ def same(case, other):
 
 
 def test_what_is_written_is_read_again(measured, tmp_path):
-    path = tmp_path / measured_cases.FILE
-    measured_cases.write(path, measured)
+    path = measured_cases.path_of(tmp_path, "a-paper", "mine")
+    measured_cases.write(path, measured, {"made from": "code"})
     json.loads(path.read_text(), parse_constant=pytest.fail)
     actual = measured_cases.read(path, REMEDY)
     assert len(actual) == len(measured)
@@ -96,8 +95,8 @@ def test_what_is_written_is_read_again(measured, tmp_path):
 
 
 def test_verdicts_of_what_is_read_are_those_of_what_was_measured(measured, tmp_path):
-    path = tmp_path / measured_cases.FILE
-    measured_cases.write(path, measured)
+    path = measured_cases.path_of(tmp_path, "a-paper", "mine")
+    measured_cases.write(path, measured, {"made from": "code"})
     assert same(decided(measured_cases.read(path, REMEDY)), decided(measured))
 
 
@@ -124,8 +123,8 @@ def without(key):
     ],
 )
 def test_a_record_that_is_damaged_is_one_line(measured, tmp_path, harm):
-    path = tmp_path / measured_cases.FILE
-    measured_cases.write(path, measured)
+    path = measured_cases.path_of(tmp_path, "a-paper", "mine")
+    measured_cases.write(path, measured, {"made from": "code"})
     first, *others = json.loads(path.read_text())
     path.write_text(json.dumps([*others, harm(first)]))
     refused(path)
@@ -133,7 +132,7 @@ def test_a_record_that_is_damaged_is_one_line(measured, tmp_path, harm):
 
 @pytest.mark.parametrize("content", ["", "[{", "null", "3", '{"heading": 1}'])
 def test_a_file_that_is_damaged_is_one_line(tmp_path, content):
-    path = tmp_path / measured_cases.FILE
+    path = measured_cases.path_of(tmp_path, "a-paper", "mine")
     path.write_text(content)
     refused(path)
 
@@ -148,7 +147,7 @@ def refused(path):
 
 def test_a_file_that_is_not_there_says_what_makes_it(tmp_path):
     with pytest.raises(MissingResultError, match=f"run {REMEDY}"):
-        measured_cases.read(tmp_path / measured_cases.FILE, REMEDY)
+        measured_cases.read(measured_cases.path_of(tmp_path, "a-paper", "mine"), REMEDY)
 
 
 def test_another_bound_is_another_case(measured, tmp_path):

@@ -190,7 +190,7 @@ def test_each_figure_says_how_it_was_made(text: str) -> None:
         config = sample_reports.config(study)
         change, meaning = override(study, config)
         for command in (
-            f"dvc repro &#39;figures@{study}&#39;",
+            f"dvc repro paper@{config['paper']}",
             f"dvc exp run -S {change}",
             f"python -m pipelines.figures only={study} {change}",
             meaning,
@@ -611,14 +611,14 @@ def remove(pattern: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (remove("figures/*/*/*.json"), r"figure\.json is missing: run dvc repro 'figures@"),
+        (remove("figures/*/*/*.json"), r"figure\.json is missing: run dvc repro paper@"),
         (
             lambda reports: shutil.rmtree(reports / "figures"),
-            r"figures holds no figures: run the stage figures",
+            r"figures holds no figures: run dvc repro",
         ),
         (
             remove(f"{POSTER}/poster-pair.png"),
-            r"poster-pair\.png is missing: run dvc repro 'figures@",
+            r"poster-pair\.png is missing: run dvc repro paper@",
         ),
         (remove("claims.json"), r"claims\.json is missing: run dvc repro ledger"),
         (write("claims.json", b"[{"), r"claims\.json is no JSON .*: delete it and run"),

@@ -9,6 +9,7 @@ from hessian_papers.labelled import write
 from hessian_papers.ledger.evaluation import Measured, broken, evaluate
 from hessian_papers.ledger.record import all_cases
 from hessian_papers.ledger.statements import Study
+from hessian_papers.results import Provenance
 from hessian_papers.studies.identities.identities.claims import statements
 from hessian_papers.studies.identities.identities.study import VARIABLES
 from hessian_papers.theorems import THEOREMS
@@ -52,7 +53,8 @@ def evaluated(folder, sides):
     """The ledger's statements on a study with these arrays, by name."""
     for side, data in sides.items():
         write(folder / f"{side}.nc", data)
-    run = Measured(statements=statements, study=STUDY, folder=folder, scale="demo")
+    source = Provenance(study=STUDY.name, config=STUDY.config, scale="demo")
+    run = Measured(statements=statements, provenance=source, folder=folder)
     records = evaluate([run])
     return {record.id: record for record in records if record.cases[0].study == "thm"}
 

@@ -1,0 +1,181 @@
+"""Stages paper: the figures of one paper, what is measured on its studies, and its pages.
+
+A study's figure and cases are made again only where what they are made from has changed, or where
+what was written is no longer there: an override of one study draws one figure.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGKILL
+from typing import Any
+
+from hessian_papers.drawing.record import control_files, files
+from hessian_papers.ledger import measured_cases
+from hessian_papers.ledger.evaluation import Measurement, decided, measurements, unmeasured
+from hessian_papers.ledger.record import write_ledger
+from hessian_papers.ledger.totals import summary
+from hessian_papers.manifest import described, fault
+from hessian_papers.report import address, build, read
+from hessian_papers.results import Provenance
+from hessian_papers.work import cores
+from hessian_spectra.files import (
+    DamagedFileError,
+    MissingResultError,
+    digest,
+    read_json,
+    write_bytes,
+)
+from pipelines import chain, inputs
+from pipelines.figures import draw
+from pipelines.lifetime import share_life
+from pipelines.schema import plain
+from pipelines.stage import Context, main
+
+
+@dataclass(frozen=True)
+class Work:
+    """A study of which the figure is drawn, and the statements are measured.
+
+    Args:
+        provenances: of its runs, today's first.
+        made: a digest of code, packages and settings behind figure and claims.
+        names: the studies that texts may point to.
+        results: the folder of data sets.
+        figures: the folder with the figures of the paper.
+        cases: the file of what is measured.
+        drawn: whether the study has its figure here; the catalogue of theorems has it elsewhere.
+    """
+
+    provenances: Sequence[Provenance]
+    made: str
+    names: chain.Names
+    results: Path
+    figures: Path
+    cases: Path
+    drawn: bool
+
+    @property
+    def study(self) -> str:
+        """The study's name."""
+        return self.provenances[0].study
+
+    def _made_from(self, runs: Sequence[Any]) -> str:
+        """A digest of all that figure and cases are made from."""
+        arrays = [run.provenance.arrays for run in runs]
+        return digest([self.made, sorted(self.names.items()), arrays])
+
+    def is_done(self) -> bool:
+        """Whether figure and cases are there, whole, and made from what there is now."""
+        try:
+            known = read_json(self.cases)
+            of_today = known["made from"] == self._made_from(self._runs())
+            return of_today and not fault(self.figures, known["pictures"])
+        except (DamagedFileError, MissingResultError, KeyError, TypeError):
+            return False
+
+    def _runs(self) -> list[Any]:
+        return chain.measured(self.provenances, self.results, self.names)
+
+    def do(self) -> str:
+        """Draw, measure and write both; the name of the study."""
+        runs = self._runs()
+        cases = {run.provenance.recorded: measurements([run]) for run in runs}
+        pictures = {}
+        if self.drawn:
+            self._remove()
+            for run in runs:
+                draw(run, cases[run.provenance.recorded], self.figures.parent)
+            pictures = described(self.figures, self._pictures())
+        made = {"made from": self._made_from(runs), "pictures": pictures}
+        measured_cases.write(self.cases, [case for each in cases.values() for case in each], made)
+        return self.study
+
+    def _pictures(self) -> list[Path]:
+        """The files of the figure that are there."""
+        known = (files(self.figures, self.study)["png"], self.figures / self.study)
+        return [path for path in known if path.exists()]
+
+    def _remove(self) -> None:
+        """Remove what was drawn before: a run, or a second picture, may be no more."""
+        for recorded in (False, True):
+            for find in (files, control_files):
+                for path in find(self.figures, self.study, recorded).values():
+                    path.unlink(missing_ok=True)
+
+
+def _works(context: Context, settings: Mapping[str, Any]) -> Iterator[Work]:
+    """The studies of the paper, and the theorems that another paper's study measures of it."""
+    names = {(paper, artifact): name for name, (paper, artifact) in settings["artifacts"].items()}
+    for name, provenances in context.provenances.items():
+        yield Work(
+            provenances=provenances,
+            made=settings["made"][name],
+            names=names,
+            results=context.results,
+            figures=context.reports / "figures" / context.name,
+            cases=measured_cases.path_of(context.results, context.name, name),
+            drawn=name in settings["studies"],
+        )
+
+
+def _begin() -> None:
+    share_life(SIGKILL)
+
+
+def _do(works: Sequence[Work]) -> None:
+    """Do the work on all cores, and say how far it is."""
+    processes = min(cores(), len(works))
+    if processes < 2:
+        for work in works:
+            work.do()
+        return
+    with ProcessPoolExecutor(processes, initializer=_begin) as pool:
+        done = as_completed([pool.submit(work.do) for work in works])
+        for number, future in enumerate(done, 1):
+            print(f"[{number}/{len(works)}] {future.result()}", flush=True)
+
+
+def _pages(context: Context, settings: Mapping[str, Any]) -> None:
+    """Write ``reports/<paper>.html``, and ``reports/<paper>/<study>.html`` of each figure."""
+    paper = context.name
+    content = read(
+        context.reports,
+        settings["durations"],
+        leads=settings["leads"],
+        paper=paper,
+        ledger=context.results / "claims" / paper,
+        elsewhere=settings["elsewhere"],
+    )
+    for part in content.parts(paper):
+        write_bytes(context.reports / address(part), build(content, part=part).encode())
+
+
+def paper(context: Context) -> None:
+    """Write ``reports/figures/<paper>``, ``results/claims/<paper>`` and the pages of one paper.
+
+    The paper's statements have as well what the catalogue of theorems, which is another paper's
+    study, measures of it, and what no study does; the ledger of all papers has these from there.
+    """
+    settings, name = plain(context.config), context.name
+    works = [*_works(context, settings)]
+    for left_over in {*works[0].cases.parent.glob("*")} - {work.cases for work in works}:
+        left_over.unlink()
+    _do([work for work in works if not work.is_done()])
+    measured: dict[bool, list[Measurement]] = {True: [], False: []}
+    for work in works:
+        measured[work.drawn] += measured_cases.read(work.cases, f"dvc repro --force paper@{name}")
+    elsewhere = [*measured[False], *unmeasured()]
+    own = [case for case in elsewhere if name in case.heading.places]
+    damaged = [today.damaged for today, *_ in context.provenances.values() if today.damaged]
+    print(*damaged, sep="\n", end="\n" * bool(damaged), file=sys.stderr)
+    statements = decided([*measured[True], *own])
+    write_ledger(context.results / "claims" / name / "claims.json", statements)
+    print(summary(statements))
+    _pages(context, settings)
+
+
+if __name__ == "__main__":
+    main(paper, inputs.PAPER)
