@@ -78,6 +78,12 @@ def stated(cases: Sequence[Measurement]) -> tuple[Figure, str]:
     return forest(blocks), STATEMENTS
 
 
+def picture(run: Measured, cases: Sequence[Measurement]) -> tuple[Figure, str]:
+    """The figure of a run, or of what is measured on it, and its caption; see :func:`draw`."""
+    module = schema.figure_of(run.provenance.config)
+    return painted(module, run.data) if module else stated(cases)
+
+
 def draw(run: Measured, cases: Sequence[Measurement], folder: Path) -> None:
     """Draw the figure of a run, and write its files, see :func:`save`.
 
@@ -89,10 +95,9 @@ def draw(run: Measured, cases: Sequence[Measurement], folder: Path) -> None:
     """
     config = run.provenance.config
     module = schema.figure_of(config)
-    figure, caption = painted(module, run.data) if module else stated(cases)
     second = controls(module, run.data) if module else None
     package = f"hessian_papers.{schema.kinds('studies')[config['kind']]}"
-    save(figure, caption, run.provenance, package, folder, second)
+    save(*picture(run, cases), run.provenance, package, folder, second)
 
 
 def computed(context: Context) -> list[Measurement]:
