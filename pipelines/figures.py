@@ -25,6 +25,7 @@ from hessian_papers.ledger.statements import Heading
 from hessian_papers.results import DIVERGED
 from hessian_spectra.pictures import style
 from pipelines import chain, schema
+from pipelines.departures import check_run
 from pipelines.stage import Context, main
 
 STATEMENTS = (
@@ -110,7 +111,7 @@ def computed(context: Context) -> list[Measurement]:
 
 def figures(context: Context) -> None:
     """Write ``figures/<paper>/<study>.png`` and the folder ``<study>`` beside it, to the run's."""
-    schema.check(context.config, [context.name])
+    check_run(context.config, context.name)
     computed(context)
     paper = chain.raw_study(context)["paper"]
     print(f"wrote {context.reports / 'figures' / paper / context.name}.png")
