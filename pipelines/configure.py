@@ -11,11 +11,11 @@ from hessian_spectra.files import write_bytes
 from pipelines import schema
 from pipelines.departures import different, require_ours
 from pipelines.stage import PARAMS, Context, main
+from pipelines.survey import KEPT
 
 HEADER = "# Written by the stage `configure` from conf/: change conf/ or use overrides.\n"
 
 # An experiment's settings stay in the file, and later runs keep them: `survey` says so each time.
-KEPT = "# Settings of an experiment: "
 TAKE_BACK = "they stay until `git checkout HEAD -- params.yaml dvc.lock`"
 # How many of them are named.
 MOST_NAMED = 3

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from omegaconf import DictConfig, OmegaConf
 
+from hessian_papers.memory import memory
 from hessian_papers.results import SCALES
-from pipelines.messages import CONF
-from pipelines.schema import GROUPS, NO_SETTINGS, ConfigError
+from pipelines.folders import CONF
+from pipelines.schema import GROUPS, NO_SETTINGS, ConfigError, check
 from pipelines.yaml_files import read_yaml
 
 # No settings of an experiment: what it is called and made from, ...
@@ -63,23 +64,37 @@ class Settings(NamedTuple):
     data: Mapping[str, Any]
 
 
-@cache
-def _entries() -> DictConfig:
-    """The entries of ``conf`` as they stand, for any scale."""
-    entries = {
-        group: {file.stem: entry(file) for file in sorted((CONF / group).rglob("*.yaml"))}
-        for group in ("studies", "networks", "data")
-    }
-    return OmegaConf.create({**entries, "data": {"sets": entries["data"]}, "scale": None})
+def resolved(*files: Path) -> dict[str, Any]:
+    """The entries of ``conf``, from their files, at each scale."""
+    entries: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
+    for file in files:
+        entries[file.relative_to(CONF).parts[0]][file.stem] = entry(file)
+    config = OmegaConf.create({**entries, "data": {"sets": entries["data"]}, "scale": None})
+    at_scales = {}
+    for scale in SCALES:
+        config["scale"] = scale
+        held: Any = OmegaConf.to_container(config, resolve=True)
+        at_scales[scale] = {**held, "data": held["data"]["sets"]}
+    return at_scales
 
 
 @cache
 def ours_at(scale: str) -> dict[str, dict[str, Any]]:
     """The entries of ``conf`` at a scale: ``studies``, ``networks`` and ``data``, by name."""
-    entries = _entries()
-    entries["scale"] = scale
-    resolved: Any = OmegaConf.to_container(entries, resolve=True)
-    return {**resolved, "data": resolved["data"]["sets"]}
+    files = [file for group in GROUPS for file in sorted((CONF / group).rglob("*.yaml"))]
+    ours: dict[str, dict[str, Any]] = memory().of(resolved, *files)[scale]
+    return ours
+
+
+def check_run(config: DictConfig, study: str | None) -> None:
+    """Check the configuration of a run: what it reads, and what is not as ``conf`` has it.
+
+    All of the latter: an override that the run does not read would else go unnoticed.
+
+    Raises:
+        ConfigError: something does not fit; the message is one line with its path.
+    """
+    check(config, [study], ours=ours_at(config.scale))
 
 
 def require_ours(config: DictConfig) -> None:

@@ -15,8 +15,8 @@ from hessian_papers import labelled
 from hessian_papers.networks.tools.result import DATA, folder_of, manifest_of
 from hessian_papers.results import TIMES
 from hessian_spectra.files import digest, write_bytes, write_json
-from pipelines import chain, computing, inputs, schema
-from pipelines.departures import Settings, reached
+from pipelines import chain, computing, inputs
+from pipelines.departures import Settings, check_run, reached
 from pipelines.recorded import EVIDENCE
 from pipelines.schema import plain
 from pipelines.stage import Context, main
@@ -119,7 +119,7 @@ def evidence(context: Context) -> None:
     where the training keeps them; the facts have their digests.
     """
     commit = committed()
-    schema.check(context.config, [context.name])
+    check_run(context.config, context.name)
     study = computing.study_of(context)
     name, config = study.name, chain.raw_study(context)
     given = computing.networks_of(context, study)

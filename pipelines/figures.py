@@ -25,6 +25,7 @@ from hessian_papers.ledger.statements import Heading
 from hessian_papers.results import DIVERGED
 from hessian_spectra.pictures import style
 from pipelines import chain, schema
+from pipelines.departures import check_run
 from pipelines.stage import Context, main
 
 STATEMENTS = (
@@ -78,6 +79,12 @@ def stated(cases: Sequence[Measurement]) -> tuple[Figure, str]:
     return forest(blocks), STATEMENTS
 
 
+def picture(run: Measured, cases: Sequence[Measurement]) -> tuple[Figure, str]:
+    """The figure of a run, or of what is measured on it, and its caption; see :func:`draw`."""
+    module = schema.figure_of(run.provenance.config)
+    return painted(module, run.data) if module else stated(cases)
+
+
 def draw(run: Measured, cases: Sequence[Measurement], folder: Path) -> None:
     """Draw the figure of a run, and write its files, see :func:`save`.
 
@@ -89,10 +96,9 @@ def draw(run: Measured, cases: Sequence[Measurement], folder: Path) -> None:
     """
     config = run.provenance.config
     module = schema.figure_of(config)
-    figure, caption = painted(module, run.data) if module else stated(cases)
     second = controls(module, run.data) if module else None
     package = f"hessian_papers.{schema.kinds('studies')[config['kind']]}"
-    save(figure, caption, run.provenance, package, folder, second)
+    save(*picture(run, cases), run.provenance, package, folder, second)
 
 
 def computed(context: Context) -> list[Measurement]:
@@ -105,7 +111,7 @@ def computed(context: Context) -> list[Measurement]:
 
 def figures(context: Context) -> None:
     """Write ``figures/<paper>/<study>.png`` and the folder ``<study>`` beside it, to the run's."""
-    schema.check(context.config, [context.name])
+    check_run(context.config, context.name)
     computed(context)
     paper = chain.raw_study(context)["paper"]
     print(f"wrote {context.reports / 'figures' / paper / context.name}.png")

@@ -6,23 +6,22 @@ stage has no part in makes nothing run again, nor does a comment; a stage cannot
 does not hold; and dvc.lock, which DVC reads and writes anew for each stage, stays short.
 """
 
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from hessian_papers.data.base import Storage
 from hessian_papers.ledger.leads import require_lead
-from hessian_papers.provenance import code_of, digest_of, versions
+from hessian_papers.memory import memory, sha256
+from hessian_papers.provenance import Graph, code_of, digest_of, versions
 from hessian_papers.results import Provenance
-from hessian_spectra.files import digest, read_json, write_json
+from hessian_spectra.files import as_json, digest, read_json
 from hessian_spectra.validation import require
 from pipelines import recorded
 from pipelines.departures import Settings, departures, overrides, published, reached
-from pipelines.files import digests as file_digests
-from pipelines.messages import CONF
+from pipelines.folders import CONF, fill
 from pipelines.schema import has_figure, kinds
 from pipelines.yaml_files import read_yaml
 
@@ -36,6 +35,8 @@ FINDINGS = Path(__file__).resolve().parent.parent / "conf" / "findings.yaml"
 # How long stages took; one that is new has none yet.
 DURATIONS = FINDINGS.with_name("durations.yaml")
 REMEDY = "dvc repro survey"
+# In place of the digest of a user's own file.
+MISSING = "missing"
 # Stands for the modules that names come from which packages pass on.
 NAMES = "names"
 # How what a module may read from its own folder ends.
@@ -62,15 +63,29 @@ def read(folder: Path, name: str, only: str | None) -> dict[str, Any]:
 
 
 @cache
+def _beside(folder: Path) -> list[Path]:
+    """The tables and texts in a folder of modules."""
+    return [data for data in sorted(folder.iterdir()) if data.suffix[1:] in BESIDE]
+
+
+@cache
 def _read_by(code: Path) -> list[Path]:
     """The tables and texts beside a module that it names."""
-    source = code.read_text("utf-8")
-    beside = (data for ending in BESIDE for data in code.parent.glob(f"*.{ending}"))
-    return [data for data in beside if data.name in source]
+    source = code.read_text("utf-8") if _beside(code.parent) else ""
+    return [data for data in _beside(code.parent) if data.name in source]
+
+
+def said_by(file: Path) -> str:
+    """A short digest of what a file says, whatever its comments and docstrings are.
+
+    The docstrings of claims and of theorems are what they state: a change of theirs counts.
+    """
+    states = file.stem == "claims" or file.parent.name == "theorems"
+    return digest_of(file, docstrings=states)[:16]
 
 
 # Stages share modules, and those share others: a process looks once.
-_code_of = cache(code_of)
+_code_of, _said_by = cache(partial(code_of, graph=Graph())), cache(said_by)
 
 
 def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -89,20 +104,9 @@ def made_by(stages: Iterable[str], modules: Iterable[str]) -> dict[str, dict[str
     files = {place: file for code in known for place, file in code.files.items()}
     for place, file in tuple(files.items()):
         files |= {str(Path(place).with_name(data.name)): data for data in _read_by(file)}
-    names = sorted(files)
-    code = dict(zip(names, digests([files[name] for name in names]), strict=True))
+    code = {name: _said_by(file) for name, file in files.items()}
     code[NAMES] = digest(sorted({name for each in known for name in each.names}))
     return {"code": code, "versions": versions({p for each in known for p in each.packages})}
-
-
-def digests(files: Iterable[Path]) -> list[str]:
-    """A short digest of what each file says, whatever its comments and docstrings are."""
-    return [digest_of(file, docstrings=_states(file))[:16] for file in files]
-
-
-def _states(file: Path) -> bool:
-    """The docstrings of claims and of theorems are what they state: a change of theirs counts."""
-    return file.stem == "claims" or file.parent.name == "theorems"
 
 
 def findings() -> dict[str, Any]:
@@ -196,6 +200,16 @@ def own_files(params: Mapping[str, Any], *sets: Mapping[str, Any]) -> dict[str, 
     # A folder that is called like a number stands as one in the file.
     storage = Storage(None if root is None else Path(str(root)).expanduser(), download=False)
     return file_digests(file for settings in sets for file in storage.own_files(settings))
+
+
+def file_digests(files: Iterable[Path]) -> dict[str, str]:
+    """The SHA-256 of files by path; ``missing`` for one that is not there.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    known = memory()
+    return {str(file): known.of(sha256, file) if file.is_file() else MISSING for file in files}
 
 
 def provenances(params: Mapping[str, Any], study: str) -> list[Provenance]:
@@ -342,9 +356,19 @@ def papers_of(params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return papers
 
 
+def texts(params: Mapping[str, Any]) -> tuple[dict[str, str], bool]:
+    """The files of all stages.
+
+    Returns:
+        The content of each by its place, and whether that depends on a user's own files.
+    """
+    texts, own = {}, False
+    for name, only, record in _records(params):
+        texts[path_of(Path(), name, only).as_posix()] = as_json(record)
+        own |= bool(record.get("files"))
+    return texts, own
+
+
 def write(folder: Path, params: Mapping[str, Any]) -> None:
     """Write the files of all stages, and remove those of items that there are no more."""
-    values = list(_records(params))
-    shutil.rmtree(folder, ignore_errors=True)
-    for name, only, record in values:
-        write_json(path_of(folder, name, only), record)
+    fill(folder, texts(params)[0])

@@ -2,7 +2,6 @@
 
 import errno
 import re
-from pathlib import Path
 from typing import Any
 
 import hydra
@@ -13,8 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from hessian_papers.results import SCALES, SIDES
 from hessian_spectra.validation import OperatorError
-
-CONF = Path(__file__).resolve().parent.parent / "conf"
+from pipelines.folders import CONF
 
 # A wrong value, a missing file, a full disk, too little memory, a network that has
 # no curvature, as one that diverged.

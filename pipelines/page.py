@@ -8,6 +8,7 @@ the spot:
 
 from hessian_papers.ledger.evaluation import decided
 from hessian_papers.ledger.record import write_ledger
+from hessian_papers.memory import memory
 from hessian_papers.report import FRONT, INDEX, build, index, read
 from hessian_papers.report.findings import findings, opening
 from hessian_spectra.files import write_bytes
@@ -34,6 +35,7 @@ def page(context: Context) -> None:
 def of_study(context: Context) -> None:
     """Write ``index.html``, ``claims.json`` and the figure of one study, to the run's folder."""
     write_ledger(context.reports / "claims.json", decided(computed(context)))
+    memory().keep()
     path = context.reports / FRONT
     write_bytes(path, build(read(context.reports, leads=inputs.leads())).encode())
     print(f"wrote {path}")

@@ -3,18 +3,17 @@
 A recorded run is arrays and facts. Figure and claims are made of them by the code of today.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hessian_papers import labelled
+from hessian_papers.memory import memory, sha256
 from hessian_papers.results import seconds_of, select_fields
 from hessian_spectra.files import DamagedFileError, MissingResultError, read_json
 from pipelines.departures import Settings
-
-EVIDENCE = Path("reports") / "evidence"
+from pipelines.folders import EVIDENCE
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Recorded:
     def digests(self) -> dict[str, str]:
         """The SHA-256 of its arrays, by their file's name."""
         whole = self.folder / labelled.WHOLE
-        return {whole.name: hashlib.sha256(whole.read_bytes()).hexdigest()}
+        return {whole.name: memory().of(sha256, whole)}
 
 
 def _facts(path: Path) -> dict[str, Any]:
@@ -75,14 +74,18 @@ def _facts(path: Path) -> dict[str, Any]:
 
 
 def read(study: str) -> Recorded | None:
-    """The recorded run of a study, or ``None`` if there is none; all of its files are looked at."""
+    """The recorded run of a study, or ``None`` if there is none; all of its files are looked at.
+
+    A data set that was found whole is not read again while it is the same file.
+    """
     folder = EVIDENCE / study
     if not folder.is_dir():
         return None
     try:
         facts = _facts(folder / "facts.json")
         whole = folder / labelled.WHOLE
-        labelled.read(whole, f"git checkout {whole}")
+        if not (whole.is_file() and memory().of(labelled.is_whole, whole)):
+            labelled.read(whole, f"git checkout {whole}")  # raises, and says why
     except (DamagedFileError, MissingResultError) as error:
         return Recorded(folder, {}, f"{study}: its recorded run does not count: {error}")
     return Recorded(folder, facts)

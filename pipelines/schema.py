@@ -5,7 +5,7 @@ import importlib.util
 import math
 import pkgutil
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from hessian_papers.papers import PAPERS
 from hessian_papers.results import SCALES
 from hessian_spectra.files import digest
 from hessian_spectra.validation import require
-from pipelines.messages import CONF
+from pipelines.folders import CONF
 
 # Whole numbers have 64 bits.
 LARGEST = 2**63 - 1
@@ -304,6 +304,12 @@ def _suits(study: Any, path: str, groups: Mapping[str, Mapping[str, Any]]) -> No
             raise _refused(error, path) from None
 
 
+def _alike(here: Any, ours: Mapping[str, Any] | None) -> bool:
+    """Whether settings are those of an entry of ``conf``, which says more besides."""
+    said = {key: value for key, value in (ours or {}).items() if key not in NO_SETTINGS}
+    return bool(said == here)
+
+
 @cache
 def artifacts(paper: str) -> list[str]:
     """The artifacts of a paper that there are studies of, by their files in ``conf/studies``."""
@@ -333,8 +339,31 @@ def _require_artifacts(studies: Mapping[str, Any]) -> None:
             )
 
 
+class _Entries(dict[str, Any]):
+    """The entries of a group by name, each checked when it is first asked for.
+
+    Args:
+        settings: of all groups.
+        group: which.
+        names: of the entries.
+    """
+
+    def __init__(self, settings: DictConfig, group: str, names: Iterable[str]) -> None:
+        super().__init__(dict.fromkeys(names))
+        self._place = settings, group
+
+    def __getitem__(self, name: str) -> Any:
+        """The entry, as an instance of its kind's ``Config``."""
+        if super().__getitem__(name) is None:
+            self[name] = entry(*self._place, name)
+        return super().__getitem__(name)
+
+
 def check(
-    settings: DictConfig, read: Collection[str | None] | None = None, stored: bool = False
+    settings: DictConfig,
+    read: Collection[str | None] | None = None,
+    stored: bool = False,
+    ours: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Check the whole configuration.
 
@@ -342,6 +371,8 @@ def check(
         settings: the settings alone, see :func:`at_scale`.
         read: the studies that are checked against their networks and data as well, if not all.
         stored: whether all data sets are going to be read, so that a place for them is needed.
+        ours: ``data``, ``networks`` and ``studies`` that fit, by name: what is like them is checked
+            where it is read alone.
 
     Returns:
         Plain dictionaries: the content of ``params.yaml``.
@@ -349,28 +380,35 @@ def check(
     Raises:
         ConfigError: the first thing that does not fit, in one line with its path.
     """
-    fit(Root, settings, "")
+    tops = settings.items()
+    fit(Root, {key: {} if OmegaConf.is_dict(value) else value for key, value in tops}, "")
     fit(Tracking, settings.tracking, "tracking")
     fit(Launcher, settings.launcher, "launcher")
     kept = fit(Data, settings.data, "data")
-    groups = {
-        "data": {name: entry(settings, "data", name) for name in kept.sets},
-        "ensemble": {str(name): entry(settings, "networks", name) for name in settings.networks},
+    resolved = plain(settings)
+    _require_finite(resolved, "")
+    places = {"data": kept.sets, "networks": resolved["networks"], "studies": resolved["studies"]}
+    entries = {group: _Entries(settings, group, held) for group, held in places.items()}
+    groups = {"data": entries["data"], "ensemble": entries["networks"]}
+    others = {
+        group: [name for name in held if not (ours and _alike(held[name], ours[group].get(name)))]
+        for group, held in places.items()
     }
-    for name, data in groups["data"].items():
+    for name in others["data"]:
+        data = groups["data"][name]
         if stored and data.stored and kept.root is None:
             raise ConfigError(
                 f"invalid config at 'data.root': expected the folder of {', '.join(data.stored)} "
                 f"for the data set {name}, got null; add data.root=<folder>"
             )
-    for name, networks in groups["ensemble"].items():
-        _suits(networks, f"networks.{name}", groups)
-    for name in settings.studies:
-        study = entry(settings, "studies", name)
-        if read is None or name in read:
+    for name in others["networks"]:
+        _suits(groups["ensemble"][name], f"networks.{name}", groups)
+    for name in resolved["studies"]:
+        is_read = read is None or name in read
+        study = entries["studies"][name] if is_read or name in others["studies"] else None
+        if is_read:
             _suits(study, f"studies.{name}", groups)
     _require_artifacts(settings.studies)
-    resolved = plain(settings)
     # They say what one process works on, and where: not what the experiment is.
     del resolved["only"], resolved["side"], resolved["launcher"]
     return resolved

@@ -21,18 +21,14 @@ from hessian_papers.results import SIDES, Provenance
 from hessian_spectra.files import digest
 from hessian_spectra.validation import require
 from pipelines import inputs, schema
-from pipelines.departures import require_ours
+from pipelines.departures import check_run, require_ours
+from pipelines.folders import CONF, INPUTS, PARAMS, REPORTS, RESULTS
 from pipelines.lifetime import end_with_dvc
-from pipelines.messages import CONF, is_mendable, kind, one_line
+from pipelines.messages import is_mendable, kind, one_line
 from pipelines.yaml_files import read_yaml
 
 if TYPE_CHECKING:
     from hessian_papers.compute import Spent
-
-RESULTS = Path("results")
-REPORTS = Path("reports")
-INPUTS = RESULTS / "inputs"
-PARAMS = Path("params.yaml")
 
 ESTIMATE = "--estimate"
 
@@ -169,8 +165,7 @@ def _context(config: DictConfig, work: str, reads: str, estimate: bool) -> Conte
     composed, config = config, schema.at_scale(config)
     require_ours(composed)
     if reads:
-        # All of it: an override that this run does not read would else go unnoticed.
-        schema.check(config, [config.only])
+        check_run(config, config.only)
     directory = RESULTS / "runs" / run_name(run.job.override_dirname)
     return Context(config, *asked, False, directory, directory, launcher, estimate)
 

@@ -4,19 +4,20 @@ It is always run: DVC does not see a package that was upgraded, nor a file of th
 changed in place. What depends on neither is not run again.
 """
 
-import gc
 import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hessian_papers.drawing.record import files
-from pipelines import inputs
-from pipelines.configure import KEPT
+from hessian_papers.memory import memory
+from pipelines.folders import CONF, EVIDENCE, INPUTS, PARAMS, REPORTS, ROOT, fill
 from pipelines.lifetime import end_with_dvc
-from pipelines.stage import INPUTS, PARAMS, REPORTS, failed
-from pipelines.yaml_files import read_yaml
+
+# How a line of the settings begins that says what an experiment has left in them.
+KEPT = "# Settings of an experiment: "
+# Where code, settings and recorded runs are.
+FOLDERS = (ROOT / "src", ROOT / "pipelines", CONF, EVIDENCE)
 
 
 def remove_left_over(figures: Path, studies: Mapping[str, Any]) -> list[str]:
@@ -35,28 +36,52 @@ def remove_left_over(figures: Path, studies: Mapping[str, Any]) -> list[str]:
     records = [path.parent for path in figures.glob("*/*/figure.json")]
     left_over = sorted(own for own in records if own.name not in studies)
     for own in left_over:
-        files(own.parent, own.name)["png"].unlink(missing_ok=True)
+        own.with_name(f"{own.name}.png").unlink(missing_ok=True)
         shutil.rmtree(own)
     return [own.name for own in left_over]
 
 
+def looked_at() -> list[Path]:
+    """The settings, the code, the recorded runs and the packages that stages are made from.
+
+    A folder of packages changes when one comes, goes or gets another version.
+    """
+    files = [file for folder in FOLDERS for file in sorted(folder.rglob("*")) if file.is_file()]
+    packages = [place for place in map(Path, sys.path) if place.is_dir()]
+    ours = {Path.cwd(), ROOT, ROOT / "src"}
+    kept = [file for file in files if file.suffix != ".pyc"]
+    return [PARAMS, *kept, *(place for place in packages if place not in ours)]
+
+
+def look(*_: Path) -> tuple[dict[str, str], bool]:
+    """The files of all stages, see :func:`pipelines.inputs.texts`."""
+    # With what they import they take longer to load than all else here.
+    from pipelines import inputs
+    from pipelines.yaml_files import read_yaml
+
+    params = read_yaml(PARAMS)
+    for study in remove_left_over(REPORTS / "figures", params["studies"]):
+        print(f"{study} is no study any more: its figures were removed")
+    return inputs.texts(params)
+
+
 def survey() -> None:
     """Write ``results/inputs``."""
-    params = read_yaml(PARAMS)
     for line in PARAMS.read_text("utf-8").splitlines():
         if line.startswith(KEPT):
             print(line.removeprefix("# "))
-    for study in remove_left_over(REPORTS / "figures", params["studies"]):
-        print(f"{study} is no study any more: its figures were removed")
-    inputs.write(INPUTS, params)
+    # A user's own files change at other times.
+    texts, _ = memory().of(look, *looked_at(), lasts=lambda found: not found[1])
+    fill(INPUTS, texts)
+    memory().keep()
 
 
 if __name__ == "__main__":
     end_with_dvc()
-    # Syntax trees have no cycles: to look for some takes longer than to parse all modules.
-    gc.disable()
     # Without Hydra, which takes a second to compose what stands resolved in the file.
     try:
         survey()
     except Exception as error:
+        from pipelines.stage import failed
+
         sys.exit(failed(error))

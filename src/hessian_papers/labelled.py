@@ -21,6 +21,7 @@ import xarray as xr
 from hessian_spectra.files import (
     STAGE,
     Arrays,
+    DamagedFileError,
     MissingResultError,
     damaged,
     missing_result,
@@ -294,6 +295,15 @@ def read(path: Path, remedy: str = STAGE) -> xr.Dataset:
     if checksum != _checksum(data):
         raise damaged(path, "its content is not what was written", f"delete it and run {remedy}")
     return data
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a data set is as it was written."""
+    try:
+        read(path)
+    except DamagedFileError:
+        return False
+    return True
 
 
 def _variables(file: h5py.File) -> Iterator[tuple[str, xr.Variable]]:

@@ -9,11 +9,13 @@ import os
 import platform
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import resolve_name
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
+
+from hessian_papers.memory import memory, sha256
 
 # The library and the papers: what of them a module imports counts by its code.
 PACKAGES = ("hessian_spectra", "hessian_papers")
@@ -24,7 +26,7 @@ COMPUTING_NOTHING = {"jaxtyping", "submitit", "tqdm"}
 # date. They hand values on and change none, which tests show, and count only where they are asked
 # for by name. So does what computes: to draw and to measure is to read its files.
 CARRIERS = (
-    *("hessian_papers.processes", "hessian_papers.provenance", "hessian_papers.tracking"),
+    *(f"hessian_papers.{name}" for name in ("memory", "processes", "provenance", "tracking")),
     *(f"hessian_papers.compute.{name}" for name in ("driver", "items", "launcher", "timing")),
     *(f"pipelines.{name}" for name in ("computing", "described", "inputs", "lifetime")),
     *(f"pipelines.{name}" for name in ("messages", "warm")),
@@ -46,8 +48,8 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 # Its statements may be these, and texts.
 STATEMENTS = (*DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.If, ast.Pass)
 # What is run of a module: what runs when it is loaded; what it does by itself; or whatever can be
-# reached through it, by whoever has the module in hand.
-LOADED, OWN, WHOLE = range(3)
+# reached through it, by whoever has the module in hand. Before them, that a name is passed on.
+NAMED, LOADED, OWN, WHOLE = range(-1, 3)
 # A use of a name that is none of its attributes.
 ITSELF = ""
 
@@ -67,42 +69,23 @@ def root_of(module: str) -> Path:
     return path.parents[module.count(".")]
 
 
-def _file_of(root: Path, module: str) -> Path | None:
-    # As texts, which take a fifth of the time: a look at all stages asks some ten thousand times.
-    stem = os.path.join(root, *module.split("."))
-    for file in (os.path.join(stem, "__init__.py"), f"{stem}.py"):
-        if os.path.isfile(file):
-            return Path(file)
-    return None
+def _imports(node: ast.AST) -> Iterator[tuple[str, str, str]]:
+    """The imports that a node of a syntax tree makes.
 
-
-class _Import(NamedTuple):
-    """An import: of a module, or of a name from it, and what it is called from then on.
-
-    ``at_once``: when the importing module is loaded, and not later by a function.
+    Of each the module, the name that is imported from it, if any, and what that is called.
     """
-
-    module: str
-    name: str
-    called: str
-    at_once: bool
-
-
-def _imports(node: ast.AST, at_once: bool) -> Iterator[_Import]:
-    """The imports that a node of a syntax tree makes."""
     if isinstance(node, ast.Import):
         for alias in node.names:
-            yield _Import(alias.name, "", alias.asname or "", at_once)
+            yield alias.name, "", alias.asname or ""
             top = alias.name.partition(".")[0]
-            yield _Import(top, "", "" if alias.asname else top, at_once)
+            yield top, "", "" if alias.asname else top
     elif isinstance(node, ast.ImportFrom):
-        source = "." * node.level + (node.module or "")
         for alias in node.names:
-            yield _Import(source, alias.name, alias.asname or alias.name, at_once)
+            source = "." * node.level + (node.module or "")
+            yield source, alias.name, alias.asname or alias.name
     elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional_import":
         # The module, or where only a run knows it, the extra, which is called like its package.
-        name = next(str(a.value) for a in node.args if isinstance(a, ast.Constant))
-        yield _Import(name, "", "", at_once)
+        yield next(str(a.value) for a in node.args if isinstance(a, ast.Constant)), "", ""
 
 
 def _at_once(node: ast.AST) -> Iterator[ast.AST]:
@@ -142,53 +125,36 @@ UNTOLD = {"ctx", "kind", "type_comment", "type_ignores"}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-@functools.cache
-def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
-    return tuple(sorted(set(kind._fields) - UNTOLD))
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-def _entries(node: ast.AST, name: str, docstrings: bool) -> list[Any]:
-    """The entries of a field that is a list, less those that say nothing."""
-    entries: list[Any] = getattr(node, name)
-    if isinstance(node, ast.JoinedStr):
-        # From 3.12 on the format of f"{x:{width}}" begins with an empty text.
-        return [entry for entry in entries if not (_is_text(entry) and entry.value == "")]
-    documented = not docstrings and name == "body" and isinstance(node, DOCUMENTED) and entries
-    if documented and isinstance(entries[0], ast.Expr) and _is_text(entries[0].value):
-        return entries[1:]
-    return entries
-
-
-def _tell(node: Any, docstrings: bool, write: Callable[[str], None]) -> None:
-    """Write a syntax tree so that each version of Python writes the same, and no two trees alike.
+def _told(node: Any) -> str:
+    """A syntax tree as a text, the same in each version of Python, and of no two trees alike.
 
     A field with nothing in it is left out: a version that knows more fields writes no more. Strings
     are escaped, since what may be printed changes with the version of Unicode.
     """
     if not isinstance(node, ast.AST):
-        write(ascii(node))
-        return
-    kind = type(node)
-    write(f"{kind.__name__}(")
-    for name in _fields(kind):  # type: ignore[arg-type]
+        return ascii(node)
+    text = f"{type(node).__name__}("
+    for name in sorted({*node._fields} - UNTOLD):
         value = getattr(node, name, None)
         if isinstance(value, list):
-            if entries := _entries(node, name, docstrings):
-                write(f"{name}=[")
-                for entry in entries:
-                    _tell(entry, docstrings, write)
-                    write(",")
-                write("]")
+            text += f"{name}=[{''.join(f'{_told(entry)},' for entry in value)}]" if value else ""
         # Of a constant, nothing is a value, too.
-        elif kind is ast.Constant or not (value is None or (type(value) is int and value == 0)):
-            write(f"{name}=")
-            _tell(value, docstrings, write)
-            write(",")
-    write(")")
+        elif isinstance(node, ast.Constant) or not (
+            value is None or (type(value) is int and not value)
+        ):
+            text += f"{name}={_told(value)},"
+    return f"{text})"
+
+
+def _digest(tree: ast.AST, docstrings: bool) -> str:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            # From 3.12 on the format of f"{x:{width}}" begins with an empty text.
+            node.values = [part for part in node.values if getattr(part, "value", None) != ""]
+        elif isinstance(node, DOCUMENTED) and not docstrings:
+            documented = ast.get_docstring(node, clean=False) is not None
+            node.body = node.body[1:] if documented else node.body
+    return hashlib.sha256(_told(tree).encode()).hexdigest()
 
 
 def _is_record(node: ast.AST) -> TypeGuard[ast.ClassDef]:
@@ -208,39 +174,33 @@ class _Source:
 
     Args:
         digest: of its code.
-        imports: that it makes.
-        uses: the attributes that it uses of each name, and :data:`ITSELF`.
+        imports: that it makes, each as ``(module, name, called, at_once, uses)``: of a module, or
+            of a name from it; what it is called from then on; whether when this module is loaded,
+            and not later by a function; and the attributes that are used of it, and :data:`ITSELF`.
         binds: the names that it binds otherwise than by imports.
         only_defines: whether to load it does no more than define names.
     """
 
     digest: str
-    imports: tuple[_Import, ...]
-    uses: Mapping[str, Set[str]]
-    binds: Set[str]
+    imports: Sequence[tuple[str, str, str, bool, Sequence[str]]]
+    binds: Sequence[str]
     only_defines: bool
 
 
-def _digest(tree: ast.AST, docstrings: bool) -> str:
-    code: list[str] = []
-    _tell(tree, docstrings, code.append)
-    return hashlib.sha256("".join(code).encode()).hexdigest()
-
-
-@functools.cache
-def _parsed(source: bytes) -> _Source:
-    tree = ast.parse(source)
+def _source(file: Path) -> dict[str, Any]:
+    """What a file of source says, as the entries of :class:`_Source`."""
+    tree = ast.parse(file.read_bytes())
     digest = _digest(tree, False)
     for part in tree.body:
         if isinstance(part, ast.If) and ast.unparse(part.test) == "TYPE_CHECKING":
             part.body = [ast.Pass()]  # it is never run
     at_once = [*_at_once(tree)]
     loading, attributes = {*map(id, at_once)}, set()
-    imports: list[_Import] = []
+    imports: list[tuple[str, str, str, bool]] = []
     uses: defaultdict[str, set[str]] = defaultdict(set)
     binds: set[str] = set()
     for node in ast.walk(tree):  # a node before those within it
-        imports += _imports(node, id(node) in loading)
+        imports += [(*each, id(node) in loading) for each in _imports(node)]
         if isinstance(node, DEFINITIONS):
             binds.add(node.name)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -255,13 +215,19 @@ def _parsed(source: bytes) -> _Source:
         first, _, rest = ast.unparse(called).partition(".")
         if first in binds:
             return first in records
-        known = {
-            f"{each.module}.{each.name}".strip(".") for each in imports if each.called == first
-        }
+        known = {f"{module}.{name}".strip(".") for module, name, own, _ in imports if own == first}
         return {f"{name}.{rest}".strip(".") for name in known or {first}} <= DEFINING
 
-    only_defines = all(_only_defines(node, defining) for node in at_once)
-    return _Source(digest, tuple(imports), dict(uses), binds, only_defines)
+    return {
+        "digest": digest,
+        "imports": [(*each, sorted(uses[each[2]])) for each in imports],
+        "binds": sorted(binds),
+        "only_defines": all(_only_defines(node, defining) for node in at_once),
+    }
+
+
+def _documented(file: Path) -> str:
+    return _digest(ast.parse(file.read_bytes()), True)
 
 
 def digest_of(file: Path, docstrings: bool = False) -> str:
@@ -280,10 +246,10 @@ def digest_of(file: Path, docstrings: bool = False) -> str:
     Raises:
         SyntaxError: it ends in ``.py`` and is no Python.
     """
-    source = file.read_bytes()
-    if file.suffix == ".py":
-        return _digest(ast.parse(source), True) if docstrings else _parsed(source).digest
-    return hashlib.sha256(source).hexdigest()
+    if file.suffix != ".py":
+        return str(memory().of(sha256, file))
+    known = memory().of(_documented if docstrings else _source, file)
+    return str(known if docstrings else known["digest"])
 
 
 @dataclass(frozen=True)
@@ -313,100 +279,119 @@ class Code:
         return hashlib.sha256(f"{self.digest} {versions(self.packages)}".encode()).hexdigest()
 
 
-def _is_in(module: str, package: str) -> bool:
-    return f"{module}.".startswith(f"{package}.")
+# A module, and what of it is run; or that a package passes a name on, in words.
+Node = tuple[str, int]
 
 
-class _Reach:
-    """The modules whose code some modules can run."""
+class Graph:
+    """What leads from one module to others, as it stood in the files at the first look."""
 
-    def __init__(self, modules: Collection[str]) -> None:
-        self._roots = {name.partition(".")[0]: root_of(name) for name in (*PACKAGES, *modules)}
-        self._carriers = [name for name in CARRIERS if not any(_is_in(m, name) for m in modules)]
-        self._known: dict[str, tuple[Path, _Source] | None] = {}
-        self._runs: dict[str, int] = {}
-        self.files: dict[str, Path] = {}
-        self.digests: set[tuple[str, str]] = set()
-        self.names: set[str] = set()
-        self.packages: set[str] = set()
-        self._waiting = [(module, OWN) for module in modules]
-        while self._waiting:
-            self._visit(*self._waiting.pop())
+    def __init__(self) -> None:
+        self.roots: dict[str, Path] = {}
+        self._sources: dict[str, tuple[Path, _Source] | None] = {}
+        self._steps: dict[Node, set[Node]] = {}
 
-    def _source(self, module: str) -> tuple[Path, _Source] | None:
+    def reached(self, *modules: str) -> set[Node]:
+        """Modules, and all that they can run, without carriers that are not among them."""
+        self.roots |= {name.partition(".")[0]: root_of(name) for name in (*PACKAGES, *modules)}
+        left = {"", *map(_carrier, modules)}
+        reached: set[Node] = set()
+        waiting = {(name, OWN) for name in modules}
+        while waiting:
+            reached |= waiting
+            run = [self._next(node) for node in waiting if _carrier(node[0]) in left]
+            waiting = set().union(*run) - reached
+        return {node for node in reached if node[1] == NAMED or _carrier(node[0]) in left}
+
+    def source(self, module: str) -> tuple[Path, _Source] | None:
         """The file of a module of ours, and what it says; ``None`` if it is none."""
-        if module not in self._known:
-            root = self._roots.get(module.partition(".")[0])
-            file = _file_of(root, module) if root else None
-            self._known[module] = (file, _parsed(file.read_bytes())) if file else None
-        return self._known[module]
+        root = self.roots.get(module.partition(".")[0])
+        if root and module not in self._sources:
+            # As texts, which take a fifth of the time: some thousand names are no modules.
+            stem = os.path.join(root, *module.split("."))
+            files = filter(os.path.isfile, (os.path.join(stem, "__init__.py"), f"{stem}.py"))
+            file = next(map(Path, files), None)
+            known = memory().of(_source, file) if file else {}
+            self._sources[module] = (file, _Source(**known)) if file else None
+        return self._sources[module] if root else None
 
-    def _visit(self, module: str, runs: int) -> None:
-        """Count a module as far as it is run, and go on to what it imports."""
-        if runs <= self._runs.get(module, -1):
-            return
-        self._runs[module] = runs
-        top = module.partition(".")[0]
-        if top and top not in self._roots and top not in sys.stdlib_module_names:
-            self.packages.add(top)
-        known = self._source(module)
-        if not known or any(_is_in(module, carrier) for carrier in self._carriers):
+    def place(self, module: str, file: Path) -> str:
+        """Where a module's file is, below the folder that it is imported from."""
+        return file.relative_to(self.roots[module.partition(".")[0]]).as_posix()
+
+    def _next(self, node: Node) -> set[Node]:
+        if node not in self._steps:
+            self._steps[node] = {*self._leads_to(*node)}
+        return self._steps[node]
+
+    def _leads_to(self, module: str, runs: int) -> Iterator[Node]:
+        """Where a module leads to as far as it is run: to what it imports."""
+        if not (known := self.source(module)):
             return
         file, source = known
-        if not source.only_defines:
-            runs = self._runs[module] = max(runs, OWN)
+        if not (source.only_defines or runs):
+            yield module, OWN
         # Importing a.b.c loads a and a.b as well.
-        self._waiting.append((module.rpartition(".")[0], LOADED))
-        for each in source.imports:
-            if not (each.at_once or runs):
+        yield module.rpartition(".")[0], LOADED
+        for each, name, called, at_once, uses in source.imports:
+            if not (at_once or runs):
                 continue
-            other = resolve_name(each.module, _package(module, file))
-            self._waiting += [(other, LOADED), (f"{other}.{each.name}".rstrip("."), LOADED)]
+            other = resolve_name(each, _package(module, file))
+            yield from ((other, LOADED), (f"{other}.{name}".rstrip("."), LOADED))
             if runs:
-                whole = runs == WHOLE or not each.called
-                uses = {ITSELF} if whole else source.uses.get(each.called, set())
-                self._follow(other, each.name, uses)
-        if runs:
-            place = file.relative_to(self._roots[top]).as_posix()
-            self.files[place] = file
-            self.digests.add((place, source.digest))
+                whole = runs == WHOLE or not called
+                yield from self._origins(other, name, [ITSELF] if whole else uses)
 
-    def _follow(self, module: str, name: str, uses: Set[str]) -> None:
-        """Go on to where a name comes from of which ``uses`` are made, or to a module itself."""
-        known = self._source(module)
+    def _origins(self, module: str, name: str, uses: Collection[str]) -> Iterator[Node]:
+        """Where a name comes from of which ``uses`` are made, or a module itself."""
         if name == "*" or (not name and ITSELF in uses):
-            self._waiting.append((module, WHOLE))
+            yield module, WHOLE
         elif not name:
             for attribute in uses:
-                self._follow(module, attribute, {ITSELF})
-        elif known:
+                yield from self._origins(module, attribute, [ITSELF])
+        elif known := self.source(module):
             file, source = known
             below = f"{module}.{name}"
-            passed_on = [each for each in source.imports if each.at_once and each.called == name]
-            if name in source.binds or not (passed_on or self._source(below)):
-                self._waiting.append((module, OWN))
+            passed_on = [each for each in source.imports if each[3] and each[2] == name]
+            if name in source.binds or not (passed_on or self.source(below)):
+                yield module, OWN
             elif not passed_on:
-                self._follow(below, "", uses)
-            for each in passed_on:
-                origin = resolve_name(each.module, _package(module, file))
-                self.names.add(f"{below} is {origin}.{each.name}")
-                if f"{origin}.{each.name}" == below:
-                    self._follow(below, "", uses)
-                else:
-                    self._follow(origin, each.name, uses)
+                yield from self._origins(below, "", uses)
+            for other, given, *_ in passed_on:
+                origin = resolve_name(other, _package(module, file))
+                yield f"{below} is {origin}.{given}", NAMED
+                itself = f"{origin}.{given}" == below
+                yield from self._origins(*((below, "") if itself else (origin, given)), uses)
 
 
 def _package(module: str, file: Path) -> str:
     return module if file.stem == "__init__" else module.rpartition(".")[0]
 
 
-def code_of(*modules: str) -> Code:
-    """The code that modules depend on, as it stands in the files now."""
-    reach = _Reach(modules)
-    code = repr((sorted(reach.digests), sorted(reach.names)))
-    digest = hashlib.sha256(code.encode()).hexdigest()
-    packages = frozenset(reach.packages - COMPUTING_NOTHING)
-    return Code(digest, reach.files, frozenset(reach.names), packages)
+@functools.cache
+def _carrier(module: str) -> str:
+    """The carrier that a module is, or is in; empty if it is none."""
+    return next((name for name in CARRIERS if f"{module}.".startswith(f"{name}.")), "")
+
+
+def code_of(*modules: str, graph: Graph | None = None) -> Code:
+    """The code that modules depend on, as it stands in the files now.
+
+    Args:
+        modules: by name.
+        graph: of earlier calls, so that what they found is not looked at again.
+    """
+    graph = graph or Graph()
+    reached = graph.reached(*modules)
+    found = {name: graph.source(name) for name, runs in reached if runs in (OWN, WHOLE)}
+    sources = {graph.place(name, known[0]): known for name, known in found.items() if known}
+    digests = sorted((place, source.digest) for place, (_, source) in sources.items())
+    names = sorted(name for name, runs in reached if runs == NAMED)
+    digest = hashlib.sha256(repr((digests, names)).encode()).hexdigest()
+    tops = {name.partition(".")[0] for name, runs in reached if runs != NAMED}
+    packages = tops - {"", *graph.roots, *sys.stdlib_module_names, *COMPUTING_NOTHING}
+    files = {place: file for place, (file, _) in sources.items()}
+    return Code(digest, files, frozenset(names), frozenset(packages))
 
 
 @functools.cache

@@ -152,14 +152,22 @@ def digest(record: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def write_json(path: Path, record: Any) -> None:
-    """Write a record as JSON with sorted keys; equal records give equal bytes.
+def as_json(record: Any) -> str:
+    """A record as JSON with sorted keys, an entry in each line.
 
     Raises:
         ValueError: a number is NaN or infinite, which JSON does not have.
     """
-    text = json.dumps(record, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)
-    write_bytes(path, (text + "\n").encode())
+    return f"{json.dumps(record, indent=1, sort_keys=True, allow_nan=False, ensure_ascii=False)}\n"
+
+
+def write_json(path: Path, record: Any) -> None:
+    """Write a record :func:`as_json`; equal records give equal bytes.
+
+    Raises:
+        ValueError: a number is NaN or infinite, which JSON does not have.
+    """
+    write_bytes(path, as_json(record).encode())
 
 
 def read_json(path: Path, remedy: str = STAGE) -> Any:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import psutil
 
-from pipelines.files import KNOWN
+from hessian_papers.memory import KNOWN
 from pipelines.reproduce import SPENT
 from tests.pipelines.workspace import Workspace, copy_repository, environment, smallest
 

@@ -62,7 +62,7 @@ def record_of(workspace, name, stages):
     assert stages[-1] == f"paper@{PAPER}"
     assert {stage.partition("@")[2] for stage in stages[:-1]} == {"", name}
     folder = workspace.path / "reports" / "figures" / PAPER
-    for file in (f"{name}.png", f"{name}/figure.pdf"):
+    for file in (f"{name}.png", f"{name}/figure.svg"):
         assert (folder / file).stat().st_size > 0
     return json.loads((folder / name / "figure.json").read_text())
 

@@ -6,7 +6,7 @@ import pytest
 
 from hessian_papers.drawing.record import natural_order
 from pipelines import inputs
-from pipelines.messages import CONF
+from pipelines.folders import CONF
 from pipelines.schema import module_of
 from pipelines.yaml_files import read_yaml
 

@@ -3,15 +3,17 @@
 import hashlib
 import json
 import os
+import sys
 
 import numpy as np
 import pytest
 import yaml
 
-from hessian_papers import labelled
+from hessian_papers import labelled, memory
 from hessian_papers.data.base import Storage
+from hessian_papers.memory import KNOWN
 from hessian_papers.provenance import code_of, versions
-from pipelines import files, inputs
+from pipelines import folders, inputs, survey
 from pipelines.survey import remove_left_over
 from tests.pipelines.workspace import ROOT, smallest
 
@@ -51,6 +53,70 @@ def test_figures_of_a_study_that_is_no_more_are_removed(tmp_path):
     assert remove_left_over(tmp_path, {"there": {}}) == ["gone"]
     assert sorted(file.name for file in own.iterdir()) == ["notes.txt", "there", "there.png"]
     assert remove_left_over(tmp_path, {"there": {}}) == []
+
+
+@pytest.fixture
+def looks(tmp_path, monkeypatch):
+    """Runs `survey` in a small project, and says whether it looked at anything anew."""
+    for name in ("src", "conf"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("a")
+    (tmp_path / "params.yaml").write_text("studies: {}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(survey, "FOLDERS", (tmp_path / "src", tmp_path / "conf"))
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "packages"), *sys.path])
+    monkeypatch.setattr("hessian_papers.memory.SETTLED_SECONDS", -1.0)
+    looked, own = [], []
+
+    def texts(params):
+        looked.append(params)
+        return {"a.json": "1", "b/c.json": "2"}, bool(own)
+
+    monkeypatch.setattr(inputs, "texts", texts)
+
+    def run(**changes):
+        own.extend(changes)
+        before = len(looked)
+        survey.survey()
+        assert (folders.INPUTS / "b" / "c.json").read_text() == "2"
+        return len(looked) > before
+
+    return run
+
+
+def test_what_has_not_changed_is_not_looked_at_again(looks, tmp_path):
+    assert [looks(), looks()] == [True, False]
+    for name in ("src/file", "conf/file", "params.yaml"):
+        times = (tmp_path / name).stat()
+        (tmp_path / name).write_text((tmp_path / name).read_text()[::-1])
+        os.utime(tmp_path / name, ns=(times.st_atime_ns, times.st_mtime_ns))
+        (tmp_path / "params.yaml").write_text("studies: {}\n")
+        assert [looks(), looks()] == [True, False]
+    (tmp_path / "src" / "another").touch()
+    assert [looks(), looks()] == [True, False]
+    (tmp_path / "packages" / "scipy-99.0.dist-info").mkdir(parents=True)
+    assert [looks(), looks()] == [True, False]
+
+
+def test_what_a_stage_depends_on_is_put_right_without_a_look(looks):
+    looks()
+    (folders.INPUTS / "b" / "c.json").write_text("damaged")
+    (folders.INPUTS / "a.json").unlink()
+    (folders.INPUTS / "left.json").touch()
+    assert not looks()
+    assert sorted(file.name for file in folders.INPUTS.rglob("*.json")) == ["a.json", "c.json"]
+
+
+def test_own_files_are_looked_at_each_time(looks):
+    assert [looks(own=True), looks()] == [True, True]
+
+
+@pytest.mark.parametrize("content", ["", "{}", "0\n{}"])
+def test_a_damaged_memory_costs_a_look(looks, content):
+    looks()
+    KNOWN.write_text(content)
+    memory._memory.cache_clear()
+    assert looks()
 
 
 def prepared(workspace):
@@ -140,55 +206,6 @@ def test_another_version_is_another_fingerprint_and_the_code_the_same(monkeypatc
     assert looked_up()[1] != fingerprint
 
 
-@pytest.fixture
-def read_files(tmp_path, monkeypatch):
-    """The files whose content was read, and a clock that shows when they are settled."""
-    monkeypatch.setattr(files, "KNOWN", tmp_path / "kept" / "digests.json")
-    read = []
-
-    def file_digest(file, name, take=hashlib.file_digest):
-        read.append(os.path.basename(file.name))
-        return take(file, name)
-
-    monkeypatch.setattr(files.hashlib, "file_digest", file_digest)
-    return read
-
-
-def test_a_file_is_read_again_only_when_it_has_changed(tmp_path, read_files, monkeypatch):
-    first, second, lost = (tmp_path / name for name in ("first", "second", "lost"))
-    first.write_bytes(b"one")
-    second.write_bytes(b"two")
-    monkeypatch.setattr(files, "SETTLED_SECONDS", -1.0)
-    sums = files.digests([first, second, lost])
-    assert sums[str(first)] == hashlib.sha256(b"one").hexdigest()
-    assert sums[str(lost)] == files.MISSING
-    assert read_files == ["first", "second"]
-    assert files.digests([first]) | files.digests([second, lost]) == sums
-    assert read_files == ["first", "second"]
-    times = first.stat()
-    first.write_bytes(b"six")
-    os.utime(first, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert files.digests([first, second])[str(first)] == hashlib.sha256(b"six").hexdigest()
-    assert read_files == ["first", "second", "first"]
-
-
-def test_a_file_that_has_just_changed_is_read_each_time(tmp_path, read_files):
-    """Within one tick of the clock it may change again, and nothing but its content tells."""
-    (tmp_path / "new").write_bytes(b"one")
-    for _ in range(2):
-        files.digests([tmp_path / "new"])
-    assert read_files == ["new", "new"]
-
-
-@pytest.mark.parametrize("content", ["", "{", "[1]"])
-def test_damaged_notes_about_files_cost_a_reading(tmp_path, read_files, content):
-    (tmp_path / "own").write_bytes(b"one")
-    files.KNOWN.parent.mkdir()
-    files.KNOWN.write_text(content)
-    digest = hashlib.sha256(b"one").hexdigest()
-    assert files.digests([tmp_path / "own"]) == {str(tmp_path / "own"): digest}
-
-
 def test_a_vocabulary_and_tokens_are_own_files_as_well(tmp_path):
     for name in ("gpt2/vocab.json", "gpt2/merges.txt", "openwebtext/ab/train.uint16", "other.npz"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -222,8 +239,7 @@ def test_of_each_study_it_is_known_what_its_numbers_are_made_of(params):
     assert "transformers" not in inputs.sources(params, "cracking-fig1")["versions"]
 
 
-def test_own_files_of_a_study_stand_beside_its_versions(params, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "KNOWN", tmp_path / "digests.json")
+def test_own_files_of_a_study_stand_beside_its_versions(params, tmp_path):
     path = tmp_path / OWN
     write_images(path, 1)
     params["data"]["sets"]["images"]["sources"] = [str(path)]

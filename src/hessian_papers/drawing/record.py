@@ -30,7 +30,8 @@ class Picture:
 
     Args:
         image: its file.
-        svg: the file of the same picture as a drawing of lines, which need not be there.
+        svg: the file of the same picture as a drawing of lines, which need not be there; of a
+            second picture there is none.
         png: the image's bytes.
         width: in pixels.
         height: in pixels.
@@ -52,7 +53,7 @@ class Picture:
 
 @dataclass(frozen=True, kw_only=True)
 class FigureRecord(Picture):
-    """One registered figure: ``reports/figures/<paper>/<study>.png``, its PDF and its record.
+    """One registered figure: ``reports/figures/<paper>/<study>.png``, its SVG and its record.
 
     Numbers in its caption come from the study's arrays.
 
@@ -63,7 +64,6 @@ class FigureRecord(Picture):
         chart: the curves of its main panel (``curves.chart``).
         controls: a second picture, of what the paper does not draw: errors against brute force and
             controls. ``None`` if there is none.
-        pdf: the file of the same figure for print, which need not be there.
         js: the file of its numbers for the page's charts, which need not be there.
         recorded: the same figure, drawn from the arrays of the recorded run, if there is one.
     """
@@ -73,7 +73,6 @@ class FigureRecord(Picture):
     command: str
     chart: Mapping[str, Any]
     controls: Picture | None
-    pdf: Path
     js: Path
     recorded: "FigureRecord | None" = None
 
@@ -158,20 +157,19 @@ def files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
     Example:
         >>> [path.as_posix() for path in files(Path("figures"), "mine").values()]
         ... # doctest: +NORMALIZE_WHITESPACE
-        ['figures/mine.png', 'figures/mine/figure.svg', 'figures/mine/figure.pdf',
-        'figures/mine/figure.json', 'figures/mine/figure-series.js',
-        'figures/mine/figure-series.json']
+        ['figures/mine.png', 'figures/mine/figure.svg', 'figures/mine/figure.json',
+        'figures/mine/figure-series.js', 'figures/mine/figure-series.json']
     """
     own = folder / study
     name = "recorded" if recorded else "figure"
     image = own / "recorded.png" if recorded else folder / f"{study}.png"
-    ends = {suffix: f".{suffix}" for suffix in ("svg", "pdf", "json")}
+    ends = {suffix: f".{suffix}" for suffix in ("svg", "json")}
     ends |= {"js": "-series.js", "series": "-series.json"}
     return {"png": image, **{part: own / f"{name}{end}" for part, end in ends.items()}}
 
 
 def control_files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
-    """Where a figure's second picture is, if it has one: image, SVG and series.
+    """Where a figure's second picture is, if it has one: image and series.
 
     Args:
         folder: the folder of the paper's figures.
@@ -179,7 +177,7 @@ def control_files(folder: Path, study: str, recorded: bool = False) -> dict[str,
         recorded: whether of the recorded run.
     """
     name = f"{CONTROLS}-recorded" if recorded else CONTROLS
-    ends = {"png": ".png", "svg": ".svg", "series": "-series.json"}
+    ends = {"png": ".png", "series": "-series.json"}
     return {part: folder / study / f"{name}{end}" for part, end in ends.items()}
 
 
@@ -191,7 +189,12 @@ def _picture(paths: Mapping[str, Path], caption: str, remedy: str) -> Picture:
         raise MissingResultError(f"{image} is missing: run {remedy}") from None
     width, height = image_size(png, image, remedy)
     return Picture(
-        image=image, svg=paths["svg"], png=png, width=width, height=height, caption=caption
+        image=image,
+        svg=paths.get("svg", image),
+        png=png,
+        width=width,
+        height=height,
+        caption=caption,
     )
 
 
@@ -209,7 +212,7 @@ def _figure(folder: Path, study: str, recorded: bool = False) -> FigureRecord:
     if entries["controls"] is not None:
         second = control_files(folder, study, recorded)
         entries["controls"] = _picture(second, entries["controls"], remedy)
-    entries |= {"provenance": Provenance(**origin), "pdf": paths["pdf"], "js": paths["js"]}
+    entries |= {"provenance": Provenance(**origin), "js": paths["js"]}
     return FigureRecord(**entries, **main)
 
 

@@ -1,4 +1,4 @@
-"""The files of a figure: PNG and SVG for the page, PDF for a paper, a record of its origin."""
+"""The files of a figure: PNG and SVG for the page, a record of its origin."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -22,7 +22,7 @@ def save(
     folder: Path,
     controls: tuple[Figure, str] | None = None,
 ) -> None:
-    """Write ``<study>.png`` and ``<study>/figure.{svg, pdf, json}`` to ``folder/<paper>``.
+    """Write ``<study>.png`` and ``<study>/figure.{svg, json}`` to ``folder/<paper>``.
 
     What the panels draw stands as numbers in ``<study>/figure-series.json``, and in the same folder
     as a script for the page's charts. Equal figures give equal bytes.
@@ -31,11 +31,11 @@ def save(
         figure: the figure.
         caption: its text, with the numbers in it taken from the study's arrays.
         provenance: where it comes from; of a recorded run the files are
-            ``<study>/recorded.{png, svg, pdf, json}``.
+            ``<study>/recorded.{png, svg, json}``.
         package: of the study's kind, for example ``hessian_papers.studies.scalar.data_scale``.
         folder: where to write, each paper to a folder of its own.
         controls: a second picture and its text, of what the paper does not draw; its files are
-            ``<study>/controls.{png, svg}``.
+            ``<study>/controls.png``.
     """
     paper = provenance.config["paper"]
     place = (folder / paper, provenance.study, provenance.recorded)
@@ -58,7 +58,7 @@ def save(
 
 def _write(figure: Figure, paths: Mapping[str, Path]) -> None:
     """Write a picture in each format that it has a path for, and its series."""
-    formats = [suffix for suffix in ("png", "svg", "pdf") if suffix in paths]
+    formats = [suffix for suffix in ("png", "svg") if suffix in paths]
     for suffix, content in rendered(figure, formats).items():
         write_bytes(paths[suffix], content)
     write_json(paths["series"], series(figure))

@@ -153,6 +153,9 @@ def commands(figure: FigureRecord, durations: Mapping[str, Any]) -> list[Command
         Command("make it", figure.command, whole),
         Command("change it", f"dvc exp run -S {quoted}", meaning),
         Command("without DVC", without, meaning),
+        Command(
+            "as PDF", f"python -m pipelines.printed {figure.study}", "of each run, for a paper"
+        ),
     ]
     large = _at_scale(figure)
     return [*lines, large] if large else lines

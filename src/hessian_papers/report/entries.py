@@ -213,7 +213,7 @@ def _run(key: str, figure: FigureRecord, reports: Path, sentence: str) -> ShownR
     folder = f"reports/evidence/{figure.study}" if recorded else today
     names = [*figure.provenance.arrays] + ["facts.json"] * recorded
     links = _links(*(f"{folder}/{name}" for name in names))
-    formats = {file.suffix[1:].upper(): file for file in (figure.image, figure.svg, figure.pdf)}
+    formats = {file.suffix[1:].upper(): file for file in (figure.image, figure.svg)}
     if figure.controls is not None:
         formats["controls"] = figure.controls.image
     for name, file in formats.items():

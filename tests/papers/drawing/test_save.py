@@ -32,7 +32,7 @@ ORIGIN = Provenance(
 FILES = {
     recorded: (
         "toy-fig0/recorded.png" if recorded else "toy-fig0.png",
-        *(f"toy-fig0/{name}{ending}" for ending in (".svg", ".pdf", ".json", "-series.json")),
+        *(f"toy-fig0/{name}{ending}" for ending in (".svg", ".json", "-series.json")),
     )
     for recorded, name in ((False, "figure"), (True, "recorded"))
 }
@@ -67,6 +67,7 @@ def test_a_second_picture_stands_apart(tmp_path, recorded):
     name = "controls-recorded.png" if recorded else "controls.png"
     assert (shown.controls.image.name, shown.controls.caption) == (name, "Its errors.")
     assert shown.controls.png == shown.controls.image.read_bytes()
+    assert shown.controls.svg == shown.controls.image
     assert figure.controls is None or not recorded
     shown.controls.image.unlink()
     with pytest.raises(MissingResultError, match=f"{name} is missing: run dvc repro"):

@@ -94,10 +94,8 @@ def test_links_lead_to_something(page: Reader, sample_root: Path) -> None:
     assert all(link.is_file() for link in made)
     runs = len(sample_reports.STUDIES) + 1
     names = Counter(link.suffix for link in made)
-    assert names[".png"] - 2 == names[".pdf"] == runs, "one figure has a recorded run, and controls"
-    assert names[".svg"] == 2 * runs + 2, (
-        "each picture links its own, and the list those of the runs"
-    )
+    assert names[".svg"] == 2 * runs, "each picture links its own, and the list those of the runs"
+    assert names[".png"] == runs + 4, "one figure has a recorded run, and controls, which are twice"
     assert names[".nc"] == runs
     assert names[".json"] == 1, "the facts of that run"
     assert len(outside) - len(made) == 5 * len(sample_reports.STUDIES)
@@ -156,7 +154,8 @@ def test_errors_and_controls_are_a_second_picture(sample_root: Path) -> None:
     shown = figure(text, sample_reports.RECORDED)
     assert text.count("<summary>Errors and controls</summary>") == 2
     for name in ("controls.png", "controls-recorded.png"):
-        assert shown.count(f'/{sample_reports.RECORDED}/{name}"') == 2  # the picture, and its link
+        # The picture, what it links, and the list of files.
+        assert shown.count(f'/{sample_reports.RECORDED}/{name}"') == 3
     assert "Made-up errors of cracking-fig7." in shown
 
 
@@ -292,7 +291,7 @@ def test_a_recorded_run_and_todays_stand_in_one_place(text: str) -> None:
         "(paper: [1.0, 1.0, 1.0, …, 1.0] (9 values))" in today
     )
     assert "1 setting is not the paper’s" in recorded
-    assert f'href="figures/singh2026cracking/{sample_reports.RECORDED}/recorded.pdf"' in recorded
+    assert f'href="figures/singh2026cracking/{sample_reports.RECORDED}/recorded.svg"' in recorded
     assert f'href="../reports/evidence/{sample_reports.RECORDED}/data.nc"' in recorded
     other = figure(text, "poster-pair")
     assert "Recorded run" not in other
@@ -579,11 +578,11 @@ def test_every_verdict_has_a_sign_and_a_colour() -> None:
     assert all(f"--{style(verdict)}-back:" in known for verdict in VERDICTS)
 
 
-def test_a_page_without_pdfs_has_no_links_to_them(reports: Path) -> None:
-    (reports / "figures/singh2024poster/poster-pair/figure.pdf").unlink()
+def test_a_page_without_drawings_of_lines_has_no_links_to_them(reports: Path) -> None:
+    (reports / "figures/singh2024poster/poster-pair/figure.svg").unlink()
     text = build(read(reports))
-    assert "poster-pair/figure.pdf" not in text
-    assert "cracking-fig7/figure.pdf" in text
+    assert "poster-pair/figure.svg" not in text
+    assert "cracking-fig7/figure.svg" in text
 
 
 OTHER = asdict(Provenance(study="x", config={}, scale="demo"))

@@ -1,0 +1,25 @@
+"""Where settings, results and pages are, and how a folder is filled."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from hessian_spectra.files import write_bytes
+
+ROOT = Path(__file__).resolve().parent.parent
+CONF = ROOT / "conf"
+# In the folder where a command runs.
+PARAMS = Path("params.yaml")
+RESULTS = Path("results")
+REPORTS = Path("reports")
+INPUTS = RESULTS / "inputs"
+EVIDENCE = REPORTS / "evidence"
+
+
+def fill(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write the files of a folder that are not there as they should be, and remove all others."""
+    contents = {folder / name: text.encode() for name, text in texts.items()}
+    for left in {file for file in folder.rglob("*") if file.is_file()} - {*contents}:
+        left.unlink()
+    for file, content in contents.items():
+        if not (file.is_file() and file.read_bytes() == content):
+            write_bytes(file, content)
