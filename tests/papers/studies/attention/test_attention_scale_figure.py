@@ -37,4 +37,4 @@ def test_captions_count_all_eigenvalues(data):
 def test_figure_does_without_dense_points():
     data = planted_data(scale_sides(points=3, numeric_points=2, dense_points=0), VARIABLES)
     assert len(figures.draw(data).axes) == 3
-    assert "(f, g) Condition numbers" in figures.controls(data)[1]
+    assert "(f, h) Condition numbers" in figures.controls(data)[1]
