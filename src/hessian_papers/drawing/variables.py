@@ -100,7 +100,8 @@ def picture(
     for axes, letter, panel in zip(grid.flat, style.letters(), panels, strict=False):
         for values in panel.values:
             for name, look in _draw(axes, values, panel.along, looks):
-                handles.setdefault(name, style.entry(name, **look))
+                mark = {"marker": "o"} if look.get("linestyle") == "none" else {}
+                handles.setdefault(name, style.entry(name, **{**mark, **look}))
         _finish(axes, panel)
         style.letter(axes, f"({letter}) {panel.title}")
     for axes in grid.flat[len(panels) :]:
