@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from hessian_papers.drawing.errors import FLOOR
+from hessian_papers.drawing.errors import FLOOR, ROUNDING
 from hessian_papers.drawing.variables import Panel, named, picture
 from hessian_spectra.pictures import style
 
@@ -77,7 +77,11 @@ def test_errors_have_the_axis_of_rounding_on_which_none_at_all_shows():
     axes = picture([Panel("", "step", [errors])]).axes[0]
     np.testing.assert_array_equal(axes.lines[0].get_ydata(), np.full(5, FLOOR))
     assert (axes.get_yscale(), axes.get_ylabel()) == ("log", "relative error")
-    assert axes.get_ylim()[0] < FLOOR
+    (band,) = axes.patches
+    low, high = band.get_extents().transformed(axes.transData.inverted()).intervaly
+    assert axes.get_ylim()[0] <= low * (1 + 1e-9) < FLOOR < high <= ROUNDING * (1 + 1e-9)
+    assert [text.get_text() for text in axes.texts] == ["below the rounding of one number"]
+    assert 1.0 + ROUNDING == 1.0 < 1.0 + 1.1 * 2 * ROUNDING
 
 
 @pytest.mark.parametrize(

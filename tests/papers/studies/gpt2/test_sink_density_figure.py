@@ -75,18 +75,6 @@ def test_the_removed_sink_stands_at_its_own_attention(panels):
     np.testing.assert_allclose(mean.get_xdata(), [0.32, UNIFORM])
 
 
-def test_the_gauss_newton_matrix_and_the_parts_are_drawn_along_the_ladder(panels, data):
-    expected = {
-        "c": [(data["ggn"] / data["ggn"][:, 0])],
-        "d": [data["operation_part"].sel(operation="softmax"), data["functional"]],
-    }
-    for letter, each in expected.items():
-        drawn = [tuple(line.get_ydata()) for line in panels[letter].lines]
-        for values in each:
-            for item in (*values.values, values.mean("seed").values):
-                assert tuple(item) in drawn
-
-
 def test_a_run_of_older_code_is_drawn_without_them(data):
     older = data.drop_vars(["ggn", "operation_part", "functional"]).drop_sel(edit="no-sink")
     drawn, caption = figure.controls(older)
