@@ -26,8 +26,6 @@ Looks = Mapping[str, Look]
 ROUNDING = "of rounding"
 # Dimensions of what is repeated: all of it looks alike.
 ALIKE = ("draw", "seed", "teacher", "replicate", "head", "layer")
-# The labels of a dimension that holds a value and the ends of its interval.
-INTERVAL = ("value", "low", "high")
 # A curve, a level across a panel, the points of errors, and what repeats beneath its mean.
 PLAIN: Look = {"color": style.BLACK, "markersize": 3.5}
 LEVEL: Look = {"color": style.BLACK, "linewidth": 0.8, "linestyle": "--"}
@@ -37,8 +35,8 @@ COLOURS = (style.BLUE, style.VERMILION, style.GREEN, style.ORANGE, style.PURPLE,
 MARKERS = "os^Dv"
 # An axis of positive numbers is logarithmic where the largest is so many times the smallest.
 WIDE = 30
-# Numbers along a logarithmic axis that are written one by one, and characters of its name's lines.
-TICKS, LINE = 6, 28
+# Characters of a line of an axis' name.
+LINE = 28
 
 
 class Panel(NamedTuple):
@@ -80,7 +78,6 @@ def picture(
     looks: Looks = MappingProxyType({}),
     *,
     columns: int = 3,
-    height: float = 2.2,
     entries: Sequence[Artist] = (),
 ) -> Figure:
     """A figure of panels, with a legend above of what tells curves apart.
@@ -90,12 +87,11 @@ def picture(
         looks: how curves look, and as ``label`` what they are called, by the names of variables
             and by labels; of what is not there the colours and markers come in turn.
         columns: of panels, at most.
-        height: of a panel, in inches.
         entries: further ones of the legend.
     """
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
-    figure, grid = style.panels(rows, columns, height=height, squeeze=False)
+    figure, grid = style.panels(rows, columns, height=2.2, squeeze=False)
     handles: dict[str, Artist] = {}
     for axes, letter, panel in zip(grid.flat, style.letters(), panels, strict=False):
         for values in panel.values:
@@ -114,7 +110,7 @@ def picture(
 def _draw(axes: Axes, values: xr.DataArray, along: str, looks: Looks) -> Iterator[tuple[str, Look]]:
     """Draw the curves of a variable; the name and the look of each thing that tells them apart."""
     inner = values[along].dims[-1] if along in values.coords else None
-    apart = [d for d in values.dims if d in values.coords and d not in (inner, *ALIKE, "estimate")]
+    apart = [d for d in values.dims if d in values.coords and d not in (inner, *ALIKE)]
     base = PLAIN if inner in values.dims else LEVEL
     if _is_error(values):
         base = ERROR
@@ -156,17 +152,14 @@ def _without_name(look: Look) -> dict[str, Any]:
 
 
 def _curve(axes: Axes, values: xr.DataArray, along: xr.DataArray, look: Look) -> None:
-    """One curve with its band, or curves that look alike and their mean."""
+    """One curve, or curves that look alike and their mean."""
     inner = along.dims[-1]
-    if "estimate" in values.dims:
-        values, low, high = (values.sel(estimate=name) for name in INTERVAL)
-        axes.fill_between(along, low, high, color=look["color"], alpha=0.18, linewidth=0)
     x, y = (each.transpose(inner, ...) for each in xr.broadcast(along, values))
     if _is_error(values):
         y = y.clip(min=FLOOR)
     alike = [dim for dim in y.dims if dim != inner]
     rows = (each.values.reshape(len(y), -1) for each in (x, y))
-    several = bool({*alike} & {*ALIKE}) and look.get("linestyle") != "none"
+    several = {*alike} & {*ALIKE} and look.get("linestyle") != "none"
     if len(y) == 1 and not look.get("marker"):
         look = {**look, "marker": "."}  # a line of one point is none
     axes.plot(*rows, **{**look, **(THIN if several else {})})
@@ -189,12 +182,9 @@ def _finish(axes: Axes, panel: Panel) -> None:
 
 
 def _horizontal(axes: Axes, x: np.ndarray) -> None:
-    few = np.unique(x[x == x])
     if x.dtype.kind == "f" and _is_wide(x):
         axes.set_xscale("log")
-        if len(few) <= TICKS:
-            style.mark(axes.xaxis, few.tolist())
-    elif x.dtype.kind in "fiu" and (few == few.round()).all():
+    elif x.dtype.kind in "fiu" and (x[x == x] % 1 == 0).all():
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 

@@ -59,16 +59,13 @@ def test_curves_have_places_of_their_own_and_leave_out_what_is_unknown():
     np.testing.assert_array_equal(line.get_xydata(), [[0, 1], [1, 2], [9, 4], [16, 5]])
 
 
-def test_a_number_is_a_level_and_an_interval_a_band():
-    interval = values("estimate step", estimate=["value", "low", "high"])
+def test_a_number_is_a_level():
     level = xr.DataArray(7.0, name="edge")
     looks = {"edge": {"label": "2/η"}}
-    figure = picture([Panel("", "step", [interval, level])], looks, entries=[style.entry("more")])
-    line, across = lines(figure)
-    np.testing.assert_array_equal(line.get_ydata(), interval.sel(estimate="value"))
+    more = [style.entry("more")]
+    figure = picture([Panel("", "step", [values(), level])], looks, entries=more)
+    _, across = lines(figure)
     assert (across.get_ydata()[0], across.get_linestyle()) == (7.0, "--")
-    (band,) = figure.axes[0].collections
-    assert (band.get_datalim(figure.axes[0].transData).y1) == 15.0
     assert legend(figure) == ["more", "2/η"]
 
 
