@@ -70,16 +70,6 @@ def test_the_leads_at_two_sizes_are_drawn():
         figure.controls(data)
 
 
-def test_many_layers_are_lines_along_size_and_along_depth():
-    networks = ensemble(depths=(2, 9), sizes=(1, 3), noise=0.2)
-    along_size = read(networks, depths=[9], norms=["spectral"])
-    for data, layers in ((along_size, 9), (along_depth(networks, "matrices"), 9)):
-        panel = figure.draw(data).axes[0]
-        names = [text.get_text() for text in panel.figure.legends[0].get_texts()]
-        assert len([name for name in names if name.startswith("$W")]) == layers
-        np.testing.assert_array_equal(drawn(panel), values_of(data, "correlation", **FIRST))
-
-
 @pytest.mark.parametrize("quantities", [("products",), ("matrices", "products")])
 def test_every_layer_is_a_line(deep, quantities):
     data = along_depth(deep, *quantities)
@@ -100,26 +90,6 @@ def test_alignments_are_drawn_and_compared_with_the_matrices(wide):
     assert "best alignment − best matrix" in controls.axes[0].get_ylabel()
     assert "best alignment − best matrix" in text
     assert "absolute alignments" in figure.caption(data)
-
-
-def test_nothing_lies_outside_the_axes(wide, deep):
-    for data in (read(wide), along_depth(deep, "products")):
-        for axes in figure.draw(data).axes:
-            low, high = axes.get_ylim()
-            left, right = axes.get_xlim()
-            for line in axes.lines[:-1]:
-                y, x = np.asarray(line.get_ydata(), float), np.asarray(line.get_xdata(), float)
-                assert ((y >= low) & (y <= high))[np.isfinite(y)].all()
-                assert ((x >= left) & (x <= right)).all()
-
-
-def test_panels_are_labelled(wide):
-    panels = figure.draw(read(wide)).axes
-    assert [axes.get_title("left")[:3] for axes in panels] == [f"({c})" for c in "abcd"]
-    assert all(axes.get_xlabel() for axes in panels[2:])
-    assert all(axes.get_ylabel() for axes in panels[::2])
-    (legend,) = panels[0].figure.legends
-    assert "$W_{2}$, Frobenius" in [text.get_text() for text in legend.get_texts()]
 
 
 def test_the_caption_tells_the_setting_and_how_training_ended(wide):
