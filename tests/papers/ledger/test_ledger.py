@@ -1,6 +1,7 @@
 """The whole ledger: what stands behind it is there, and each study states something."""
 
 import ast
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -9,8 +10,15 @@ import pytest
 import yaml
 
 from hessian_papers.ledger.bounds import Bound
-from hessian_papers.ledger.evaluation import broken, evaluate
+from hessian_papers.ledger.evaluation import (
+    broken,
+    decided,
+    decided_by_records,
+    measurements,
+    unmeasured,
+)
 from hessian_papers.ledger.record import all_cases
+from hessian_papers.ledger.table import table
 from pipelines import chain, inputs, schema
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -56,11 +64,32 @@ def test_every_study_states_something(study):
 
 
 @pytest.fixture(scope="module")
-def ledger():
-    """The claims on the recorded runs, and on those of today that were made."""
+def measured():
+    """The cases on the recorded runs, and on those of today that were made."""
     messages = {name: inputs.about(PARAMS, name) for name in PARAMS["studies"]}
     runs = chain.measured(PARAMS["studies"], messages, ROOT / "results")
-    return evaluate([run for run in runs if run.folder.is_dir()])
+    return [*measurements([run for run in runs if run.folder.is_dir()]), *unmeasured()]
+
+
+@pytest.fixture(scope="module")
+def ledger(measured):
+    return decided(measured)
+
+
+def rows(text):
+    """What each row of a ledger says is measured and expected, and of how many cases."""
+    pattern = r"^\|.*`([\w-]+)`\|[^|]*\|(.*)\|.*\|$"
+    return dict(re.findall(pattern, text, re.MULTILINE))
+
+
+def test_what_recorded_runs_measure_is_what_was_committed(measured):
+    """Each statistic of the kinds that have a recorded run gives the numbers that it gave."""
+    recorded = [each for each in measured if each.record.recorded and not each.heading.identity]
+    names = {each.heading.id for each in recorded if each.record.measured is not None}
+    assert len(names) > 150
+    committed = rows((ROOT / "reports" / "claims.md").read_text())
+    actual = rows(table(decided_by_records(measured)))
+    assert {name: actual[name] for name in names} == {name: committed[name] for name in names}
 
 
 def test_every_difference_is_explained_or_was_set_otherwise(ledger):

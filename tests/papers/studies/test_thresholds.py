@@ -72,9 +72,7 @@ def joined(distance):
 
 
 def is_a_lead(difference):
-    each = np.array([difference])
-    teachers.without_round_off(each)
-    return bool(np.isfinite(each[0]))
+    return bool(teachers.apart(xr.DataArray([difference], dims="teacher")).notnull().all())
 
 
 def beyond_chance(share):

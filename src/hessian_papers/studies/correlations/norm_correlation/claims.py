@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, at_most, equal_to
+from hessian_papers.ledger.bounds import (
+    Estimate,
+    NothingToMeasure,
+    at_least,
+    at_most,
+    equal_to,
+    needs,
+)
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import everywhere, shown, typically
 from hessian_papers.ledger.words import reading_of
@@ -23,7 +30,8 @@ from hessian_papers.studies.correlations.ensembles import (
     require_finished,
     require_two_layers,
 )
-from hessian_papers.studies.correlations.norm_correlation.regions import SIMILAR
+from hessian_papers.studies.correlations.norm_correlation.derived import STATISTICS
+from hessian_papers.studies.correlations.norm_correlation.regions import SIMILAR, region_mean
 from hessian_papers.studies.correlations.norm_correlation.texts import (
     BY_THE_SUM,
     COMMON_FACTOR,
@@ -36,6 +44,7 @@ from hessian_papers.studies.correlations.norm_correlation.texts import (
     SEVERAL_TERMS,
     TWO_OF_A_KIND,
 )
+from hessian_papers.studies.correlations.teachers import interval
 
 INITIALISATION = 'Appendix D.3.3, "Impact of Initialization"'
 DEEP = "section 4.2; {artifact}"
@@ -77,69 +86,80 @@ def figures(*numbers: int) -> Statements:
 
 
 def _two_layers(data: xr.Dataset, *groups: str, target: str | None = "sharpness") -> xr.Dataset:
-    """The first group, if of two layers over sizes, of these groups, held against that target."""
+    """The study, if of two layers over sizes, of these groups, held against that target."""
     require_two_layers(data)
     return _studied(data, groups, target)
 
 
 def _deep(data: xr.Dataset, *groups: str) -> xr.Dataset:
-    """The first group, if of several depths, of these groups, held against the sharpness."""
-    if data["along"] != "depth":
-        raise NothingToMeasure("this configuration is not one of several depths")
+    """The study, if of several depths, of these groups, held against the sharpness."""
+    needs(data["along"] == "depth", "this configuration is not one of several depths")
     return _studied(data, groups, "sharpness")
 
 
 def _studied(data: xr.Dataset, groups: tuple[str, ...], target: str | None) -> xr.Dataset:
-    if target not in (None, data["target"].item()):
-        raise NothingToMeasure(f"this configuration studies the {data['target'].item()} instead")
-    if tuple(data["group"].values[: len(groups)]) != groups:
-        raise NothingToMeasure(f"this configuration does not study {', then '.join(groups)}")
-    return data.sel(group=groups[0])
-
-
-def _mean(data: xr.Dataset, statistic: str, region: str = "all", **labels: str | int) -> Estimate:
-    """A statistic's mean over the positions of a region.
-
-    Raises:
-        NothingToMeasure: the region is empty, or the statistic is not defined in it, as that
-            of two norms of one vector.
-    """
-    (mean,) = _everywhere(data, f"mean_{statistic}", region=region, **labels)
-    return mean
+    other = data["target"].item()
+    needs(target in (None, other), f"this configuration studies the {other} instead")
+    own = tuple(data["group"].values[: len(groups)]) == groups
+    needs(own, f"this configuration does not study {', then '.join(groups)}")
+    return data
 
 
 def _at(data: xr.Dataset, **labels: Any) -> xr.Dataset:
     """The finished networks at some labels, of which a configuration may lack some."""
     for axis, label in labels.items():
-        missing = np.setdiff1d(label, data[axis])
-        if len(missing):
-            raise NothingToMeasure(f"this configuration leaves out {axis} {missing[0]}")
+        for missing in np.setdiff1d(label, data[axis])[:1]:
+            raise NothingToMeasure(f"this configuration leaves out {axis} {missing}")
     chosen = data.sel(labels)
     require_finished(chosen)
     return chosen
 
 
-def _everywhere(data: xr.Dataset, statistic: str, **labels: Any) -> list[Estimate]:
-    """A statistic where it is defined, at some labels."""
+def _intervals(
+    data: xr.Dataset, statistic: str, region: str | None = None, **labels: Any
+) -> xr.DataArray:
+    """A statistic of the first group at some labels, of all positions or its mean over a region."""
     chosen = _at(data, **labels)
-    _require_region(chosen, labels.get("region", "all"))
-    if defined := estimates(chosen[statistic]):
-        return defined
+    _require_region(chosen, region or "")
+    of, limit = STATISTICS[statistic]
+    each = of(data).sel(labels)
+    each = each.isel(group=0) if "group" in each.dims else each
+    each = each if region is None else region_mean(each, chosen, region)
+    return interval(each, limit, float(data["confidence"]))
+
+
+def _everywhere(
+    data: xr.Dataset, statistic: str, region: str | None = None, **labels: Any
+) -> list[Estimate]:
+    """A statistic where it is defined.
+
+    Raises:
+        NothingToMeasure: the region is empty, or the statistic is not defined in it, as that
+            of two norms of one vector.
+    """
     compared = [text for part, text in COMPARED.items() if part in statistic]
     what = f"correlations of two {compared[0]} differ" if compared else "one is defined"
-    raise NothingToMeasure(f"this configuration has no {data['along'].item()} at which {what}")
+    defined = estimates(_intervals(data, statistic, region, **labels))
+    needs(defined, f"this configuration has no {data['along'].item()} at which {what}")
+    return defined
+
+
+def _mean(data: xr.Dataset, statistic: str, region: str = "all", **labels: str | int) -> Estimate:
+    """A statistic's mean over the positions of a region, see :func:`_everywhere`."""
+    (mean,) = _everywhere(data, statistic, region, **labels)
+    return mean
 
 
 def _require_region(data: xr.Dataset, region: str) -> None:
     """The regions of larger first matrices stand for the largest of all where there is none."""
     ratio, along = data["magnitude_ratio"], data["along"].item()
-    if "larger" in region and not (ratio > SIMILAR).any():
-        raise NothingToMeasure(
-            f"this configuration has no {along} at which the entries of the first matrix "
-            f"are more than {SIMILAR} times those of the last"
-        )
-    if "less" in region and ratio.size == 1:
-        raise NothingToMeasure(f"this configuration has no second {along} to compare with")
+    needs(
+        "larger" not in region or (ratio > SIMILAR).any(),
+        f"this configuration has no {along} at which the entries of the first matrix "
+        f"are more than {SIMILAR} times those of the last",
+    )
+    compared = "less" not in region or ratio.size > 1
+    needs(compared, f"this configuration has no second {along} to compare with")
 
 
 def _by_norm(data: xr.Dataset, region: str = "all", **labels: str) -> list[Estimate]:
@@ -238,13 +258,14 @@ def driver_switches(data: xr.Dataset) -> Estimate:
     mean over teachers; interval: where the ends of Student's t interval do, the first and the last
     time.
     """
-    matrices = _at(_two_layers(data, "matrices"), layer=1, norm="spectral")
-    leads = matrices["factor_lead"].squeeze("depth").transpose("estimate", "size")
+    matrices = _two_layers(data, "matrices")
+    leads = _intervals(matrices, "factor_lead", layer=1, norm="spectral")
+    leads = leads.squeeze("depth").transpose("estimate", "size")
     defined = leads.notnull().all("estimate").values
     size = leads["size"].values[defined]
     value, low, high = (_crossings(size, curve) for curve in leads.values[:, defined])
-    if not (value and low and high):
-        raise NothingToMeasure("this configuration has no sizes between which the driver switches")
+    switches = value and low and high
+    needs(switches, "this configuration has no sizes between which the driver switches")
     width = float(data["width"])
     return Estimate(value[0] / width, low[0] / width, high[-1] / width)
 
@@ -403,8 +424,7 @@ def _at_the_width(data: xr.Dataset) -> xr.Dataset:
 
 
 def _require_relu(data: xr.Dataset) -> None:
-    if data["activation"] != "relu":
-        raise NothingToMeasure("this configuration has no ReLU networks")
+    needs(data["activation"] == "relu", "this configuration has no ReLU networks")
 
 
 @figures(16).statement(
@@ -544,8 +564,8 @@ def last_most_near_convergence(data: xr.Dataset) -> Estimate:
 def _smallest_of_last(data: xr.Dataset, **labels: str) -> Estimate:
     """The r of the product without the last matrix after training, where it is smallest."""
     products = _deep(data, "products")
-    of = {"layer": products["depth"], "norm": "spectral", "time": "trained"}
-    return min(_everywhere(products, "correlation", **of, **labels))
+    labels |= {"norm": "spectral", "time": "trained"}
+    return min(_everywhere(products, "correlation", layer=products["depth"], **labels))
 
 
 @figures(17).statement("{artifact}", everywhere, WELL, otherwise=SEVERAL_TERMS, over=each_one)
@@ -631,6 +651,5 @@ def most_in_low_dimension(data: xr.Dataset) -> Estimate:
     """
     require_finished(data)
     difference = estimates(data["mean_difference"])
-    if not difference:
-        raise NothingToMeasure("this configuration has a depth without correlations")
+    needs(difference, "this configuration has a depth without correlations")
     return difference[0]

@@ -3,14 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import (
-    Estimate,
-    NothingToMeasure,
-    at_least,
-    at_most,
-    mean_of,
-    within,
-)
+from hessian_papers.ledger.bounds import Estimate, at_least, at_most, mean_of, needs, within
 from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import reading_of
@@ -54,10 +47,10 @@ def _trained(data: xr.Dataset) -> xr.Dataset:
         NothingToMeasure: there is none.
     """
     chosen = converged(data)
-    if not chosen.any():
-        raise NothingToMeasure(
-            "this configuration has no networks of that kind whose training did not diverge"
-        )
+    needs(
+        chosen.any(),
+        "this configuration has no networks of that kind whose training did not diverge",
+    )
     return data.sel(network=chosen)
 
 
@@ -72,8 +65,7 @@ def _curves(data: xr.Dataset, case: str) -> list[xr.Dataset]:
     image_sets = by(_trained(_of(of_own_size(data), case)), "source").values()
     curves = [at_shares(images, images[["sharpness", "labels"]]) for images in image_sets]
     curves = [curve for curve in curves if curve.sizes["share"] > 1]
-    if not curves:
-        raise NothingToMeasure("this configuration has no image set with two shares")
+    needs(curves, "this configuration has no image set with two shares")
     return curves
 
 
@@ -206,8 +198,7 @@ def _ratios_by_size(data: xr.Dataset) -> list[np.ndarray]:
         if len(means) > 1:
             common = min(map(len, means))
             ratios.append(np.array([mean[:common].mean() for mean in means]))
-    if not ratios:
-        raise NothingToMeasure("this configuration has no image set at two numbers of samples")
+    needs(ratios, "this configuration has no image set at two numbers of samples")
     return ratios
 
 
@@ -323,10 +314,8 @@ def raw_inconsistent(data: xr.Dataset) -> Estimate:
     """
     own = _trained(_of(of_own_size(data), RAW))
     trends = [_trends_of_replicates(images) for images in by(own, "source").values()]
-    if min(map(len, trends)) < FEWEST:
-        raise NothingToMeasure(
-            f"this configuration has fewer than {FEWEST} replicates of two shares or more"
-        )
+    few = f"this configuration has fewer than {FEWEST} replicates of two shares or more"
+    needs(min(map(len, trends)) >= FEWEST, few)
     return max(map(mean_of, trends))
 
 

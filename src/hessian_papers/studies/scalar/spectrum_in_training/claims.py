@@ -7,10 +7,10 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import (
     Estimate,
-    NothingToMeasure,
     at_least,
     at_most,
     equal_to,
+    needs,
     positive,
     share_of,
     within,
@@ -106,11 +106,11 @@ def _largest(data: xr.Dataset, differences: xr.DataArray, power: int = 1) -> flo
     """The largest difference relative to a power of λ₁, where that is not lost in rounding."""
     large, _ = pair(data, "numerical")
     kept = large > LOST * abs(data["numerical"]).max("rank")
-    if not kept.any():
-        raise NothingToMeasure(
-            "this configuration has no step at which the pair stands out of the rounding of "
-            "larger eigenvalues"
-        )
+    needs(
+        kept.any(),
+        "this configuration has no step at which the pair stands out of the rounding of "
+        "larger eigenvalues",
+    )
     return float((abs(differences) / large**power).where(kept).max())
 
 
@@ -199,10 +199,9 @@ def _at_zero(data: xr.Dataset, rates: str, side: float) -> xr.DataArray:
 def _share_of_converging(data: xr.Dataset, rates: str, holds: xr.DataArray) -> Estimate:
     """The share of what holds, of weights and settings of which training does not diverge."""
     kept = holds.values[data[f"{rates}_share"].notnull()]
-    if not kept.size:
-        raise NothingToMeasure(
-            "this configuration has no other initial weights from which training converges"
-        )
+    needs(
+        kept.size, "this configuration has no other initial weights from which training converges"
+    )
     return share_of(kept)
 
 
@@ -314,8 +313,7 @@ def _without_factor(data: xr.Dataset) -> float:
 )
 def outlier_formula(data: xr.Dataset, *, factor: bool = True) -> float:
     """The last term under the root is $4 (2 ⟨w, v⟩ E[x^2] - E[yx])^2$."""
-    if LINEAR not in data["run"]:
-        raise NothingToMeasure("this configuration has no run of the linear network (runs)")
+    needs(LINEAR in data["run"], "this configuration has no run of the linear network (runs)")
     run = compared(data.sel(run=LINEAR))
     v2, w2 = (run["squared_norm"].sel(layer=layer) for layer in "vw")
     alignment, second = run["alignment"], run["second_moment"]
@@ -367,11 +365,11 @@ def _cases(means: Mapping[str, str]) -> Callable[[xr.Dataset], list[Labels]]:
 def _largest_of(values: xr.DataArray, *optimizers: str) -> float:
     """The largest value over the runs by some optimizers and all their steps."""
     chosen = values.sel(run=values["run"].isin(optimizers))
-    if chosen.isnull().all():
-        raise NothingToMeasure(
-            f"this configuration has no run {' or '.join(optimizers)} with a step at which the "
-            "bulk can be told from the outliers"
-        )
+    needs(
+        not chosen.isnull().all(),
+        f"this configuration has no run {' or '.join(optimizers)} with a step at which the "
+        "bulk can be told from the outliers",
+    )
     return float(chosen.max())
 
 
@@ -454,8 +452,7 @@ def bulk(data: xr.Dataset) -> float:
     """The bulk is $±δx_d$ with $δx_d = E[x_d (f(x) - y)]$, for correlated inputs too."""
     data = compared(data)
     differences = group(data, "bulk") - group(data, "bulk", of="numerical")
-    if not differences.size:
-        raise NothingToMeasure("this configuration has width 1, with which there is no bulk")
+    needs(differences.size, "this configuration has width 1, with which there is no bulk")
     return float((abs(differences) / abs(data["numerical"]).max("rank")).max())
 
 
