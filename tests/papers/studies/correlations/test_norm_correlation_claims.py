@@ -12,7 +12,7 @@ from point_studies import norms_config
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
 from hessian_papers.studies.correlations.ensembles import distance_from
 from hessian_papers.studies.correlations.norm_correlation import claims as functions
-from hessian_papers.studies.correlations.norm_correlation import study
+from hessian_papers.studies.correlations.norm_correlation import deep_claims, study
 from hessian_papers.studies.correlations.norm_correlation.claims import statements
 from hessian_papers.studies.correlations.norm_correlation.regions import SIMILAR
 
@@ -383,7 +383,7 @@ def test_what_a_configuration_leaves_out_is_named(number, name, changes, message
 def test_products_of_one_sharpness_do_not_lead():
     data = along_depth(flat(), quantities=["products"])["correlation"]
     with pytest.raises(NothingToMeasure, match="no depth at which correlations of two factors"):
-        functions.last_most_everywhere(data)
+        deep_claims.last_most_everywhere(data)
 
 
 def test_networks_that_were_stopped_say_nothing_about_the_end_of_training():
