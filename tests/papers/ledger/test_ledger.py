@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hessian_papers.ledger.bounds import Bound
 from hessian_papers.ledger.evaluation import (
     broken,
     decided,
@@ -122,22 +121,3 @@ def test_a_statement_without_an_id_is_named_by_one_function_alone():
     modules = Counter(name for name, _ in names)
     explicit = {each.id for kind in KINDS for each in statements_of(kind).all}
     assert [name for name, count in modules.items() if count > 1 and name not in explicit] == []
-
-
-@pytest.mark.parametrize(
-    ("measured", "relation", "expected"),
-    [
-        (1.1, "<=", True),
-        (1.3, "<=", False),
-        (0.9, ">=", True),
-        (0.7, ">=", False),
-        (1.1, "=", True),
-        (0.7, "=", False),
-        (float("nan"), "<=", False),
-        (float("nan"), ">=", False),
-        (float("nan"), "=", False),
-    ],
-)
-def test_relations(measured, relation, expected):
-    bound = Bound(relation=relation, expected=1.0, tolerance=0.2, reason="a test")
-    assert bound.holds(measured) is expected

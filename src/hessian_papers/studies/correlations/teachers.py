@@ -85,8 +85,11 @@ def largest(each: xr.DataArray, dim: str) -> xr.DataArray:
         >>> largest(each, "norm").values
         array([0.75, 0.5 ])
     """
-    place = each.mean("teacher").fillna(-np.inf).argmax(dim)
-    return each.isel({dim: place}).drop_vars(dim, errors="ignore")
+    rows = each.transpose(..., dim)
+    place = rows.mean("teacher").fillna(-np.inf).values.argmax(axis=-1)
+    place = np.expand_dims(place, (rows.dims.index("teacher"), -1))
+    values = np.take_along_axis(rows.values, place, axis=-1)[..., 0]
+    return rows.isel({dim: 0}, drop=True).copy(data=values)
 
 
 def apart(lead: xr.DataArray) -> xr.DataArray:
@@ -102,12 +105,12 @@ def leads(each: xr.DataArray, dim: str) -> xr.DataArray:
         >>> leads(each, "norm").transpose("teacher", "norm").values
         array([[-0.5 , -0.75,  0.5 ]])
     """
-    if each.sizes[dim] == 1:
+    number = each.sizes[dim]
+    if number == 1:
         return xr.full_like(each, np.nan)
-    labels = [{dim: label} for label in each[dim].values]
-    return xr.concat(
-        [apart(each.sel(own) - largest(each.drop_sel(own), dim)) for own in labels], dim
-    )
+    rows, places = each.transpose(..., dim), np.arange(number)
+    others = [largest(rows.isel({dim: places != own}), dim).values for own in places]
+    return apart(rows - rows.copy(data=np.stack(others, axis=-1)))
 
 
 def interval(each: xr.DataArray, limit: float, confidence: float) -> xr.DataArray:

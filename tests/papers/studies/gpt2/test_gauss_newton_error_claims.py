@@ -4,7 +4,6 @@ import pytest
 from claims_contract import Planted, contract
 from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, pretrained, read
 
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.gpt2.gauss_newton_error.claims import (
     statements,
     with_one_part_changed,
@@ -83,13 +82,3 @@ def test_at_the_lowest_common_loss_the_rest_of_a_training_does_not_count():
         for each in (networks, grown)
     ]
     assert values[0] == pytest.approx(values[1], abs=0.01)
-
-
-def test_a_study_of_runs_states_nothing_of_their_mean():
-    assert [
-        entry.id
-        for entry in statements.entries(
-            Study("test", {"paper": "singh2026cracking", "artifact": "Figure 23"}),
-            read(pretrained(), **FIGURES["Figure 23"]),
-        )
-    ] == ["test/worse-in-each-pair-loss"]

@@ -127,12 +127,6 @@ def planted():
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
-def with_classes(sides, number):
-    return changed(
-        sides, "closed_form", classes=np.full_like(sides["closed_form"]["classes"], number)
-    )
-
-
 def gone(sides, source, case):
     closed_form = sides["closed_form"]
     return without(sides, (closed_form["source"] == source) & (closed_form["case"] == case))
@@ -175,22 +169,6 @@ LARGER = scaled(TRAINED, 7.0, share=0.4)
 )
 def test_a_statistic_is_what_was_planted(name, sides, expected):
     assert np.atleast_1d(measured(name, sides))[0] == pytest.approx(expected)
-
-
-def test_a_study_of_ones_own_inherits_no_claim_of_a_figure():
-    config = {"paper": "anon2026data", "artifact": "a figure of my own"}
-    assert list(statements.entries(Study("mine", config), planted_data(trained(), VARIABLES))) == []
-
-
-def test_the_bound_on_the_gauss_newton_matrix_is_the_figures():
-    both = [claim for claim in statements.all if claim.function_name == "gauss_newton"]
-    actual = {claim.artifacts: claim.bound.tolerance for claim in both}
-    assert actual == {(("anon2026data", "Figure 1c"),): 1e-3, (("anon2026data", "Figure 2"),): 0.02}
-
-
-def test_what_is_in_print_is_off_where_labels_are_not_fitted():
-    (claim,) = [claim for claim in statements.all if claim.printed]
-    assert claim.printed.measure(planted_data(trained(), VARIABLES)) == pytest.approx(0.05)
 
 
 def test_one_training_a_share_does_not_tell_whether_they_are_inconsistent():
@@ -243,3 +221,10 @@ def test_labels_are_fitted_where_the_least_squares_loss_is_rounding():
 def test_one_share_has_no_trend():
     with pytest.raises(NothingToMeasure, match="no image set with two shares"):
         measured("increasing", networks([BALANCED], shares=(0.4,)))
+
+
+def test_equal_shares_are_those_of_the_number_of_classes():
+    """With five classes a share of 0.1 is not that of all: first order is then one too low."""
+    five = changed(independent(), "closed_form", classes=lambda ten: ten // 2)
+    assert measured("order_of_imbalance", independent()) < 0.1
+    assert measured("order_of_imbalance", five) == pytest.approx(1, abs=0.1)

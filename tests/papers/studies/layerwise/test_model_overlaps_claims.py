@@ -79,16 +79,6 @@ def test_a_case_says_up_to_where_the_condition_holds(planted):
     assert not list(planted[0].entries(KIND, "peaks_of_figure_6", sides()))
 
 
-def test_peaks_of_figure_6_and_of_any_layer_are_measured_alike(planted):
-    both = [
-        [entry.measure() for entry in planted[1].entries(KIND, name, sides(**LENET5))]
-        for name in ("peaks", "peaks_of_figure_6")
-    ]
-    assert both[0] == both[1]
-    # Of fc1 the curve falls as 20/k, so that at k = 25 it is 0.8 of that at 20.
-    assert both[0][0].value == pytest.approx(25 / 20, rel=0.01)
-
-
 def test_what_the_paper_does_not_have_is_beyond_it(planted):
     of = {"networks": ("F-200^2", "F-50^2")}
     headings = [entry.heading for entry in planted[0].entries(KIND, "above_chance", sides(**of))]
