@@ -10,12 +10,18 @@ from hessian_papers.formulas import plain
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.correlations.ensembles import unfinished
 from hessian_papers.studies.correlations.norm_correlation import figure, study
+from hessian_papers.studies.correlations.norm_correlation.derived import with_statistics
 
 FIRST = {"parametrisation": "sp", "time": "initialisation"}
 
 
 def read(networks, **changes):
-    return study.correlation(config(**changes), networks)
+    """The study with the statistics that the figure makes of it."""
+    data = study.correlation(config(**changes), networks)
+    if "lead" in data:
+        return data
+    lead = "group_lead" if data.sizes["group"] == 2 else "last_lead"
+    return with_statistics(data, "correlation", "best_norm_lead", lead)
 
 
 def along_depth(networks, *quantities, sizes=(3,)):

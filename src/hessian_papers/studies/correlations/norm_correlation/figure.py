@@ -22,6 +22,7 @@ from hessian_papers.studies.correlations.ensembles import (
     positions,
     unfinished,
 )
+from hessian_papers.studies.correlations.norm_correlation.derived import with_statistics
 from hessian_spectra.pictures import style
 
 COLOURS = {"spectral": style.VERMILION, "frobenius": style.BLUE, "nuclear": style.GREEN}
@@ -146,6 +147,7 @@ def draw(data: xr.Dataset) -> Figure:
     """The correlations of each parametrisation at both times; of two sizes the lead at both."""
     if "lead" in data:
         return _leads(data)
+    data = with_statistics(data, "correlation")
     data = data.squeeze("depth" if data["along"].item() == "size" else "size")
     names, times = (data[name].values.tolist() for name in ("parametrisation", "time"))
     series = _series(data)
@@ -181,6 +183,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
             norm.
     """
     statistic, of, lead = _lead(data)
+    data = data if "lead" in data else with_statistics(data, statistic)
     if "lead" in data or not np.isfinite(data[statistic].sel(of)).any():
         raise NothingToMeasure("there is no lead beside what is drawn")
     thin = "; thin lines: single teachers" if data.sizes["teacher"] > 1 else ""
