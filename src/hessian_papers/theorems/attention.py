@@ -4,20 +4,19 @@ All of it is in singh2026cracking, section 3.3 and appendix B.5. In its symbols 
 k = ⟨w_K, w_Q⟩ and T = α + ζ N.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from hessian_papers.theorems.catalogue import ROOT, Error, theorem
 from hessian_papers.theorems.errors import basis_error, excess, relative, roots_error, worst
-from hessian_papers.theorems.instances import Draw, Instance, numbers
-from hessian_papers.theorems.linear import pair
+from hessian_papers.theorems.instances import Instance
+from hessian_papers.theorems.two_layer import pair
 from hessian_spectra import closed_form as cf
-from hessian_spectra.models import SelfAttention
-from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.closed_form import instances
+from hessian_spectra.closed_form.instances import numbers
 
 # How far one of the two weight vectors grows (and the other shrinks, so that ⟨w_K, w_Q⟩ stays)
 # where the monotonicity of a bound is looked at.
@@ -25,107 +24,18 @@ STRETCHES = (1.0, 1.05, 1.5, 4.0)
 
 
 @dataclass(eq=False, kw_only=True)
-class AnyAttention(Instance):
-    """Self-attention: ``query``, ``key`` ``(d_K,)``, ``x``, ``y`` ``(batch, length)``."""
-
-    per: ClassVar[str] = "element"
-
-    value: Tensor
-    query: Tensor
-    key: Tensor
-
-    @classmethod
-    def random(cls, draw: Draw, batch: int, length: int, width: int) -> Self:
-        """One layer."""
-        x, y = draw.points(batch, length)
-        value = draw.scale() * draw.normal()
-        query, key = draw.scale() * draw.normal(width), draw.scale() * draw.normal(width)
-        return cls(value=value, query=query, key=key, x=x, y=draw.scale() * y)
-
-    @property
-    def arguments(self) -> tuple[Tensor, ...]:
-        """The arguments of the library's functions."""
-        return self.value, self.query, self.key, self.x, self.y
-
-
-@dataclass(eq=False, kw_only=True)
-class Attention(AnyAttention, stream="attention"):
-    """Self-attention with softmax.
-
-    In every third instance d_K = 1, where all eigenvalues are outliers. The edge cases: three
-    counterexamples to what is printed; w_V = 0 and zero residual, where γ = 0; w_Q = ± w_K;
-    w_Q = 0; a constant sequence.
-    """
-
-    @classmethod
-    def drawn(cls, draw: Draw) -> "list[Attention]":
-        """The edge cases and the random networks."""
-
-        def base() -> Attention:
-            return cls.random(draw, batch=1, length=3, width=3)
-
-        edges = [
-            *cls.counterexamples(),
-            replace(i := base(), value=0 * i.value),
-            replace(i := base(), y=i.outputs),
-            replace(i := base(), key=i.query),
-            replace(i := base(), key=-i.query),
-            replace(i := base(), query=0 * i.query),
-            replace(i := base(), x=0 * i.x + 1),
-        ]
-        return edges + [
-            cls.random(
-                draw,
-                draw.integer(1, 4),
-                draw.integer(2, 5),
-                1 if k % 3 == 0 else draw.integer(2, draw.width - 2),
-            )
-            for k in range(draw.instances)
-        ]
-
-    @classmethod
-    def counterexamples(cls) -> list[Self]:
-        """Counterexamples to what is printed of Remarks B.4 and 3.1."""
-        # w_V, w_Q, w_K, and a sequence x with its targets y.
-        key = (-0.7223121, 1.0726882)
-        rows = [
-            # With ζ < 0: the largest eigenvalue is the bulk's, beyond the bound of Remark B.4.
-            (28.6158759, key, key, (-1.5552182, 0.4074608), (9.4896302, -91.6437074)),
-            # Weights below 1: norms exceed their squares, so that the printed ξ is too large. The
-            # printed bound on the condition number is then above the condition number.
-            (0.76, (-0.17, 0.006), (0.15, -0.023), (4.5, -1.8), (-0.18, -0.17)),
-            # With ζ < 0: the bound on the condition number falls as the norms of w_Q and w_K grow.
-            (-2.4, (-1.2, 0.6), (-0.7, -0.6), (-2.6, 0.6), (3.7, -5.1)),
-        ]
-        return [
-            cls(
-                value=numbers(value)[0],
-                query=numbers(*query),
-                key=numbers(*key),
-                x=numbers(*x)[None],
-                y=numbers(*y)[None],
-            )
-            for value, query, key, x, y in rows
-        ]
-
-    def model(self) -> nn.Module:
-        """The layer."""
-        return SelfAttention(self.value, self.query, self.key)
-
-    @cached_property
-    def spectrum(self) -> Spectrum:
-        """The library's spectrum."""
-        return cf.self_attention(*self.arguments)
+class Attention(Instance, instances.Attention):
+    """Self-attention with softmax; in every third instance d_K = 1, without a bulk."""
 
     @cached_property
     def coefficients(self) -> cf.AttentionCoefficients:
         """α, β, γ and ζ, means over the sequences."""
-        return cf.attention_coefficients(*self.arguments)
+        return cf.attention_coefficients(**self.arguments)
 
     @property
     def weighted(self) -> tuple[cf.AttentionCoefficients, Tensor, Tensor]:
         """The arguments of the library's functions of coefficients."""
-        return self.coefficients, self.query, self.key
+        return self.coefficients, self.w_query, self.w_key
 
     @property
     def gamma(self) -> Tensor:
@@ -140,12 +50,12 @@ class Attention(AnyAttention, stream="attention"):
     @property
     def norms(self) -> Tensor:
         """The sum N of the squared norms."""
-        return self.key @ self.key + self.query @ self.query
+        return self.w_key @ self.w_key + self.w_query @ self.w_query
 
     @property
     def inner(self) -> Tensor:
         """The inner product k = ⟨w_K, w_Q⟩."""
-        return self.key @ self.query
+        return self.w_key @ self.w_query
 
     @property
     def stated_trace(self) -> Tensor:
@@ -178,13 +88,13 @@ class Attention(AnyAttention, stream="attention"):
 
     def with_bulk(self, outliers: Tensor, gamma: Tensor) -> Tensor:
         """All eigenvalues ``(1 + 2 d_K,)`` from the three outliers and ±γ."""
-        bulk = gamma.expand(len(self.key) - 1)
+        bulk = gamma.expand(len(self.w_key) - 1)
         return torch.cat([outliers, bulk, -bulk]).sort().values
 
     @property
     def has_bulk(self) -> bool:
         """True where the width leaves room for a bulk."""
-        return len(self.key) > 1
+        return len(self.w_key) > 1
 
     @property
     def has_gamma(self) -> bool:
@@ -197,7 +107,7 @@ class Attention(AnyAttention, stream="attention"):
 
         The root can be of a negative number; the nearest width that is a number is then 0.
         """
-        summed = self.zeta * self.key.norm() + self.zeta * self.query.norm()
+        summed = self.zeta * self.w_key.norm() + self.zeta * self.w_query.norm()
         inside = 3 * self.polynomial[0] + (summed + self.coefficients.alpha) ** 2
         return 2 * inside.clamp_min(0).sqrt() / 3
 
@@ -211,36 +121,9 @@ class Attention(AnyAttention, stream="attention"):
         return excess(bound * sizes.min(), sizes.max(), sizes.max())
 
 
-class RowwiseLayer(SelfAttention):
-    """Self-attention with tanh of each score in the place of softmax."""
-
-    def attention(self, x: Tensor) -> Tensor:
-        """The attention weights ``(batch, length, length)``; their rows sum to anything."""
-        alignment = self.w_query @ self.w_key / len(self.w_key) ** 0.5
-        return torch.tanh(x[:, :, None] * x[:, None, :] * alignment)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Outputs ``(batch, length)``: sums of tokens, as the weights do not make means of them."""
-        return self.w_value * (self.attention(x) @ x[..., None])[..., 0]
-
-
 @dataclass(eq=False, kw_only=True)
-class Rowwise(AnyAttention, stream="rowwise"):
-    """Half as many instances, for another activation than softmax."""
-
-    @classmethod
-    def drawn(cls, draw: Draw) -> list[Self]:
-        """The edge cases and the random networks."""
-        return [
-            cls.random(
-                draw, *(draw.integer(*ends) for ends in ((1, 4), (2, 5), (1, draw.width - 2)))
-            )
-            for _ in range(max(1, draw.instances // 2))
-        ]
-
-    def model(self) -> nn.Module:
-        """The layer."""
-        return RowwiseLayer(self.value, self.query, self.key)
+class Rowwise(Instance, instances.Rowwise):
+    """Self-attention with tanh of each score in the place of softmax."""
 
 
 @theorem("Theorem 3.5: spectrum", cracking="Theorem 3.5")
@@ -295,7 +178,7 @@ def attention_query_key(net: Attention) -> Error:
     """The block of queries and keys is a two-layer linear network's: its bulk is $±γ$, too."""
     # That of a network with σ² = ζ and δx = γ.
     product = -(net.gamma**2) - 2 * net.zeta * net.gamma * net.inner
-    trace, bulk = net.zeta * net.norms, net.gamma.expand(len(net.key) - 1)
+    trace, bulk = net.zeta * net.norms, net.gamma.expand(len(net.w_key) - 1)
     stated = torch.cat([pair(trace, trace**2 - 4 * product), bulk, -bulk]).sort().values
     # Over the whole Hessian's size: the block can vanish.
     return relative(stated, torch.linalg.eigvalsh(net.hessian[1:, 1:]), over=net.size)
@@ -346,8 +229,7 @@ def rowwise_spectrum(net: Rowwise) -> Error:
     """The theorem holds for other twice differentiable activations applied to each row (here tanh
     of each score).
     """
-    exact = cf.self_attention(*net.arguments, activation=torch.tanh)
-    return relative(exact.eigenvalues, net.eigenvalues)
+    return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
 @theorem(
@@ -389,7 +271,7 @@ def attention_q(net: Attention, printed: bool = False) -> Error:
 )
 def attention_display(net: Attention, printed: bool = False) -> Error:
     """The first displayed Hessian is in the order $(w_V, w_Q, w_K)$, in rows and columns."""
-    (alpha, beta, gamma, zeta), key, query = net.coefficients, net.key, net.query
+    (alpha, beta, gamma, zeta), key, query = net.coefficients, net.w_key, net.w_query
     cross = zeta * torch.outer(key, query) + gamma * torch.eye(len(key), dtype=torch.float64)
     first = torch.cat([alpha.reshape(1), beta * key, beta * query])
     middle = torch.cat([zeta * torch.outer(key, key), cross], dim=1)
@@ -442,7 +324,7 @@ def attention_monotone(net: Attention, printed: bool = False) -> Error:
     """At fixed $⟨w_K, w_Q⟩$ and $ζ > 0$ the bound of Remark 3.1 grows with $‖w_K‖^2 + ‖w_Q‖^2$."""
     if net.zeta < 0 and not printed:
         return None
-    longer, shorter = net.query, net.key
+    longer, shorter = net.w_query, net.w_key
     if longer.norm() < shorter.norm():
         longer, shorter = shorter, longer
     cubics = [cf.attention_cubic(net.coefficients, longer * s, shorter / s) for s in STRETCHES]

@@ -16,11 +16,12 @@ other instances than the ledger's study.
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from hessian_papers.theorems.errors import worst
-from hessian_papers.theorems.instances import FAMILIES, Draw, Instance
+from hessian_papers.theorems.instances import FAMILIES, Instance
+from hessian_spectra.closed_form.instances import Draw
 
 Error = float | None
 ErrorFunction = Callable[..., Error]
@@ -172,4 +173,4 @@ def drawn(draw: Draw) -> Instances:
     Args:
         draw: data, seed and sizes.
     """
-    return {family: family.drawn(replace(draw, family=family.stream)) for family in FAMILIES}
+    return {family: [*family.drawn(draw).values()] for family in FAMILIES}

@@ -13,8 +13,9 @@ from torch import Tensor, distributions
 from hessian_papers.table10 import Row, table10
 from hessian_papers.theorems.catalogue import FAILS, ROUNDED, Error, theorem
 from hessian_papers.theorems.errors import excess, relative
-from hessian_papers.theorems.instances import Draw, Instance, measured, orthonormal
+from hessian_papers.theorems.instances import Instance, measured
 from hessian_spectra import closed_form as cf
+from hessian_spectra.closed_form.instances import Draw, orthonormal
 
 # The paper's δ, and the samples of its rows and of those it quotes.
 DELTA = 0.025
@@ -49,19 +50,26 @@ class Gaussians(Instance, stream="gaussians"):
     prior_variance: float
 
     @classmethod
-    def drawn(cls, draw: Draw) -> list[Self]:
-        """One direction, and as many as a hidden layer has units."""
-        return [
-            cls(
-                x=draw.normal(draw.size, 3),
-                y=torch.arange(draw.size) % 3,
-                mean=draw.normal(size),
-                basis=orthonormal(draw.normal(size, size)),
-                variances=draw.uniform(size) + 0.1,
-                prior_variance=draw.scale(),
-            )
-            for size in (1, *(draw.width for _ in range(draw.instances)))
-        ]
+    def of_size(cls, draw: Draw, size: int) -> Self:
+        """Both in a space of some dimension."""
+        return cls(
+            x=draw.normal(draw.size, 3),
+            y=torch.arange(draw.size) % 3,
+            mean=draw.normal(size),
+            basis=orthonormal(draw.normal(size, size)),
+            variances=draw.uniform(size) + 0.1,
+            prior_variance=draw.scale(),
+        )
+
+    @classmethod
+    def edges(cls, draw: Draw) -> dict[str, Self]:
+        """One direction."""
+        return {"one direction": cls.of_size(draw, 1)}
+
+    @classmethod
+    def random(cls, draw: Draw, number: int) -> Self:
+        """As many directions as a hidden layer has units."""
+        return cls.of_size(draw, draw.width)
 
     @property
     def posterior(self) -> distributions.MultivariateNormal:
@@ -130,11 +138,14 @@ class Rows(Instance, stream="table rows"):
     row: Row
 
     @classmethod
-    def drawn(cls, draw: Draw) -> list[Self]:
+    def taken(cls, draw: Draw) -> dict[str, Self]:
         """All rows; nothing is drawn."""
-        return [
-            cls(x=torch.tensor(row.error), y=torch.tensor(row.bound), row=row) for row in table10()
-        ]
+        return {
+            f"{row.network} {row.method}": cls(
+                x=torch.tensor(row.error), y=torch.tensor(row.bound), row=row
+            )
+            for row in table10()
+        }
 
     @property
     def complexity(self) -> float:
@@ -204,18 +215,18 @@ class Trials(Instance, stream="trials"):
     broken: int
 
     @classmethod
-    def drawn(cls, draw: Draw) -> list[Self]:
+    def taken(cls, draw: Draw) -> dict[str, Self]:
         """Few directions, where the logarithm counts, and many, where the divergence does."""
         sizes = {KEPT: (2, 40), NO_DIVERGENCE: (40,), NO_LOGARITHM: (2,), SEEN: (40,)}
-        return [
-            cls(
+        return {
+            f"{size} directions, without {broken}": cls(
                 x=draw.normal(POSTERIORS, EACH, size),
                 y=2.0 * (draw.uniform(POSTERIORS, EACH) < 0.5) - 1,
                 broken=broken,
             )
             for broken, chosen in sizes.items()
             for size in chosen
-        ]
+        }
 
     @measured
     def bounds(self) -> Tensor:

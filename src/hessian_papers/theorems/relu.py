@@ -4,16 +4,15 @@ A cell is a sign of the input with the neurons that fire there.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from hessian_papers.theorems.catalogue import Error, theorem
 from hessian_papers.theorems.errors import basis_error, relative, vectors_error
-from hessian_papers.theorems.instances import Draw, numbers
-from hessian_papers.theorems.linear import (
+from hessian_papers.theorems.two_layer import (
     Cell,
     TwoLayer,
     block_hessian,
@@ -22,53 +21,19 @@ from hessian_papers.theorems.linear import (
     outlier_vector,
     pair,
 )
-from hessian_spectra import closed_form as cf
-from hessian_spectra.models import TwoLayerReLU
-from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.closed_form import instances
+from hessian_spectra.closed_form.instances import Draw
 
 
 @dataclass(eq=False, kw_only=True)
-class Relu(TwoLayer, stream="relu"):
-    """Two-layer ReLU networks.
-
-    The edge cases: width 1; all neurons in one cell; neurons with v_j = 0; inputs of one sign only;
-    an input at 0; one neuron in each cell; equal weights in a cell; zero residual.
-    """
+class Relu(TwoLayer, instances.Relu):
+    """Two-layer ReLU networks."""
 
     @classmethod
-    def drawn(cls, draw: Draw) -> list[Self]:
-        """The edge cases and the random networks."""
-        base = partial(cls.random, draw, width=5, points=8)
-        nets = [
-            base(width=1),
-            replace(i := base(), v=i.v.abs()),
-            replace(i := base(), v=-i.v.abs()),
-            replace(i := base(), v=torch.cat([i.v[:3], numbers(0.0, 0.0)])),
-            replace(i := base(), v=torch.cat([i.v[:3].abs(), numbers(0.0, 0.0)])),
-            replace(base(), v=numbers(1.0, -2.0, 0.0, 0.5, 0.0)),
-            # -0.3 as float32 has it: the digits of the recorded errors depend on it.
-            replace(base(), v=torch.tensor([0.0, -2.0, -0.3, 0.5, 1.0]).double()),
-            replace(i := base(), x=i.x.abs()),
-            replace(i := base(), x=-i.x.abs()),
-            replace(i := base(), x=torch.cat([i.x[:-1], numbers(0.0)])),
-            replace(i := base(), w=i.w[:2], v=numbers(1.5, -0.5)),
-            replace(i := base(), w=torch.where(i.v > 0, i.v, i.w)),
-            replace(i := base(), y=torch.relu(i.x[:, None] * i.v) @ i.w),
-        ]
-        nets += [
-            cls.random(draw, draw.integer(2, draw.width), draw.integer(2, draw.size))
-            for _ in range(draw.instances)
-        ]
-        return [replace(net, c=draw.normal(len(net.w))) for net in nets]
-
-    def model(self) -> nn.Module:
-        """The network f(x) = ⟨w, (v x)_+⟩."""
-        return TwoLayerReLU(self.v, self.w)
-
-    @property
-    def smooth(self) -> bool:
-        """At v_j = 0 the loss has a kink."""
-        return bool((self.v != 0).all())
+    def taken(cls, draw: Draw) -> dict[str, Self]:
+        """The library's networks, each with a free vector."""
+        nets = super().taken(draw).items()
+        return {name: replace(net, c=draw.normal(len(net.w))) for name, net in nets}
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -78,11 +43,6 @@ class Relu(TwoLayer, stream="relu"):
             for sign in (1, -1)
             if bool((sign * self.v > 0).any()) and bool((sign * self.x > 0).any())
         ]
-
-    @cached_property
-    def spectrum(self) -> Spectrum:
-        """The library's spectrum."""
-        return cf.two_layer_relu(self.w, self.v, self.x, self.y)
 
 
 @theorem(

@@ -9,11 +9,12 @@ from theorem_networks import draw, networks
 from hessian_papers.theorems import drawn
 from hessian_papers.theorems.bias import Dropped
 from hessian_papers.theorems.certificates import Rows
-from hessian_papers.theorems.deep import ZERO_LOSS, AnyLayers, Balanced, TwoLayers, end_to_end
+from hessian_papers.theorems.deep import AnyLayers, Balanced, TwoLayers
 from hessian_papers.theorems.instances import FAMILIES
-from hessian_papers.theorems.linear import Linear
 from hessian_papers.theorems.relu import Relu
+from hessian_papers.theorems.two_layer import Linear
 from hessian_spectra import closed_form as cf
+from hessian_spectra.closed_form.instances import ZERO_LOSS, end_to_end
 from hessian_spectra.models import HalfSquaredError
 
 NETWORKS = [family for family in FAMILIES if family.is_network]
