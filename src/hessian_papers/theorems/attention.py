@@ -134,27 +134,22 @@ def attention_spectrum(net: Attention) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem(
-    "Theorem 3.5: eigenvectors (ours)",
-    remark="Our addition: the paper gives eigenvalues.",
-    cracking="Theorem 3.5, beyond its statement",
-)
+@theorem("Theorem 3.5: eigenvectors (ours)", cracking="Theorem 3.5, beyond its statement")
 def attention_basis(net: Attention) -> Error:
     """The eigenvectors are known as well: those of a $3 × 3$ matrix and, for the bulk, vectors
     orthogonal to $w_K ± w_Q$.
+
+    Remark: Our addition: the paper gives eigenvalues.
     """
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
 
-@theorem(
-    "Theorem 3.5: Viète",
-    remark=r"With q corrected, and cos where the available copy has “$\cos ζ$”.",
-    tolerance=ROOT,
-    cracking="appendix B.5",
-)
+@theorem("Theorem 3.5: Viète", tolerance=ROOT, cracking="appendix B.5")
 def attention_viete(net: Attention) -> Error:
     r"""The outliers are $T/3 + 2\sqrt{-p/3} \cos(\frac13 \arccos((3q/2p)\sqrt{-3/p}) - 2πk/3)$,
     $k = 0, 1, 2$.
+
+    Remark: With q corrected, and cos where the available copy has “$\cos ζ$”.
     """
     return relative(net.with_bulk(net.cubic.roots(), net.gamma), net.eigenvalues)
 
@@ -193,11 +188,12 @@ def attention_without_gamma(net: Attention) -> Error:
     return relative(net.with_bulk(outliers, 0 * net.gamma), net.eigenvalues)
 
 
-@theorem(
-    "Remark B.4: outlier", remark="With squared norms in $ξ$.", cracking="Remark B.4, eq. (121)"
-)
+@theorem("Remark B.4: outlier", cracking="Remark B.4, eq. (121)")
 def attention_outlier_bounds(net: Attention) -> Error:
-    r"""$T/3 + ξ/2 ≤ \text{largest outlier} ≤ T/3 + ξ$."""
+    r"""$T/3 + ξ/2 ≤ \text{largest outlier} ≤ T/3 + ξ$.
+
+    Remark: With squared norms in $ξ$.
+    """
     centre, (low, high) = net.stated_trace / 3, cf.attention_outlier_bounds(*net.weighted)
     half_width = (high - low) / 2
     return net.outside(net.outliers[-1:], centre + half_width / 2, centre + half_width)
@@ -210,17 +206,23 @@ def attention_smallest(net: Attention) -> Error:
     return excess(smallest, net.gamma.abs(), net.size) if net.has_bulk else None
 
 
-@theorem("Remark 3.1, stronger (ours)", remark="Our addition.", cracking="Remark 3.1, stronger")
+@theorem("Remark 3.1, stronger (ours)", cracking="Remark 3.1, stronger")
 def attention_strong_condition(net: Attention) -> Error:
-    """$κ(H) ≥ (2|T| + 3ξ)/(6|γ|)$ for $d_K ≥ 2$ and $γ ≠ 0$."""
+    """$κ(H) ≥ (2|T| + 3ξ)/(6|γ|)$ for $d_K ≥ 2$ and $γ ≠ 0$.
+
+    Remark: Our addition.
+    """
     if not (net.has_bulk and net.has_gamma):
         return None
     return net.condition_error(cf.condition_number_bound(*net.weighted))
 
 
-@theorem("ζ ≥ 0: λ_max (ours)", remark="Our addition.", cracking="Remark B.4, beyond its statement")
+@theorem("ζ ≥ 0: λ_max (ours)", cracking="Remark B.4, beyond its statement")
 def attention_dominant(net: Attention) -> Error:
-    """For $ζ ≥ 0$ the largest eigenvalue is an outlier: it is at least $|γ|$."""
+    """For $ζ ≥ 0$ the largest eigenvalue is an outlier: it is at least $|γ|$.
+
+    Remark: Our addition.
+    """
     return excess(net.gamma.abs(), net.outliers[-1], net.size) if net.zeta >= 0 else None
 
 
@@ -232,27 +234,25 @@ def rowwise_spectrum(net: Rowwise) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem(
-    "Theorem 3.5: ξ",
-    printed="$(ζ‖w_K‖ + ζ‖w_Q‖ + α)^2$ in $ξ$",
-    remark="The radicand in print can even be negative (counted as $ξ = 0$).",
-    cracking="Theorem 3.5, in three displays",
-)
+@theorem("Theorem 3.5: ξ", cracking="Theorem 3.5, in three displays")
 def attention_half_width(net: Attention, printed: bool = False) -> Error:
-    """The outliers lie within $T/3 ± ξ$ with $(ζ‖w_K‖^2 + ζ‖w_Q‖^2 + α)^2$ in $ξ$."""
+    """The outliers lie within $T/3 ± ξ$ with $(ζ‖w_K‖^2 + ζ‖w_Q‖^2 + α)^2$ in $ξ$.
+
+    In print: $(ζ‖w_K‖ + ζ‖w_Q‖ + α)^2$ in $ξ$
+    Remark: The radicand in print can even be negative (counted as $ξ = 0$).
+    """
     if printed:
         away = (net.outliers - net.stated_trace / 3).abs().max()
         return excess(away, net.printed_half_width, net.size)
     return net.outside(net.outliers, *cf.attention_outlier_bounds(*net.weighted))
 
 
-@theorem(
-    "Theorem 3.5: q",
-    printed="without the first brackets: 9T multiplies $(β^2 - αζ)N$ alone",
-    cracking="appendix B.5",
-)
+@theorem("Theorem 3.5: q", cracking="appendix B.5")
 def attention_q(net: Attention, printed: bool = False) -> Error:
-    """$q = -(2T^3 + 9T[(β^2 - αζ)N + 2γζk + γ^2] + 27[2γ(β^2 - αζ)k - αγ^2])/27$."""
+    """$q = -(2T^3 + 9T[(β^2 - αζ)N + 2γζk + γ^2] + 27[2γ(β^2 - αζ)k - αγ^2])/27$.
+
+    In print: without the first brackets: 9T multiplies $(β^2 - αζ)N$ alone
+    """
     q, shift, trace = net.cubic.q, net.cubic.shift, net.stated_trace
     if printed:
         linear, constant = net.polynomial
@@ -264,13 +264,12 @@ def attention_q(net: Attention, printed: bool = False) -> Error:
     return roots_error(torch.stack(cubic), net.outliers)
 
 
-@theorem(
-    "Theorem 3.5: Hessian",
-    printed="columns labelled $∂w_V$, $∂w_K$, $∂w_Q$",
-    cracking="appendix B.5, first display",
-)
+@theorem("Theorem 3.5: Hessian", cracking="appendix B.5, first display")
 def attention_display(net: Attention, printed: bool = False) -> Error:
-    """The first displayed Hessian is in the order $(w_V, w_Q, w_K)$, in rows and columns."""
+    """The first displayed Hessian is in the order $(w_V, w_Q, w_K)$, in rows and columns.
+
+    In print: columns labelled $∂w_V$, $∂w_K$, $∂w_Q$
+    """
     (alpha, beta, gamma, zeta), key, query = net.coefficients, net.w_key, net.w_query
     cross = zeta * torch.outer(key, query) + gamma * torch.eye(len(key), dtype=torch.float64)
     first = torch.cat([alpha.reshape(1), beta * key, beta * query])
@@ -283,29 +282,26 @@ def attention_display(net: Attention, printed: bool = False) -> Error:
     return relative(displayed, net.hessian)
 
 
-@theorem(
-    "Remark B.4: λ_max",
-    printed=r"$λ_{\max} ≤ T/3 + ξ$ for the largest Hessian eigenvalue",
-    remark="For $ζ < 0$ the bulk can be larger than all outliers.",
-    cracking="Remark B.4",
-)
+@theorem("Remark B.4: λ_max", cracking="Remark B.4")
 def attention_largest(net: Attention, printed: bool = False) -> Error:
     r"""$λ_{\max}(H) = \max(\text{largest outlier}, |γ|)$: the bounds hold with $|γ|$ taken into
     account.
+
+    In print: $λ_{\max} ≤ T/3 + ξ$ for the largest Hessian eigenvalue
+    Remark: For $ζ < 0$ the bulk can be larger than all outliers.
     """
     if printed:
         return excess(net.eigenvalues[-1], cf.attention_outlier_bounds(*net.weighted)[1], net.size)
     return net.outside(net.eigenvalues[-1:], *cf.attention_largest_eigenvalue_bounds(*net.weighted))
 
 
-@theorem(
-    "Remark 3.1",
-    printed="the same with the printed $ξ$",
-    remark="Norms below 1 exceed their squares, and the printed bound is then too large.",
-    cracking="Remark 3.1",
-)
+@theorem("Remark 3.1", cracking="Remark 3.1")
 def attention_condition(net: Attention, printed: bool = False) -> Error:
-    """$κ(H) ≥ (2T + 3ξ)/(6|γ|)$ with squared norms in $ξ$, for $d_K ≥ 2$ and $γ ≠ 0$."""
+    """$κ(H) ≥ (2T + 3ξ)/(6|γ|)$ with squared norms in $ξ$, for $d_K ≥ 2$ and $γ ≠ 0$.
+
+    In print: the same with the printed $ξ$
+    Remark: Norms below 1 exceed their squares, and the printed bound is then too large.
+    """
     if not (net.has_bulk and net.has_gamma):
         return None
     in_print = (2 * net.stated_trace + 3 * net.printed_half_width) / (6 * net.gamma.abs())
@@ -313,15 +309,14 @@ def attention_condition(net: Attention, printed: bool = False) -> Error:
     return net.condition_error(in_print if printed else right)
 
 
-@theorem(
-    "Remark 3.1: monotone",
-    printed="it is monotonic in the magnitude of $w_K$ and $w_Q$",
-    remark="For $ζ < 0$ it can fall.",
-    source="the bound itself, as one weight vector is scaled",
-    cracking="below Remark 3.1",
-)
+@theorem("Remark 3.1: monotone", cracking="below Remark 3.1")
 def attention_monotone(net: Attention, printed: bool = False) -> Error:
-    """At fixed $⟨w_K, w_Q⟩$ and $ζ > 0$ the bound of Remark 3.1 grows with $‖w_K‖^2 + ‖w_Q‖^2$."""
+    """At fixed $⟨w_K, w_Q⟩$ and $ζ > 0$ the bound of Remark 3.1 grows with $‖w_K‖^2 + ‖w_Q‖^2$.
+
+    In print: it is monotonic in the magnitude of $w_K$ and $w_Q$
+    Remark: For $ζ < 0$ it can fall.
+    Measured by: the bound itself, as one weight vector is scaled
+    """
     if net.zeta < 0 and not printed:
         return None
     longer, shorter = net.w_query, net.w_key

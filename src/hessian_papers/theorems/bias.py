@@ -117,15 +117,12 @@ class Sextic(Biased, instances.Sextic):
     """Networks with any weights and targets; every other one has width 2."""
 
 
-@theorem(
-    "Theorem B.1: spectrum",
-    remark="The multiplicities are ours; the theorem says “the rest”.",
-    cracking="Theorem B.1",
-    closed="Theorem 6",
-)
+@theorem("Theorem B.1: spectrum", cracking="Theorem B.1", closed="Theorem 6")
 def bias_spectrum(net: Bias) -> Error:
     """Under the theorem's assumptions the spectrum is a pair, a triple, $±r$ ($m - 2$ times each,
     $r^2 = δx^2 + δ^2$) and 0 ($m - 1$ times).
+
+    Remark: The multiplicities are ours; the theorem says “the rest”.
     """
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
@@ -196,15 +193,13 @@ def bias_quintic(net: Bias) -> Error:
     return roots_error(torch.stack([*powers, torch.zeros_like(a)]), net.eigenvalues)
 
 
-@theorem(
-    "Theorem B.1, weaker (ours)",
-    remark="Our addition.",
-    cracking="Theorem B.1, beyond its assumptions",
-)
+@theorem("Theorem B.1, weaker (ours)", cracking="Theorem B.1, beyond its assumptions")
 def bias_parallel(net: Parallel) -> Error:
     r"""$E[y] = E[yx] = 0$ can be weakened: pair and triple only need $(δx, δ)$ parallel to
     $(⟨w, v⟩, ⟨w, b⟩)$. With $C = |(⟨w, v⟩, ⟨w, b⟩)|$ and $ρ$ the residual along it, the pair is
     $S/2 ± \sqrt{S^2/4 + ρ^2 + 2ρC}$.
+
+    Remark: Our addition.
     """
     if len(net.w) == 1:
         return None
@@ -221,14 +216,13 @@ def sextic_spectrum(net: Sextic) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem(
-    "eq. (82), (83)",
-    printed="$δx I + vw^⊤$ and $δ I + bw^⊤$",
-    remark="singh2024closed has them right.",
-    cracking="eq. (82), (83)",
-)
+@theorem("eq. (82), (83)", cracking="eq. (82), (83)")
 def bias_display(net: Bias, printed: bool = False) -> Error:
-    """The lower left blocks of the displayed Hessian are $δx I + wv^⊤$ and $δ I + wb^⊤$."""
+    """The lower left blocks of the displayed Hessian are $δx I + wv^⊤$ and $δ I + wb^⊤$.
+
+    In print: $δx I + vw^⊤$ and $δ I + bw^⊤$
+    Remark: singh2024closed has them right.
+    """
     displayed, m = bias_blocks(net), len(net.w)
     if printed:
         right = displayed.clone()
@@ -239,13 +233,15 @@ def bias_display(net: Bias, printed: bool = False) -> Error:
 
 @theorem(
     "eq. (92): ‖b‖",
-    printed="$(‖v‖^2 + ‖w‖^2)(‖b‖ + ‖w‖^2)$",
     source=BRUTE_FORCE_AT_WIDTH_2,
     cracking="eq. (92) and the collected form",
     closed="eq. (89) and the collected form",
 )
 def sextic_norm(net: Sextic, printed: bool = False) -> Error:
-    """The coefficient of $λ^4$ holds $(‖v‖^2 + ‖w‖^2)(‖b‖^2 + ‖w‖^2)$."""
+    """The coefficient of $λ^4$ holds $(‖v‖^2 + ‖w‖^2)(‖b‖^2 + ‖w‖^2)$.
+
+    In print: $(‖v‖^2 + ‖w‖^2)(‖b‖ + ‖w‖^2)$
+    """
     if len(net.w) != 2:
         return None
     sextic, size = cf.bias_sextic(**net.arguments), net.b.norm()
@@ -256,8 +252,6 @@ def sextic_norm(net: Sextic, printed: bool = False) -> Error:
 
 @theorem(
     "eq. (97), (98): sign",
-    printed="a plus: they stand outside the bracket opened by the minus in the line before",
-    remark="The collected form below has the right sign.",
     source=BRUTE_FORCE_AT_WIDTH_2,
     cracking="eq. (97), (98)",
     closed="eq. (94), (95)",
@@ -265,6 +259,9 @@ def sextic_norm(net: Sextic, printed: bool = False) -> Error:
 def sextic_sign(net: Sextic, printed: bool = False) -> Error:
     """The terms with $⟨v, b⟩⟨δv + δx b, w⟩$, $⟨v, b⟩δδx‖w‖^2$ and $⟨δv + δx b, w⟩δδx‖w‖^2$ have a
     minus.
+
+    In print: a plus: they stand outside the bracket opened by the minus in the line before
+    Remark: The collected form below has the right sign.
     """
     if len(net.w) != 2:
         return None
@@ -274,16 +271,13 @@ def sextic_sign(net: Sextic, printed: bool = False) -> Error:
     return roots_error(sextic, net.eigenvalues)
 
 
-@theorem(
-    tolerance=FAILS,
-    source="a round number far above round-off",
-    assumption=lambda net: net.dropped,
-    cracking="Theorem B.1",
-)
+@theorem(tolerance=FAILS, assumption=lambda net: net.dropped, cracking="Theorem B.1")
 def bias_assumptions(net: Dropped) -> Error:
     """Each assumption is needed (that on targets in its weaker form): without it the printed
     spectrum errs by at least 1 % of the largest eigenvalue.
 
     Statistic: largest error over the instances that break it; smallest over the five assumptions.
+
+    Measured by: a round number far above round-off
     """
     return relative(net.printed_spectrum, net.eigenvalues)

@@ -68,7 +68,7 @@ class Gaussians(Instance, stream="gaussians"):
 
     @classmethod
     def random(cls, draw: Draw, number: int) -> Self:
-        """As many directions as a hidden layer has units."""
+        """A posterior in as many directions as a hidden layer has units."""
         return cls.of_size(draw, draw.width)
 
     @property
@@ -95,27 +95,24 @@ class Gaussians(Instance, stream="gaussians"):
         return torch.tensor(wrong).double().mean()
 
 
-@theorem(
-    "dissecting eq. (274)",
-    printed=r"$\mathbf{1}[\operatorname{argmax} f(x) = y]$",
-    source="scores compared one by one",
-    dissecting="eq. (274)",
-)
+@theorem("dissecting eq. (274)", dissecting="eq. (274)")
 def mistakes_are_counted(net: Gaussians, printed: bool = False) -> Error:
-    r"""The empirical error is the mean of $\mathbf{1}[\operatorname{argmax} f(x) \ne y]$."""
+    r"""The empirical error is the mean of $\mathbf{1}[\operatorname{argmax} f(x) \ne y]$.
+
+    In print: $\mathbf{1}[\operatorname{argmax} f(x) = y]$
+    Measured by: scores compared one by one
+    """
     right = net.x.argmax(dim=1) == net.y
     return relative((right if printed else ~right).double().mean(), net.mistakes, over=1.0)
 
 
-@theorem(
-    "dissecting eq. (277)",
-    printed=r"$\mathrm{KL}(P \,\|\, Q)$",
-    source="the divergence of dense Gaussians, by torch",
-    dissecting="eq. (277)",
-)
+@theorem("dissecting eq. (277)", dissecting="eq. (277)")
 def divergence_from_the_prior(net: Gaussians, printed: bool = False) -> Error:
     r"""The bound has $\mathrm{KL}(Q \,\|\, P) = \frac12(\frac{Σ s + ‖w - w_0‖^2}{λ} - P + P \ln λ
     - Σ \ln s)$.
+
+    In print: $\mathrm{KL}(P \,\|\, Q)$
+    Measured by: the divergence of dense Gaussians, by torch
     """
     if printed:
         return relative(distributions.kl_divergence(net.prior, net.posterior), net.divergence)
@@ -166,30 +163,27 @@ class Rows(Instance, stream="table rows"):
         return torch.tensor(low, dtype=torch.float64)
 
 
-@theorem(
-    "dissecting Table 10",
-    source="bisection, from the columns of divergence, error and prior variance",
-    remark="Seven more rows have j = 0, for which there is no union bound; j = 1 makes their "
-    "bounds larger by 0.0002 to 0.0005.",
-    tolerance=ROUNDED,
-    dissecting="Table 10",
-)
+@theorem("dissecting Table 10", tolerance=ROUNDED, dissecting="Table 10")
 def table_ten_follows_from_its_columns(net: Rows) -> Error:
-    """The bounds of Table 10 whose prior has an index j of at least 1 follow from their rows."""
+    """The bounds of Table 10 whose prior has an index j of at least 1 follow from their rows.
+
+    Remark: Seven more rows have j = 0, for which there is no union bound; j = 1 makes their bounds
+        larger by 0.0002 to 0.0005.
+    Measured by: bisection, from the columns of divergence, error and prior variance
+    """
     if net.row.method == QUOTED or net.row.prior_index < 1:
         return None
     return relative(net.row.bound, net.bound, over=1.0)
 
 
-@theorem(
-    "dissecting Table 10: bounds of earlier work",
-    printed="1.352 for R-600, above 1",
-    remark="It is $(B_{RE}/2)^{1/2}$ alone, with 55000 samples.",
-    source="bisection, from its divergence and error",
-    dissecting="Table 10, R-600",
-)
+@theorem("dissecting Table 10: bounds of earlier work", dissecting="Table 10, R-600")
 def earlier_bound_of_random_labels(net: Rows, printed: bool = False) -> Error:
-    """The bound quoted for R-600 is 0.989, as $kl^{-1}$ has it: no bound on an error exceeds 1."""
+    """The bound quoted for R-600 is 0.989, as $kl^{-1}$ has it: no bound on an error exceeds 1.
+
+    In print: 1.352 for R-600, above 1
+    Remark: It is $(B_{RE}/2)^{1/2}$ alone, with 55000 samples.
+    Measured by: bisection, from its divergence and error
+    """
     if net.row.bound <= 1:
         return None
     stated = net.row.bound if printed else cf.kl_inverse(net.row.error, net.complexity)
@@ -257,12 +251,14 @@ LABELS_ARE_COINS = "400 posteriors on samples whose labels are fair coins: the e
 
 @theorem(
     "dissecting Theorem 6.1: coverage (ours)",
-    remark="Our addition: how often the bound fails where it is tight.",
     source=LABELS_ARE_COINS,
     dissecting="Theorem 6.1, beyond the paper",
 )
 def bound_fails_as_rarely_as_promised(net: Trials) -> Error:
-    """The bound is below the error for at most the fraction δ of posteriors chosen by it."""
+    """The bound is below the error for at most the fraction δ of posteriors chosen by it.
+
+    Remark: Our addition: how often the bound fails where it is tight.
+    """
     return None if net.broken else excess(net.failures, DELTA, over=1.0)
 
 

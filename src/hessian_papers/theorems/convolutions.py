@@ -130,15 +130,12 @@ def convolution_hessian(net: Convolutions) -> Error:
     )
 
 
-@theorem(
-    "dissecting eq. (33)",
-    printed="$N_m$ is N reshaped to $cP × m$",
-    source=SECOND_DERIVATIVES,
-    dissecting="eq. (33)",
-)
+@theorem("dissecting eq. (33)", source=SECOND_DERIVATIVES, dissecting="eq. (33)")
 def output_hessian_of_a_convolution(net: Convolutions, printed: bool = False) -> Error:
     """The mean of M's blocks over positions is $M_m = N_m^⊤ N_m/P$, where $N_m$ is N reshaped to
     $cP × m$ after its axes $(c, m, P)$ are permuted to $(c, P, m)$.
+
+    In print: $N_m$ is N reshaped to $cP × m$
     """
     m = len(net.kernel)
     blocks = net.output_hessians.unflatten(2, (m, -1)).unflatten(1, (m, -1))
@@ -147,15 +144,14 @@ def output_hessian_of_a_convolution(net: Convolutions, printed: bool = False) ->
 
 
 @theorem(
-    "dissecting eq. (35)",
-    printed="$H ≈ M_m ⊗ XX^⊤$",
-    remark="The print drops the blocks of M between two positions.",
-    source=SECOND_DERIVATIVES,
-    dissecting="eq. (35), with (31) and (33)",
+    "dissecting eq. (35)", source=SECOND_DERIVATIVES, dissecting="eq. (35), with (31) and (33)"
 )
 def convolution_of_positions_alike(net: Convolutions, printed: bool = False) -> Error:
     """For constant images, and scores of means over the P positions, the Hessian with respect to
     the kernel is $P M_m ⊗ XX^⊤$: P times the approximation, with $M_m$ of (33).
+
+    In print: $H ≈ M_m ⊗ XX^⊤$
+    Remark: The print drops the blocks of M between two positions.
     """
     if not net.alike:
         return None

@@ -90,13 +90,13 @@ class Balanced(Deep, instances.Balanced):
         return largest(torch.linalg.svdvals(one_hot) ** 2 / len(one_hot), self.outlets)
 
 
-@theorem(
-    "data eq. (4)",
-    source="the derivative of all outputs along a random direction, by automatic differentiation",
-    data="Equation 4",
-)
+@theorem("data eq. (4)", data="Equation 4")
 def layers_jacobian(net: AnyLayers) -> Error:
-    """$J_l = (P_l X)^⊤ ⊗ S_l$, for weights and outputs stacked column by column."""
+    """$J_l = (P_l X)^⊤ ⊗ S_l$, for weights and outputs stacked column by column.
+
+    Measured by: the derivative of all outputs along a random direction, by automatic
+        differentiation
+    """
     total = torch.zeros_like(net.y).flatten()
     parts = net.probe.split([weight.numel() for weight in net.weights])
     for weight, (p, s), part in zip(net.weights, net.factors, parts, strict=True):
@@ -119,36 +119,35 @@ def layers_bound(net: AnyLayers) -> Error:
     return excess(top, net.bound, over=top.clamp_min(0)) if net.white else None
 
 
-@theorem(
-    "data eq. (7): any loss",
-    remark="The paper calls it an approximation of the Hessian's trace. It is exact at any loss: "
-    "the network is linear in each layer, so the rest of the Hessian has trace 0.",
-    data="Equation 7",
-)
+@theorem("data eq. (7): any loss", data="Equation 7")
 def layers_trace(net: AnyLayers) -> Error:
-    r"""For whitened inputs $\operatorname{tr}(H) = σ_x^2 Σ_l ‖P_l‖_F^2 ‖S_l‖_F^2$."""
+    r"""For whitened inputs $\operatorname{tr}(H) = σ_x^2 Σ_l ‖P_l‖_F^2 ‖S_l‖_F^2$.
+
+    Remark: The paper calls it an approximation of the Hessian's trace. It is exact at any loss: the
+        network is linear in each layer, so the rest of the Hessian has trace 0.
+    """
     if not net.white:
         return None
     norms = [p.square().sum() * s.square().sum() for p, s in net.factors]
     return net.trace_error(net.input_scale**2 * torch.stack(norms).sum())
 
 
-@theorem(
-    "data eq. (7): any inputs (ours)",
-    remark="Our addition.",
-    data="Equation 7, beyond its assumption",
-)
+@theorem("data eq. (7): any inputs (ours)", data="Equation 7, beyond its assumption")
 def layers_trace_any(net: AnyLayers) -> Error:
     r"""$\operatorname{tr}(H) = Σ_l \operatorname{tr}(P_l Σ P_l^⊤) ‖S_l‖_F^2$ for any inputs with
     second moments $Σ$, at any loss.
+
+    Remark: Our addition.
     """
     return net.trace_error(cf.deep_linear_trace(list(net.weights), net.second_moments))
 
 
-@theorem("data: diagonal blocks (ours)", remark="Our addition.", data="below Equation 7")
+@theorem("data: diagonal blocks (ours)", data="below Equation 7")
 def layers_blocks(net: AnyLayers) -> Error:
     """The diagonal blocks of the Hessian are $S_l^⊤S_l ⊗ P_l Σ P_l^⊤$, for weights flattened by
     rows, at any loss.
+
+    Remark: Our addition.
     """
     errors, start, over = [], 0, net.hessian.abs().max()
     for p, s in net.factors:
@@ -159,15 +158,14 @@ def layers_blocks(net: AnyLayers) -> Error:
     return worst(*errors)
 
 
-@theorem(
-    "data eq. (4): brace",
-    printed="$P_l = W_{l-1} ⋯ W_1 X$",
-    remark="The size given for $P_l$, and equations 5 to 8, have it right. The errors are those "
-    "of equation 7 with either $P_l$.",
-    data="Equation 4",
-)
+@theorem("data eq. (4): brace", data="Equation 4")
 def layers_brace(net: AnyLayers, printed: bool = False) -> Error:
-    """$P_l = W_{l-1} ⋯ W_1$, without the inputs."""
+    """$P_l = W_{l-1} ⋯ W_1$, without the inputs.
+
+    In print: $P_l = W_{l-1} ⋯ W_1 X$
+    Remark: The size given for $P_l$, and equations 5 to 8, have it right. The errors are those of
+        equation 7 with either $P_l$.
+    """
     if not (net.white and printed):
         return layers_trace(net)
     norms = [(net.x @ p.mT).square().sum() * s.square().sum() for p, s in net.factors]
@@ -199,16 +197,13 @@ def quotients(first: Tensor, last: Tensor, depth: int) -> Tensor:
     return torch.where(equal, depth * i ** (2 * (depth - 1)), unequal).flatten()
 
 
-@theorem(
-    "data eq. (9b)",
-    remark="Excluding instances of nearly equal ones, where the quotient loses digits to "
-    "cancellation.",
-    source=GAUSS_NEWTON,
-    data="Equation 9b",
-)
+@theorem("data eq. (9b)", source=GAUSS_NEWTON, data="Equation 9b")
 def balanced_quotient(net: Balanced) -> Error:
     """The sum in equation 9a is $(σ_i^{2L} - σ_j^{2L})/(σ_i^2 - σ_j^2)$, or $Lσ^{2(L-1)}$ for equal
     singular values.
+
+    Remark: Excluding instances of nearly equal ones, where the quotient loses digits to
+        cancellation.
     """
     if net.close:
         return None
@@ -223,30 +218,23 @@ def balanced_sharpness(net: Balanced) -> Error:
     return worst(relative(net.sharpness, top), relative(net.bound, top))
 
 
-@theorem(
-    "data eq. (9): i, j",
-    printed=(
-        r"one eigenvalue for each pair of the $\min\lbrace d_0, …, d_L\rbrace$ common singular "
-        "values"
-    ),
-    remark="Print and correction agree where neither the inputs nor the outputs outnumber "
-    "the units of the narrowest layer.",
-    source=GAUSS_NEWTON,
-    data="Equation 9",
-)
+@theorem("data eq. (9): i, j", source=GAUSS_NEWTON, data="Equation 9")
 def balanced_pairs(net: Balanced, printed: bool = False) -> Error:
-    """The eigenvalues are $σ_x^2 Σ_l σ_i^{2(L-l)} σ_j^{2(l-1)}$ with $i ∈ [d_L]$ and $j ∈ [d_0]$.
+    r"""The eigenvalues are $σ_x^2 Σ_l σ_i^{2(L-l)} σ_j^{2(l-1)}$ with $i ∈ [d_L]$ and $j ∈ [d_0]$.
     Singular values beyond the common ones are 0, and $0^0 = 1$.
+
+    In print: one eigenvalue for each pair of the $\min\lbrace d_0, …, d_L\rbrace$ common singular
+        values
+    Remark: Print and correction agree where neither the inputs nor the outputs outnumber the units
+        of the narrowest layer.
     """
     return net.pairs_error(printed, net.narrowest, net.narrowest)
 
 
-@theorem(
-    "data eq. (9): count",
-    printed=r"at most $(\min\lbrace d_0, …, d_L\rbrace)^2$ are non-zero",
-    source=GAUSS_NEWTON,
-    data="Section 3, below Equation 9",
-)
+@theorem("data eq. (9): count", source=GAUSS_NEWTON, data="Section 3, below Equation 9")
 def balanced_count(net: Balanced, printed: bool = False) -> Error:
-    """For $L ≥ 2$ and layers of rank r there are $r d_0 + r d_L - r^2$ non-zero eigenvalues."""
+    r"""For $L ≥ 2$ and layers of rank r there are $r d_0 + r d_L - r^2$ non-zero eigenvalues.
+
+    In print: at most $(\min\lbrace d_0, …, d_L\rbrace)^2$ are non-zero
+    """
     return net.count_error(net.narrowest**2 if printed else None)

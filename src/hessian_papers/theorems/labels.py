@@ -28,19 +28,23 @@ from hessian_spectra.closed_form.instances import (
 NO_BRUTE_FORCE = "the recipe's own purpose; no brute force is needed"
 
 
-@theorem("data eq. (12)", source="the network's outputs", data="Equation 12")
+@theorem("data eq. (12)", data="Equation 12")
 def labels_solution(net: Balanced) -> Error:
-    """$W_L ⋯ W_1 = YX^⊤/(n σ_x^2)$, at zero loss and at every least-squares solution."""
+    """$W_L ⋯ W_1 = YX^⊤/(n σ_x^2)$, at zero loss and at every least-squares solution.
+
+    Measured by: the network's outputs
+    """
     if net.kind == ANY_TARGETS:
         return None
     return relative(net.y.mT @ net.x / (len(net.y) * net.input_scale**2), net.map)
 
 
-@theorem(
-    "data eq. (13)", source="the singular values of the network's first layer", data="Equation 13"
-)
+@theorem("data eq. (13)", data="Equation 13")
 def labels_values(net: Balanced) -> Error:
-    r"""At zero loss $σ_i^L(W) = σ_i(Y)/(\sqrt n σ_x)$."""
+    r"""At zero loss $σ_i^L(W) = σ_i(Y)/(\sqrt n σ_x)$.
+
+    Measured by: the singular values of the network's first layer
+    """
     if net.kind != ZERO_LOSS:
         return None
     stated = torch.linalg.svdvals(net.y) / (len(net.y) ** 0.5 * net.input_scale)
@@ -53,15 +57,14 @@ def labels_sharpness(net: Balanced) -> Error:
     return relative(net.label_sharpness, net.eigenvalues[-1]) if net.kind == ZERO_LOSS else None
 
 
-@theorem(
-    "data eq. (14): with loss",
-    printed=r"$L σ_x^2(σ_{\max}(Y)/(\sqrt n σ_x))^{2(1-1/L)}$",
-    remark="Labels count only as far as the inputs explain them. With more samples than "
-    "inputs the print, which assumes zero loss, is too large.",
-    data="Equation 14, at a loss above zero",
-)
+@theorem("data eq. (14): with loss", data="Equation 14, at a loss above zero")
 def labels_loss(net: Balanced, printed: bool = False) -> Error:
-    r"""At a least-squares solution $λ_{\max} = L σ_x^2(σ_{\max}(YX^⊤)/(n σ_x^2))^{2(1-1/L)}$."""
+    r"""At a least-squares solution $λ_{\max} = L σ_x^2(σ_{\max}(YX^⊤)/(n σ_x^2))^{2(1-1/L)}$.
+
+    In print: $L σ_x^2(σ_{\max}(Y)/(\sqrt n σ_x))^{2(1-1/L)}$
+    Remark: Labels count only as far as the inputs explain them. With more samples than inputs the
+        print, which assumes zero loss, is too large.
+    """
     if net.kind != LEAST_SQUARES:
         return None
     solution = cf.least_squares_singular_values(net.x.mT, net.y.mT)
@@ -69,46 +72,42 @@ def labels_loss(net: Balanced, printed: bool = False) -> Error:
     return relative(net.label_sharpness if printed else stated, net.eigenvalues[-1])
 
 
-@theorem(
-    "data section 4: shares",
-    remark="This fails for centred labels.",
-    source="the singular values of the one-hot labels",
-    data="Section 4, below Equation 14",
-)
+@theorem("data section 4: shares", data="Section 4, below Equation 14")
 def labels_shares(net: Balanced) -> Error:
-    """For one-hot labels the $σ_i^2(Y)/n$ are the class shares."""
+    """For one-hot labels the $σ_i^2(Y)/n$ are the class shares.
+
+    Remark: This fails for centred labels.
+    Measured by: the singular values of the one-hot labels
+    """
     shares = torch.bincount(net.labels, minlength=net.outlets).double() / len(net.labels)
     return relative(shares.sort(descending=True).values, net.one_hot_values)
 
 
-@theorem(
-    "data Assumption 1, weaker (ours)",
-    remark="Our addition: the paper assumes that the loss is near zero.",
-    source="both matrices, by automatic differentiation",
-    data="Equation 3, Assumption 1",
-)
+@theorem("data Assumption 1, weaker (ours)", data="Equation 3, Assumption 1")
 def labels_hessian(net: Balanced) -> Error:
-    """The Hessian is the Gauss-Newton matrix wherever $(f(X) - Y)X^⊤ = 0$, at any loss."""
+    """The Hessian is the Gauss-Newton matrix wherever $(f(X) - Y)X^⊤ = 0$, at any loss.
+
+    Remark: Our addition: the paper assumes that the loss is near zero.
+    Measured by: both matrices, by automatic differentiation
+    """
     return None if net.kind == ANY_TARGETS else relative(net.hessian, net.ggn)
 
 
-@theorem(
-    "data eq. (10)",
-    remark="singh2026cracking, appendix D.3.3, has the maximum instead, which is wrong.",
-    source=GAUSS_NEWTON,
-    data="Equation 10",
-)
+@theorem("data eq. (10)", source=GAUSS_NEWTON, data="Equation 10")
 def two_layers_sharpness(net: TwoLayers) -> Error:
-    r"""For $L = 2$ $λ_{\max} = σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2)$, balanced or not."""
+    r"""For $L = 2$ $λ_{\max} = σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2)$, balanced or not.
+
+    Remark: singh2026cracking, appendix D.3.3, has the maximum instead, which is wrong.
+    """
     return relative(net.sharpness, net.ggn_eigenvalues[-1])
 
 
-@theorem(
-    "data eq. (10): Hessian (ours)", remark="Our addition.", data="Equation 10, beyond Assumption 1"
-)
+@theorem("data eq. (10): Hessian (ours)", data="Equation 10, beyond Assumption 1")
 def two_layers_range(net: TwoLayers) -> Error:
     r"""At any loss the Hessian's largest eigenvalue lies between $σ_x^2 \max(‖W_1‖_2^2, ‖W_2‖_2^2)$
     and $σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2) + ‖(f(X) - Y)X^⊤‖_2/n$.
+
+    Remark: Our addition.
     """
     residual = (net.x @ end_to_end(net.weights).mT - net.y).mT @ net.x / len(net.x)
     lower, total = net.input_scale**2 * net.norms.max(), net.input_scale**2 * net.norms.sum()
@@ -146,28 +145,22 @@ def two_layers_basis(net: TwoLayers) -> Error:
     return net.basis_error()
 
 
-@theorem(
-    "data eq. (15): i, j",
-    printed=r"$i ∈ [\min\lbrace d_0, d_1\rbrace]$ and $j ∈ [\min\lbrace d_1, d_2\rbrace]$",
-    source=GAUSS_NEWTON,
-    data="Equation 15",
-)
+@theorem("data eq. (15): i, j", source=GAUSS_NEWTON, data="Equation 15")
 def two_layers_pairs(net: TwoLayers, printed: bool = False) -> Error:
-    """The eigenvalues are $σ_x^2(σ_i^2(W_1) + σ_j^2(W_2))$ with $i ∈ [d_0]$ and $j ∈ [d_2]$, where
+    r"""The eigenvalues are $σ_x^2(σ_i^2(W_1) + σ_j^2(W_2))$ with $i ∈ [d_0]$ and $j ∈ [d_2]$, where
     singular values beyond the size of a layer are 0.
+
+    In print: $i ∈ [\min\lbrace d_0, d_1\rbrace]$ and $j ∈ [\min\lbrace d_1, d_2\rbrace]$
     """
     return net.pairs_error(printed, *net.printed_ranges)
 
 
-@theorem(
-    "data eq. (15): count",
-    printed=r"at most $\min\lbrace d_0, d_1\rbrace × \min\lbrace d_1, d_2\rbrace$ may be non-zero",
-    source=GAUSS_NEWTON,
-    data="Appendix B, below Equation 16",
-)
+@theorem("data eq. (15): count", source=GAUSS_NEWTON, data="Appendix B, below Equation 16")
 def two_layers_count(net: TwoLayers, printed: bool = False) -> Error:
-    """$d_0 d_2 - (d_0 - r_1)(d_2 - r_2)$ eigenvalues are non-zero, $r_1$ and $r_2$ the ranks of
+    r"""$d_0 d_2 - (d_0 - r_1)(d_2 - r_2)$ eigenvalues are non-zero, $r_1$ and $r_2$ the ranks of
     $W_1$ and $W_2$.
+
+    In print: at most $\min\lbrace d_0, d_1\rbrace × \min\lbrace d_1, d_2\rbrace$ may be non-zero
     """
     return net.count_error(math.prod(net.printed_ranges) if printed else None)
 
@@ -215,16 +208,13 @@ class Recipes(Deep, stream="recipes"):
         )
 
 
-@theorem(
-    "data appendix C: weights",
-    printed="step 1 samples the right singular vectors of each layer",
-    remark="Step 3 already sets them. Networks of two layers do not need step 1.",
-    source=GAUSS_NEWTON,
-    data="Appendix C, balanced weights",
-)
+@theorem("data appendix C: weights", source=GAUSS_NEWTON, data="Appendix C, balanced weights")
 def recipe_weights(net: Recipes, printed: bool = False) -> Error:
     """For balanced weights step 1 samples the left singular vectors of each layer; equation 9 then
     holds for the network.
+
+    In print: step 1 samples the right singular vectors of each layer
+    Remark: Step 3 already sets them. Networks of two layers do not need step 1.
     """
     made = replace(net, weights=net.in_print) if printed else net
     pairs = cf.pair_eigenvalues(
@@ -238,17 +228,14 @@ def recipe_weights(net: Recipes, printed: bool = False) -> Error:
     return made.spectrum_error(pairs.eigenvalues)
 
 
-@theorem(
-    "data appendix C: whitening",
-    printed=r"$X = \sqrt n σ_x Q$ from the QR decomposition",
-    remark="For linearly dependent inputs (such as pixels that are always 0), QR adds "
-    "directions unrelated to them. Assumption 2 holds either way.",
-    source=NO_BRUTE_FORCE,
-    data="Appendix C, data whitening",
-)
+@theorem("data appendix C: whitening", source=NO_BRUTE_FORCE, data="Appendix C, data whitening")
 def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
     r"""Whitened inputs are a linear map of the inputs. With one row per sample they are
     $\sqrt n σ_x$ times the left singular vectors of the non-zero singular values.
+
+    In print: $X = \sqrt n σ_x Q$ from the QR decomposition
+    Remark: For linearly dependent inputs (such as pixels that are always 0), QR adds directions
+        unrelated to them. Assumption 2 holds either way.
     """
     white = whiten(net.raw, 1.0, "qr")[0] if printed else whiten(net.raw, 1.0)[0]
     left, values, _ = torch.linalg.svd(net.raw, full_matrices=False)
@@ -256,17 +243,13 @@ def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
     return float((white - span @ (span.mT @ white)).norm() / white.norm())
 
 
-@theorem(
-    "data appendix C: subsets",
-    printed=r"$⌊(1 - α_{\max})n⌋$ samples of each of the other classes",
-    remark="As printed there are more than n samples in total, for "
-    r"$α_{\max} < 1 - 1/(K - 1)$.",
-    source=NO_BRUTE_FORCE,
-    data="Appendix C, subsampling",
-)
+@theorem("data appendix C: subsets", source=NO_BRUTE_FORCE, data="Appendix C, subsampling")
 def recipe_subset(net: Recipes, printed: bool = False) -> Error:
     r"""$⌊(1 - α_{\max})n/(K - 1)⌋$ samples of each of the $K - 1$ other classes leave class 0 its
     share, up to one sample of each class.
+
+    In print: $⌊(1 - α_{\max})n⌋$ samples of each of the other classes
+    Remark: As printed there are more than n samples in total, for $α_{\max} < 1 - 1/(K - 1)$.
     """
     samples, share, others = net.samples, net.share, net.classes - 1
     first = class_counts(samples, share, net.classes)[0] / samples

@@ -196,14 +196,13 @@ class Classifiers(Instance, stream="classifiers"):
 
 
 @theorem(
-    "dissecting eq. (25)",
-    printed="$A = QQ^⊤$",
-    source=SECOND_DERIVATIVES,
-    dissecting="eq. (16), (25) and Lemma B.12",
+    "dissecting eq. (25)", source=SECOND_DERIVATIVES, dissecting="eq. (16), (25) and Lemma B.12"
 )
 def softmax_hessian_is_a_square(net: Classifiers, printed: bool = False) -> Error:
     r"""The Hessian of the loss with respect to the scores is
     $A = \operatorname{diag}(p) - pp^⊤ = Q^⊤Q$ with $Q = \operatorname{diag}(\sqrt{p})(I - 1p^⊤)$.
+
+    In print: $A = QQ^⊤$
     """
     p, root = net.scores.softmax(dim=1), roots(net.scores)
     difference = torch.diag_embed(p) - p[:, :, None] * p[:, None, :]
@@ -212,15 +211,14 @@ def softmax_hessian_is_a_square(net: Classifiers, printed: bool = False) -> Erro
 
 
 @theorem(
-    "dissecting Lemma B.12",
-    printed=r"eq. (108): $λ_{c-1}(E[A]) = E[λ_{c-1}(A)]$",
-    remark="The paper's bound, $E[p_0^2]/(2c)$, is smaller.",
-    source=SECOND_DERIVATIVES,
-    dissecting="Lemma B.12, eq. (107) to (119)",
+    "dissecting Lemma B.12", source=SECOND_DERIVATIVES, dissecting="Lemma B.12, eq. (107) to (119)"
 )
 def smallest_eigenvalue_of_the_softmax_hessian(net: Classifiers, printed: bool = False) -> Error:
     r"""$E[A]$ has the rank $c - 1$, with $E[A]1 = 0$ and $λ_{c-1}(E[A]) ≥ E[λ_{c-1}(A)] ≥ E[p_0]$
     for $p_0 = \min_i p_i$.
+
+    In print: eq. (108): $λ_{c-1}(E[A]) = E[λ_{c-1}(A)]$
+    Remark: The paper's bound, $E[p_0^2]/(2c)$, is smaller.
     """
     matrices = net.softmax_hessians
     mean = matrices.mean(dim=0)
@@ -238,8 +236,6 @@ def smallest_eigenvalue_of_the_softmax_hessian(net: Classifiers, printed: bool =
 
 @theorem(
     "dissecting eq. (21)",
-    printed=r"section 4: $D = \operatorname{diag}(1[y ≥ 0])$ for $y = \operatorname{relu}(z)$, the "
-    "identity",
     source=SECOND_DERIVATIVES,
     dissecting="eq. (17), (19), (21), (22), and section 4",
 )
@@ -247,6 +243,9 @@ def output_hessian_by_the_jacobian(net: Classifiers, printed: bool = False) -> E
     r"""The Hessian of a sample's loss with respect to a layer's outputs z is $M = G^⊤AG$, and its
     mean that with respect to the bias. G is the product of the later weights and of
     $D = \operatorname{diag}(1[z > 0])$.
+
+    In print: section 4: $D = \operatorname{diag}(1[y ≥ 0])$ for $y = \operatorname{relu}(z)$, the
+        identity
     """
     stated = gram(roots(net.scores) @ net.jacobians(active_at_zero=printed))
     return worst(
@@ -256,14 +255,15 @@ def output_hessian_by_the_jacobian(net: Classifiers, printed: bool = False) -> E
 
 @theorem(
     "dissecting Definition 2.2",
-    printed=r"$\operatorname{Mat}(h)_{ij} = h_{(i-1)m+j}$",
-    remark="For $m > n$ the printed index exceeds the vector's length.",
     source=SECOND_DERIVATIVES,
     dissecting="Definition 2.2, with eq. (23)",
 )
 def matricisation(net: Classifiers, printed: bool = False) -> Error:
     r"""With $\operatorname{Mat}(h)_{ij} = h_{(i-1)n+j}$ an eigenvector of the layer's Hessian has
     $E[M \operatorname{Mat}(h) xx^⊤] = λ \operatorname{Mat}(h)$.
+
+    In print: $\operatorname{Mat}(h)_{ij} = h_{(i-1)m+j}$
+    Remark: For $m > n$ the printed index exceeds the vector's length.
     """
     m, n = net.weight.shape
     if printed and m > n:
@@ -278,15 +278,13 @@ def matricisation(net: Classifiers, printed: bool = False) -> Error:
     return relative(image, values[:, None, None] * matrices, over=float(values.abs().max()))
 
 
-@theorem(
-    "dissecting eq. (265), (266)",
-    remark="The words above (266) have $v_i$ where the formula has $u_i$.",
-    source="dot products with all Kronecker products of eigenvectors and unit vectors",
-    dissecting="Definition F.1, eq. (265), (266)",
-)
+@theorem("dissecting eq. (265), (266)", dissecting="Definition F.1, eq. (265), (266)")
 def correspondences(net: Classifiers) -> Error:
     r"""$‖\operatorname{Mat}(h_j)v_i‖^2$ and $‖\operatorname{Mat}(h_j)^⊤u_i‖^2$ are the shares of
     $h_j$ in $R^m ⊗ v_i$ and in $u_i ⊗ R^n$. They sum to 1 over i, and to m and n over all j.
+
+    Remark: The words above (266) have $v_i$ where the formula has $u_i$.
+    Measured by: dot products with all Kronecker products of eigenvectors and unit vectors
     """
     (m, n), (u, v) = net.weight.shape, net.factors
     matrices = descending(net.weight_hessian).mT.reshape(-1, m, n)
@@ -301,14 +299,13 @@ def correspondences(net: Classifiers) -> Error:
     )
 
 
-@theorem(
-    "dissecting eq. (264)",
-    remark="The paper proves this ratio minus 1, and calls the ratio usual in experiments.",
-    source="dense eigenvalues of second moments, sample by sample",
-    dissecting="appendix F.1, eq. (264)",
-)
+@theorem("dissecting eq. (264)", dissecting="appendix F.1, eq. (264)")
 def ratio_of_input_eigenvalues(net: Classifiers) -> Error:
-    """The eigenvalues of $E[xx^⊤]$ have $λ_1/λ_2 ≥ ‖E[x]‖^2/‖Σ_x‖$ always, without the $-1$."""
+    """The eigenvalues of $E[xx^⊤]$ have $λ_1/λ_2 ≥ ‖E[x]‖^2/‖Σ_x‖$ always, without the $-1$.
+
+    Remark: The paper proves this ratio minus 1, and calls the ratio usual in experiments.
+    Measured by: dense eigenvalues of second moments, sample by sample
+    """
     values = torch.linalg.eigvalsh(net.second_moments)
     covariance = torch.cov(net.inputs.mT, correction=0)
     first = values[-1] * torch.linalg.matrix_norm(covariance, 2)
@@ -317,16 +314,17 @@ def ratio_of_input_eigenvalues(net: Classifiers) -> Error:
 
 @theorem(
     "dissecting eq. (271)",
-    printed=r"$E_{ij}[Δ_{ij}^⊤Δ_{ij}]$ and $E_{ij}[Γ_{ij}^⊤Γ_{ij}]$, over the means of classes and "
-    "scores",
-    remark="The means lose the variation within a class, and scores are to be summed. Eq. (269) "
-    "and (270) put the index j of a score at w and $z^{(p)}$, by which $Δ^⊤Δ$ would be a number.",
     source=FIRST_DERIVATIVES,
     dissecting="equation (271), with (269) and (270)",
 )
 def output_hessian_is_a_mean_over_samples(net: Classifiers, printed: bool = False) -> Error:
     """The Hessian with respect to w is the mean over samples of $Σ_j δ_j δ_j^⊤$, with $δ_j$ the
     j-th row of $Q ∂z/∂w$. $E[M]$ is that of $Σ_j γ_j γ_j^⊤$, with $γ_j$ the j-th row of $QG$.
+
+    In print: $E_{ij}[Δ_{ij}^⊤Δ_{ij}]$ and $E_{ij}[Γ_{ij}^⊤Γ_{ij}]$, over the means of classes and
+        scores
+    Remark: The means lose the variation within a class, and scores are to be summed. Eq. (269) and
+        (270) put the index j of a score at w and $z^{(p)}$, by which $Δ^⊤Δ$ would be a number.
     """
     errors = []
     weights = roots(net.scores) @ net.weight_jacobians
@@ -343,15 +341,13 @@ def output_hessian_is_a_mean_over_samples(net: Classifiers, printed: bool = Fals
     return worst(*errors)
 
 
-@theorem(
-    "dissecting eq. (273)",
-    printed="$((x ⊗ G^⊤)Q)_j$: column j of Q, and the factors exchanged",
-    remark="The paper takes means of each factor and S for G, without $2^{-(L-p)}$ for the ReLUs.",
-    source=FIRST_DERIVATIVES,
-    dissecting="equation (273)",
-)
+@theorem("dissecting eq. (273)", source=FIRST_DERIVATIVES, dissecting="equation (273)")
 def logit_gradient_is_a_product(net: Classifiers, printed: bool = False) -> Error:
-    """Row j of $Q ∂z/∂w$ is $(G^⊤Q^⊤)_j ⊗ x$ for each sample."""
+    """Row j of $Q ∂z/∂w$ is $(G^⊤Q^⊤)_j ⊗ x$ for each sample.
+
+    In print: $((x ⊗ G^⊤)Q)_j$: column j of Q, and the factors exchanged
+    Remark: The paper takes means of each factor and S for G, without $2^{-(L-p)}$ for the ReLUs.
+    """
     root = roots(net.scores)
     left = (root.mT if printed else root) @ net.jacobians()
     order = "sjm,sn->sjnm" if printed else "sjm,sn->sjmn"

@@ -73,14 +73,12 @@ def linear_product(net: Linear) -> Error:
     return relative(net.moments.product, -net.outliers.prod(), over=net.size**2)
 
 
-@theorem(
-    "footnote a: order",
-    remark="The paper says that this can happen; by Weyl's inequality it always does.",
-    cracking="Theorem 3.1, footnote a",
-)
+@theorem("footnote a: order", cracking="Theorem 3.1, footnote a")
 def linear_order(net: Linear) -> Error:
     """The small outlier never leaves the bulk's range and the large one never enters it:
     $-|δx| ≤ λ_2 ≤ |δx| ≤ λ_1$.
+
+    Remark: The paper says that this can happen; by Weyl's inequality it always does.
     """
     bulk, (high, low) = net.moments.dx.abs(), net.outliers
     return excess(torch.stack([-bulk, low, bulk]), torch.stack([low, bulk, high]), net.size)

@@ -91,15 +91,12 @@ def by_angles(first: Tensor, other: Tensor) -> Tensor:
     return torch.stack(squares, dim=-1)
 
 
-@theorem(
-    "dissecting eq. (267)",
-    remark="In print the eigenvalues γ of $E[xx^⊤]$ end at m; there are n.",
-    source=ANGLES,
-    dissecting="Theorem G.1, eq. (267)",
-)
+@theorem("dissecting eq. (267)", source=ANGLES, dissecting="Theorem G.1, eq. (267)")
 def overlap_of_products(net: Models) -> Error:
     """With $τ_mγ_1 > τ_1γ_2$ the top k-spaces of two products $E[M] ⊗ E[xx^⊤]$ overlap by
     $(t_1 · t_1')^2$ times the overlap of the top k-spaces of $E[M]$, for all $k ≤ m$.
+
+    Remark: In print the eigenvalues γ of $E[xx^⊤]$ end at m; there are n.
     """
     t, other = (descending(of)[:, 0] for of in net.y)
     return relative((t @ other).square() * cv.subspace_overlaps(*net.bases), net.overlaps)
@@ -107,14 +104,15 @@ def overlap_of_products(net: Models) -> Error:
 
 @theorem(
     "dissecting eq. (268)",
-    printed="$Σ_{i ≤ k} (r_i · r_i')^2$, with the mean $k/m$",
-    remark="By Definition 2.1 all pairs of vectors count, and their sum is divided by k.",
     source=f"{ANGLES}, for all permutations and signs of the units",
     dissecting="Definition 2.1 and Theorem G.1, eq. (268)",
 )
 def overlap_of_random_spaces(net: Models, printed: bool = False) -> Error:
     """The overlap of two k-spaces is $Σ_{i,j ≤ k} (r_i · r_j')^2/k$. Its mean over all
     permutations and signs of the units of a model is $k/m$.
+
+    In print: $Σ_{i ≤ k} (r_i · r_i')^2$, with the mean $k/m$
+    Remark: By Definition 2.1 all pairs of vectors count, and their sum is divided by k.
     """
     squares = (net.bases[0].mT @ net.moved).square()
     if printed:
@@ -128,14 +126,15 @@ def overlap_of_random_spaces(net: Models, printed: bool = False) -> Error:
 
 @theorem(
     "dissecting eq. (268): permutations",
-    printed="$k/m$, since units may be permuted",
-    remark="The mean over their signs as well is $k/m$.",
     source=f"{ANGLES}, for all permutations of the units",
     dissecting="Theorem G.1, above eq. (268)",
 )
 def overlap_of_permuted_units(net: Models, printed: bool = False) -> Error:
     """The mean overlap over permutations of units alone is $k/m + S_k S_k'/(k m (m - 1))$ with
     $S_k = Σ_{i ≤ k} ((1^⊤r_i)^2 - 1)$.
+
+    In print: $k/m$, since units may be permuted
+    Remark: The mean over their signs as well is $k/m$.
     """
     first, other = ((of.sum(dim=0).square() - 1).cumsum(dim=0) for of in net.bases)
     m, stated = len(first), net.share

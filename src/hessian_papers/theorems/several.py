@@ -86,21 +86,22 @@ def diagonal_networks(net: MultiInput) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues) if net.w.shape[1] == 1 else None
 
 
-@theorem("eq. (114): mixture", source="the network's outputs", cracking="eq. (114)")
+@theorem("eq. (114): mixture", cracking="eq. (114)")
 def mixture(net: MultiInput) -> Error:
-    """For $m > 1$ the network is a mixture of m diagonal ones, $f(x) = Σ_i ⟨β^{(i)}, x⟩$."""
+    """For $m > 1$ the network is a mixture of m diagonal ones, $f(x) = Σ_i ⟨β^{(i)}, x⟩$.
+
+    Measured by: the network's outputs
+    """
     return relative(sum(net.x @ beta for beta in (net.w * net.v).mT), net.outputs)
 
 
-@theorem(
-    "correlated inputs (ours)",
-    remark="Our addition.",
-    cracking="Corollary B.1, beyond its assumption",
-)
+@theorem("correlated inputs (ours)", cracking="Corollary B.1, beyond its assumption")
 def correlated_spectrum(net: CorrelatedInput) -> Error:
     r"""For correlated inputs the bulk stays $±δx_d$ with $δx = Σα - E[yx]$, and the 2D outliers are
     the eigenvalues of a $2D × 2D$ matrix: $\operatorname{diag}(δx_d, -δx_d)$ plus
     $Σ_{de}u_d u_e^⊤$, $u_d = (‖w_d + v_d‖, ‖w_d - v_d‖)/\sqrt2$.
+
+    Remark: Our addition.
     """
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
@@ -132,9 +133,12 @@ def multi_output_vector(net: MultiOutput) -> Error:
     return vectors_error(net.hessian, torch.stack(columns, dim=1), torch.stack(values))
 
 
-@theorem("eq. (116): order", printed="rows labelled $∂/∂w_k$, $∂/∂v_k$", cracking="eq. (116)")
+@theorem("eq. (116): order", cracking="eq. (116)")
 def multi_output_display(net: MultiOutput, printed: bool = False) -> Error:
-    """The displayed block of head k is in the order $(v_k, w_k)$."""
+    """The displayed block of head k is in the order $(v_k, w_k)$.
+
+    In print: rows labelled $∂/∂w_k$, $∂/∂v_k$
+    """
     m = net.w.shape[1]
     blocks = [block_hessian([head], m) for head in net.heads]
     if printed:
@@ -143,15 +147,12 @@ def multi_output_display(net: MultiOutput, printed: bool = False) -> Error:
     return relative(torch.block_diag(*blocks), net.hessian)
 
 
-@theorem(
-    "orthogonal layer (ours)",
-    remark="Our addition: it contains Theorems 3.1 ($D = 1$) and B.1 ($D = 2$).",
-    cracking="section 4.1",
-    closed="section 3",
-)
+@theorem("orthogonal layer (ours)", cracking="section 4.1", closed="section 3")
 def orthogonal_spectrum(net: Orthogonal) -> Error:
     """For $V^⊤V = ν^2I$, $E[xx^⊤] = I$ and $E[yx] = 0$ the spectrum of $f = w^⊤Vx$ is a pair, a
     triple ($D - 1$ times), $±ρ$ ($m - D$ times each) and 0 ($(D - 1)(m - 1)$ times), $ρ = ‖V^⊤w‖$.
+
+    Remark: Our addition: it contains Theorems 3.1 ($D = 1$) and B.1 ($D = 2$).
     """
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
@@ -168,30 +169,27 @@ def orthogonal_plain(net: Orthogonal) -> Error:
 
 
 @theorem(
-    "section 4.1: pair sum",
-    remark="A conjecture of the papers, proved for an orthogonal first layer, whitened inputs and "
-    "$E[yx] = 0$.",
-    cracking="section 4.1, hypothesis",
-    closed="section 3, conjecture",
+    "section 4.1: pair sum", cracking="section 4.1, hypothesis", closed="section 3, conjecture"
 )
 def orthogonal_pair(net: Orthogonal) -> Error:
-    r"""Two outliers sum to $\operatorname{tr}(H)/D$ exactly, for every D."""
+    r"""Two outliers sum to $\operatorname{tr}(H)/D$ exactly, for every D.
+
+    Remark: A conjecture of the papers, proved for an orthogonal first layer, whitened inputs and
+        $E[yx] = 0$.
+    """
     sums = torch.stack([first + second for first, second in combinations(net.eigenvalues, 2)])
     nearest = sums[(sums - net.share).abs().argmin()]
     shares = torch.stack([nearest, net.eigenvalues.sum() / net.V.shape[1]])
     return relative(net.share, shares, over=net.size)
 
 
-@theorem(
-    tolerance=FAILS,
-    source="a round number far above round-off",
-    assumption=lambda net: 0,
-    cracking="Corollary B.1",
-)
+@theorem(tolerance=FAILS, assumption=lambda net: 0, cracking="Corollary B.1")
 def decorrelation(net: CorrelatedInput) -> Error:
     """Decorrelated inputs are needed: for correlated ones the sum over the coordinates errs by at
     least 1 % of the largest eigenvalue.
 
     Statistic: largest error over the instances.
+
+    Measured by: a round number far above round-off
     """
     return relative(net.decoupled, net.eigenvalues)

@@ -209,8 +209,6 @@ def _raised_error(net: Raised) -> float:
 
 @theorem(
     '"semantics of sharpness"',
-    remark='"Semantics" and "a net quantification" describe this; beyond it they assert '
-    "nothing measurable.",
     cracking="section 3.1, below eq. (2)",
     closed="section 1, on the semantics of sharpness",
 )
@@ -218,21 +216,22 @@ def terms_alone(net: LinearTerms) -> Error:
     """Increasing one of the four terms, with the other three fixed, increases the sharpness. Equal
     increases of the three squares have equal effects. Measured: the sharpness of networks and
     targets constructed with such terms.
+
+    Remark: "Semantics" and "a net quantification" describe this; beyond it they assert nothing
+        measurable.
     """
     squares = net.raised[:3]
     return worst(_raised_error(net), relative(squares.max(), squares.min(), net.raised.max()))
 
 
-@theorem(
-    "section 3.1: the third term",
-    printed="(3) deviation from the target, which is $4δx^2$",
-    remark="From half of the target to the target the term grows while the deviation falls. "
-    'The earlier paper is right: "capturing part of the target".',
-    cracking="section 3.1, below eq. (2)",
-)
+@theorem("section 3.1: the third term", cracking="section 3.1, below eq. (2)")
 def terms_last(net: LinearTerms, printed: bool = False) -> Error:
     """The third term is $4(δx + σ^2⟨w, v⟩)^2$, the deviation from half of the target. It is 0
     where $⟨w, v⟩σ^2 = yx/2$, and $4yx^2$ at the solution, $δx = 0$.
+
+    In print: (3) deviation from the target, which is $4δx^2$
+    Remark: From half of the target to the target the term grows while the deviation falls. The
+        earlier paper is right: "capturing part of the target".
     """
     m, deviation = len(net.w), net.moments.dx
     if not printed:

@@ -43,7 +43,7 @@ class Matrices(Deep, stream="matrices"):
 
     @classmethod
     def count(cls, draw: Draw) -> int:
-        """As many as of networks that are not deep."""
+        """The number of other families: two layers are cheap."""
         return draw.instances
 
     @classmethod
@@ -82,24 +82,23 @@ def matrices_blocks(net: Matrices) -> Error:
     )
 
 
-@theorem(
-    "D.4: trace, any inputs", remark="Our addition.", cracking="appendix D.4, beyond its assumption"
-)
+@theorem("D.4: trace, any inputs", cracking="appendix D.4, beyond its assumption")
 def matrices_trace(net: Matrices) -> Error:
     r"""$\operatorname{tr}(H) = \operatorname{tr}(Σ)‖W_2‖_F^2 + K \operatorname{tr}(W_1ΣW_1^⊤)$ for
     any inputs, at any loss.
+
+    Remark: Our addition.
     """
     second = net.outlets * net.hidden.trace()
     return relative(net.second_moments.trace() * net.weights[1].square().sum() + second, net.trace)
 
 
-@theorem(
-    "D.4: trace, whitened",
-    remark="The paper has $≃$; for $Σ = I$ it is exact.",
-    cracking="appendix D.4",
-)
+@theorem("D.4: trace, whitened", cracking="appendix D.4")
 def matrices_frobenius(net: Matrices) -> Error:
-    """For whitened inputs and $K = D$ the trace is $D(‖W_1‖_F^2 + ‖W_2‖_F^2)$."""
+    """For whitened inputs and $K = D$ the trace is $D(‖W_1‖_F^2 + ‖W_2‖_F^2)$.
+
+    Remark: The paper has $≃$; for $Σ = I$ it is exact.
+    """
     inputs = net.inputs
     if not net.white or inputs != net.outlets:
         return None
@@ -108,29 +107,25 @@ def matrices_frobenius(net: Matrices) -> Error:
     )
 
 
-@theorem(
-    "D.3.3: lower bound",
-    remark="The paper has it for $Σ = I$.",
-    cracking="appendix D.3.3, beyond its assumption",
-)
+@theorem("D.3.3: lower bound", cracking="appendix D.3.3, beyond its assumption")
 def matrices_lower_bound(net: Matrices) -> Error:
     r"""$λ_{\max}(H) ≥ \max(λ_{\max}(W_1ΣW_1^⊤), λ_{\max}(Σ)‖W_2‖_2^2)$ for any inputs, at any loss;
     for whitened ones the bound is $\max(‖W_1‖_2^2, ‖W_2‖_2^2)$.
+
+    Remark: The paper has it for $Σ = I$.
     """
     hidden, inputs = (torch.linalg.eigvalsh(of)[-1] for of in (net.hidden, net.second_moments))
     bound = torch.maximum(hidden, net.norms[1] * inputs)
     return excess(bound, net.eigenvalues[-1], net.size)
 
 
-@theorem(
-    "D.3.3: block-diagonal",
-    printed=r"$\max\lbrace σ_{\max}^2(W_2), σ_{\max}^2(W_1)^2\rbrace$",
-    remark="The norms beside it are right.",
-    cracking=r"appendix D.3.3, last line on $λ_{\max}$",
-)
+@theorem("D.3.3: block-diagonal", cracking=r"appendix D.3.3, last line on $λ_{\max}$")
 def matrices_block_diagonal(net: Matrices, printed: bool = False) -> Error:
     r"""For whitened inputs the larger of the diagonal blocks' eigenvalues is
     $\max(σ_{\max}^2(W_1), σ_{\max}^2(W_2))$.
+
+    In print: $\max\lbrace σ_{\max}^2(W_2), σ_{\max}^2(W_1)^2\rbrace$
+    Remark: The norms beside it are right.
     """
     if not net.white:
         return None
@@ -139,25 +134,23 @@ def matrices_block_diagonal(net: Matrices, printed: bool = False) -> Error:
     return relative(torch.maximum(first**2 if printed else first, second), largest)
 
 
-@theorem(
-    "λ_max of the GGN",
-    remark="From anon2026data, eq. (10).",
-    cracking="appendix D.3.3, exact value",
-)
+@theorem("λ_max of the GGN", cracking="appendix D.3.3, exact value")
 def matrices_ggn(net: Matrices) -> Error:
-    """For whitened inputs the largest eigenvalue of the GGN is $‖W_1‖_2^2 + ‖W_2‖_2^2$."""
+    """For whitened inputs the largest eigenvalue of the GGN is $‖W_1‖_2^2 + ‖W_2‖_2^2$.
+
+    Remark: From anon2026data, eq. (10).
+    """
     return relative(net.norms.sum(), net.ggn_eigenvalues[-1]) if net.white else None
 
 
-@theorem(
-    "D.3.3: λ_max",
-    printed=r"$λ_{\max}(H) = \max(‖W_1‖_2^2, ‖W_2‖_2^2)$ if the Hessian is block-diagonal",
-    remark="The Hessian of a two-layer network is not block-diagonal at zero loss, so the "
-    "printed value is only a lower bound.",
-    cracking="appendix D.3.3",
-)
+@theorem("D.3.3: λ_max", cracking="appendix D.3.3")
 def matrices_sharpness(net: Matrices, printed: bool = False) -> Error:
-    r"""For whitened inputs and zero loss $λ_{\max}(H) = ‖W_1‖_2^2 + ‖W_2‖_2^2$."""
+    r"""For whitened inputs and zero loss $λ_{\max}(H) = ‖W_1‖_2^2 + ‖W_2‖_2^2$.
+
+    In print: $λ_{\max}(H) = \max(‖W_1‖_2^2, ‖W_2‖_2^2)$ if the Hessian is block-diagonal
+    Remark: The Hessian of a two-layer network is not block-diagonal at zero loss, so the printed
+        value is only a lower bound.
+    """
     if not (net.white and net.loss < 1e-20 * net.size):
         return None
     return relative(net.norms.max() if printed else net.norms.sum(), net.eigenvalues[-1])

@@ -84,7 +84,7 @@ def evaluate(net: Instance, tensors: dict[str, Any] | None = None, **keywords: A
 
 
 def unchecked(net: Instance) -> dict[str, bool]:
-    """What lets a closed form take inputs that break its assumptions, where it has any."""
+    """The option by which inputs may break the closed form's assumptions, where it has any."""
     some = (instances.Biased, instances.Orthogonal, instances.Deep)
     return {"check": False} if isinstance(net, some) else {}
 

@@ -1,4 +1,4 @@
-"""What no closed form covers is refused with the layer, argument or size that is in the way."""
+"""Networks without a closed form are refused with the layer or argument in the way."""
 
 import pytest
 import torch

@@ -141,8 +141,8 @@ def test_eigenvectors_vanish_outside_of_their_cell_or_head():
 
 
 def test_outliers_are_named_where_a_theorem_tells_them_apart():
-    one, several = (FAMILIES[name].drawn(DRAW) for name in ("multi_input", "correlated_input"))
-    net = one["zero residual"]
+    single, several = (FAMILIES[name].drawn(DRAW) for name in ("multi_input", "correlated_input"))
+    net = single["zero residual"]
     for d in range(3):
         x, w, v = net.x[:, d], net.w[d], net.v[d]
         pair = cf.outlier_pair(w @ w, v @ v, *moments(w, v, x, net.y))

@@ -1,4 +1,4 @@
-"""What random instances are drawn from: a stream of each family, and slices of a data set."""
+"""Streams of random numbers, one for each family, and slices of a data set."""
 
 from dataclasses import dataclass, field
 from functools import cached_property, partial
