@@ -58,19 +58,6 @@ def test_gradient_descent_stays_in_its_plane(momentum, decay):
     assert float((torch.cat([v, w]) - first).norm()) > 0.1 * float(first.norm())
 
 
-def test_adam_leaves_the_plane():
-    m = len(A["w"])
-    theta = torch.cat([A["v"], A["w"]]).requires_grad_()
-    basis = cf.gradient_descent_subspace(A["w"], A["v"]).bulk
-    optimiser = torch.optim.Adam([theta], lr=0.1)
-    for _ in range(20):
-        optimiser.zero_grad()
-        (((theta[m:] @ theta[:m]) * A["x"] - A["y"]) ** 2).mean().div(2).backward()
-        optimiser.step()
-    outside = basis.T @ theta.detach()
-    assert float(outside.norm() / theta.detach().norm()) > 0.1
-
-
 def test_subspace_of_degenerate_weights():
     large = numbers(1e200, 0.0, 1e180), numbers(-1e200, 1e190, 0.0)
     for w, v in ((net.w, net.v) for net in LINEAR.values()):
