@@ -24,7 +24,6 @@ class Plateau:
     def __init__(
         self,
         count: int,
-        *,
         rate: float,
         smallest_rate: float,
         factor: float,

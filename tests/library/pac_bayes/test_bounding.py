@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from hessian_spectra import pac_bayes
-from hessian_spectra.pac_bayes.posterior import error_of_draws
+from hessian_spectra.pac_bayes import error_of_draws
 from hessian_spectra.seeding import generator
 
 FEATURES = 5

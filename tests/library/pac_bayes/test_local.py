@@ -10,14 +10,10 @@ from torch.testing import assert_close
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import pac_bayes
-from hessian_spectra.pac_bayes import bounding, local
+from hessian_spectra.pac_bayes import bounding, local, natural, starts
 from hessian_spectra.pac_bayes.bases import layer_factors, turned_precision
-from hessian_spectra.pac_bayes.posterior import (
-    Basis,
-    GaussianPosterior,
-    OneNetwork,
-    OwnNetworks,
-)
+from hessian_spectra.pac_bayes.draws import OneNetwork, OwnNetworks
+from hessian_spectra.pac_bayes.posterior import Basis, GaussianPosterior
 from hessian_spectra.training import unfinished
 
 CLASSES = 3
@@ -53,7 +49,7 @@ def settings(**changes):
         "basis": "kronecker", "renewals": 2, "delta": 0.025, "grid_precision": 100.0,
         "largest_variance": 0.1,
     }  # fmt: skip
-    return local.LocalDescent(**(fields | changes))
+    return pac_bayes.LocalDescent(**(fields | changes))
 
 
 def started(name, count=200, **changes):
@@ -79,8 +75,8 @@ def trained(model, x, y, steps=60):
 @pytest.mark.parametrize("complexity", [1e-3, 0.05, 0.4])
 def test_each_objective_is_a_bound_and_has_its_slopes(error, complexity):
     exact = float(cf.kl_inverse(error, complexity))
-    for objective in local.OBJECTIVES:
-        function = local.OBJECTIVES[objective]
+    for objective in pac_bayes.OBJECTIVES:
+        function = pac_bayes.OBJECTIVES[objective]
         value, *slopes = function(error, complexity)
         assert value >= exact - 1e-12
         for place, slope in enumerate(slopes):
@@ -91,12 +87,14 @@ def test_each_objective_is_a_bound_and_has_its_slopes(error, complexity):
                 ends.append(function(*moved).value)
             step = 2e-6 * (error, complexity)[place]
             assert slope == pytest.approx((ends[0] - ends[1]) / step, rel=1e-4)
-    assert local.OBJECTIVES["inverse"](error, complexity).value == exact
+    assert pac_bayes.OBJECTIVES["inverse"](error, complexity).value == exact
 
 
 def test_a_rate_of_errors_that_is_none_has_the_quadratic_objective():
     for error in (0.0, 1.0, 1.7):
-        assert local.OBJECTIVES["inverse"](error, 0.2) == local.OBJECTIVES["quadratic"](error, 0.2)
+        assert pac_bayes.OBJECTIVES["inverse"](error, 0.2) == pac_bayes.OBJECTIVES["quadratic"](
+            error, 0.2
+        )
 
 
 def by_weights(posterior, x, noise):
@@ -115,7 +113,7 @@ def test_scores_are_distributed_as_those_of_drawn_weights(name):
     noise = torch.randn(count, posterior.mean.numel(), generator=draws).double()
     expected = by_weights(posterior, x[:1], noise)
     repeated = x[:1].expand(4 * count, *x.shape[1:])
-    turned = local._Turned(posterior)
+    turned = natural.Turned(posterior)
     torch.manual_seed(0)
     with torch.no_grad():
         for actual in (
@@ -133,7 +131,7 @@ def test_gradients_are_those_of_drawn_weights_in_the_mean(name):
     """By the mean, and by the logarithms of deviations, of one sample's loss."""
     posterior, x, y = started(name)
     posterior.log_deviation.data.fill_(-1.5)
-    turned, count = local._Turned(posterior), 20000
+    turned, count = natural.Turned(posterior), 20000
     torch.manual_seed(0)
     scores = turned(x[:1].expand(count, *x.shape[1:]), None, turned.variances())
     functional.cross_entropy(scores, y[:1].expand(count)).backward()
@@ -159,13 +157,13 @@ def test_numbers_turn_and_come_back():
     numbers = torch.randn(posterior.mean.numel()).double()
     assert_close(posterior.returned(posterior.turned(numbers)), numbers)
     before = posterior.mean.detach().clone()
-    local._Turned(posterior).hand_back()
+    natural.Turned(posterior).hand_back()
     assert_close(posterior.mean.detach(), before)
 
 
 def test_the_divergence_is_that_of_the_closed_form():
     posterior, _, _ = started("convolutional")
-    turned, moments = local._Turned(posterior), posterior.moments()
+    turned, moments = natural.Turned(posterior), posterior.moments()
     variance = math.exp(2 * float(posterior.half_log_variance.detach()))
     sums = moments.squared_distance, moments.variance_sum, moments.log_variance_sum
     expected = float(cf.gaussian_kl(*sums, moments.parameters, variance))
@@ -175,14 +173,14 @@ def test_the_divergence_is_that_of_the_closed_form():
 def test_deviations_are_fitted_where_derivatives_vanish():
     """Of a parabola around the mean, by the printed objective."""
     posterior, _, _ = started("connected")
-    plan = local._Plan(samples=500, **vars(settings(objective="paper")))
+    plan = natural.LocalPlan(samples=500, **vars(settings(objective="paper")))
     draws = torch.Generator().manual_seed(2)
     curvature = torch.rand(posterior.mean.numel(), generator=draws).double()
-    rounds, local.ROUNDS = local.ROUNDS, 200
+    rounds, starts.ROUNDS = starts.ROUNDS, 200
     try:
-        local._fit(posterior, curvature, 0.02, plan)
+        starts._fit(posterior, curvature, 0.02, plan)
     finally:
-        local.ROUNDS = rounds
+        starts.ROUNDS = rounds
     scale = posterior.log_deviation.detach().clone().requires_grad_()
     squares = (2 * scale).exp()
     loss = (curvature * squares).sum() / 2 / math.log(2)
@@ -235,7 +233,7 @@ def test_a_diagonal_precision_in_another_basis_is_that_of_the_whole_matrix(turne
 def test_renewed_bases_leave_the_mean_and_are_those_of_drawn_networks():
     posterior, x, y = started("convolutional")
     before, mean = posterior.bases, posterior.mean.detach().clone()
-    turned, plan = local._Turned(posterior), local._Plan(samples=len(y), **vars(settings()))
+    turned, plan = natural.Turned(posterior), natural.LocalPlan(samples=len(y), **vars(settings()))
     model = CASES["convolutional"][0]().double()
     watch = local._Watch(turned, plan, posterior, model, (x, y), 0)
     assert [plan.due(part) for part in (0.0, 0.3, 0.36, 0.69, 0.71, 1.0)] == [0, 0, 1, 1, 2, 2]
@@ -257,8 +255,8 @@ def test_renewed_bases_leave_the_mean_and_are_those_of_drawn_networks():
 
 def test_no_basis_is_found_after_the_last_update():
     posterior, x, y = started("connected")
-    plan = local._Plan(samples=len(y), **vars(settings(epochs=1)))
-    turned = local._Turned(posterior)
+    plan = natural.LocalPlan(samples=len(y), **vars(settings(epochs=1)))
+    turned = natural.Turned(posterior)
     watch = local._Watch(turned, plan, posterior, CASES["connected"][0]().double(), (x, y), 0)
     watch(plan.steps)
     assert turned.renewals == 0

@@ -14,14 +14,10 @@ from torch.testing import assert_close
 from hessian_spectra import curvature as cv
 from hessian_spectra.pac_bayes import minimisation
 from hessian_spectra.pac_bayes.bases import KINDS, layer_bases
-from hessian_spectra.pac_bayes.minimisation import BoundDescent, minimise_bound
-from hessian_spectra.pac_bayes.posterior import (
-    Basis,
-    GaussianPosterior,
-    OneNetwork,
-    OwnNetworks,
-    error_of_draws,
-)
+from hessian_spectra.pac_bayes.draws import OneNetwork, OwnNetworks, error_of_draws
+from hessian_spectra.pac_bayes.minimisation import minimise_bound
+from hessian_spectra.pac_bayes.posterior import Basis, GaussianPosterior
+from hessian_spectra.pac_bayes.settings import BoundDescent
 from hessian_spectra.training import unfinished
 
 SIZES = (5, 4, 3, 2)

@@ -248,7 +248,19 @@ def train_network(
     features = (kept["root"] if "root" in kept else kept["inputs"]).shape[-1]
     sizes = (features, *[width] * (settings.depth - 1), classes)
     weights = _initial(drawn, sizes, settings.initial_range, f"{source} {replicate}", settings.seed)
-    return kept | _arrays(_trained(objective, weights, record, settings, run))
+    ended = full_batch_descent(
+        objective,
+        [weight.to(objective.dtype) for weight in weights],
+        learning_rate=settings.learning_rate,
+        epochs=settings.epochs,
+        record=list(record),
+        patience=PATIENCE,
+        threshold=THRESHOLD,
+        smallest_rate=settings.learning_rate * 0.5**HALVINGS,
+        log=run.log,
+        checkpoint=run.checkpoint,
+    )
+    return kept | _arrays(ended)
 
 
 def _objective(
@@ -277,27 +289,6 @@ def _objective(
     inputs = inputs if scale is None else components.inputs(scale)
     objective = SampleObjective(inputs.to(dtype), y.to(dtype), activation)
     return objective, {"inputs": inputs.numpy(), "targets": y.numpy()}
-
-
-def _trained(
-    objective: LinearObjective | SampleObjective,
-    weights: Sequence[Tensor],
-    record: Sequence[int],
-    settings: ImageTraining,
-    run: TrainingRun,
-) -> FullBatchTraining:
-    return full_batch_descent(
-        objective,
-        [weight.to(objective.dtype) for weight in weights],
-        learning_rate=settings.learning_rate,
-        epochs=settings.epochs,
-        record=list(record),
-        patience=PATIENCE,
-        threshold=THRESHOLD,
-        smallest_rate=settings.learning_rate * 0.5**HALVINGS,
-        log=run.log,
-        checkpoint=run.checkpoint,
-    )
 
 
 def _arrays(ended: FullBatchTraining) -> Arrays:
