@@ -275,18 +275,9 @@ def compute(
     plan = chosen.plan(len(inputs))
     with weights_folder(run) as folder:
         kept = _Kept(model, inputs, targets, plan, folder) if folder else None
-        losses = train_classifier(
-            model,
-            inputs,
-            targets,
-            plan,
-            seed=seed,
-            observer=kept,
-            observed=chosen.kept if kept else (),
-            log=run.log,
-            checkpoint=run.checkpoint,
-            identity=network,
-        )
+        observed = {"observer": kept, "observed": chosen.kept if kept else ()}
+        how: Any = {"log": run.log, "checkpoint": run.checkpoint, "identity": network, **observed}
+        losses = train_classifier(model, inputs, targets, plan, seed=seed, **how)
     count = sum(parameter.numel() for parameter in model.parameters())
     values = kept.evaluations if kept else {}
     pairs = [values.get(epoch, (np.nan, np.nan)) for epoch in sorted(chosen.kept)]

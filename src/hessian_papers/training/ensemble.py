@@ -19,7 +19,6 @@ from hessian_papers.constraints import (
 )
 from hessian_papers.training.descent import LOSS_LIMIT
 from hessian_papers.training.ensemble_descent import Descent, MomentDescent, SampleDescent
-from hessian_papers.training.ensemble_plateau import Plateau
 from hessian_papers.training.ensemble_samples import Samples
 from hessian_papers.training.ensemble_width import narrow, widen
 from hessian_spectra.matrix_products import fastest_products
@@ -210,10 +209,7 @@ def _train(
     """Train networks side by side until the last is done, and put down how each ended."""
     device = ensemble.weights[0].device
     descent, places = _descent(ensemble, samples, plan), places.to(device)
-    plateau = Plateau(
-        ensemble.count, plan.learning_rate, plan.smallest_rate, plan.factor, plan.patience,
-        plan.threshold, device,
-    )  # fmt: skip
+    plateau = _Plateau(ensemble.count, plan, device)
     for epoch in range(1, plan.epochs + 1):
         rate = plateau.rate
         descent.descend(orders.draw().to(device), rate)
@@ -236,6 +232,44 @@ def _train(
             places = places[others]
             for part in (descent, plateau, orders):
                 part.select(others)
+
+
+class _Plateau:
+    """``torch.optim.lr_scheduler.ReduceLROnPlateau`` for many networks, and an end to it.
+
+    A loss is an improvement if it is below (1 − threshold) times the best before. After more than
+    ``patience`` epochs in a row without one, the rate is multiplied by ``factor``, but not taken
+    below ``smallest_rate``; a network whose rate is the smallest already is then done.
+
+    Args:
+        count: the number of networks.
+        plan: with the rates at the start and at the end, factor, patience and threshold.
+        device: where the losses are.
+    """
+
+    def __init__(self, count: int, plan: EnsembleDescent, device: torch.device) -> None:
+        rate, self._plan = plan.learning_rate, plan
+        self.rate = torch.full((count,), rate, dtype=torch.float64, device=device)
+        self._best = torch.full_like(self.rate, torch.inf)
+        self._waited = torch.zeros(count, dtype=torch.int64, device=device)
+
+    def select(self, networks: Tensor) -> None:
+        """Go on with the networks at these places only."""
+        self.rate, self._best = self.rate[networks], self._best[networks]
+        self._waited = self._waited[networks]
+
+    def advance(self, losses: Tensor) -> Tensor:
+        """Take in the losses ``(N,)`` after an epoch; returns which networks are done."""
+        better = losses < self._best * (1 - self._plan.threshold)
+        self._best = torch.where(better, losses, self._best)
+        self._waited = torch.where(better, 0, self._waited + 1)
+        over = self._waited > self._plan.patience
+        # Products of rates and factors miss the smallest rate by rounding.
+        last = self.rate <= self._plan.smallest_rate * (1 + 1e-9)
+        lowered = (self.rate * self._plan.factor).clamp(min=self._plan.smallest_rate)
+        self.rate = torch.where(over & ~last, lowered, self.rate)
+        self._waited = torch.where(over, 0, self._waited)
+        return over & last
 
 
 class _Orders:

@@ -47,8 +47,6 @@ CASES = tuple(f"{x}-{w}-{phi}" for x in INPUTS for w in INITIALISATIONS for phi 
 
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
 
-# The halving rule of anon2026data, appendix C: "< 0.1% improvement in loss over 100 epochs".
-PATIENCE, THRESHOLD = 100, 1e-3
 # After 20 halvings the weights no longer move: 100 further epochs change them by less than a
 # ten-thousandth of what one epoch did at the start.
 HALVINGS = 20
@@ -254,8 +252,6 @@ def train_network(
         learning_rate=settings.learning_rate,
         epochs=settings.epochs,
         record=list(record),
-        patience=PATIENCE,
-        threshold=THRESHOLD,
         smallest_rate=settings.learning_rate * 0.5**HALVINGS,
         log=run.log,
         checkpoint=run.checkpoint,
