@@ -1,4 +1,4 @@
-"""What a posterior's training minimises of its error and of ``B_RE``: all are bounds."""
+"""The quantities that a posterior's training minimises, each a bound of its error and ``B_RE``."""
 
 import math
 from collections.abc import Callable

@@ -87,7 +87,7 @@ def fails_too_often(kind):
 
 @cache
 def known(kind):
-    """The same by the formulas as they are."""
+    """The failures by the formulas that are right."""
     return fails_too_often(kind)
 
 
