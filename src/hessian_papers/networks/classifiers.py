@@ -260,15 +260,9 @@ def compute(
         ``accuracy`` (k,) over all samples at the kept epochs; ``diverged`` (), by the last of them.
     """
     chosen = ClassifierTraining(**settings)
-    samples = Samples(
-        images=images,
-        labels=labels,
-        inputs=chosen.inputs,
-        largest=largest,
-        held_out=chosen.held_out,
-        seed=seed,
-        random_labels=random_labels,
-    )
+    given: Any = {"images": images, "labels": labels, "largest": largest}
+    given["random_labels"] = random_labels
+    samples = Samples(**given, inputs=chosen.inputs, held_out=chosen.held_out, seed=seed)
     inputs, targets = samples.trained()
     shape, classes = samples.shape, samples.classes
     model = classifier(network, shape, classes, seed, chosen.initialisation).to(join())
@@ -286,8 +280,7 @@ def compute(
     arrays["accuracy"] = accuracy
     last = float(loss[-1] if values and len(loss) else losses[-1])
     arrays["diverged"] = np.array(has_diverged(model, last, classes))
-    data = {"images": images, "labels": labels, "largest": np.array(largest)}
-    data["random_labels"] = np.array(random_labels)
+    data = {name: np.array(value) for name, value in given.items()}
     return arrays | (data if keeps_images else {})
 
 
