@@ -18,7 +18,7 @@ _precision = torch._C._get_fp32_precision_getter
 _set_precision = torch._C._set_fp32_precision_setter
 
 
-class _Shared:
+class Shared:
     """A setting of the whole process, made by the first block of any thread that needs it.
 
     The last one to end takes it back. Blocks of two threads that overlap would else end with what
@@ -60,9 +60,13 @@ class _Shared:
                 self._users.discard(user)
 
     @contextmanager
-    def __call__(self) -> Iterator[None]:
-        """While this block runs, it holds."""
-        user = object()
+    def __call__(self, user: object = None) -> Iterator[None]:
+        """While this block runs, it holds; a user that is named may leave where the block does not.
+
+        Args:
+            user: whoever :meth:`leave` knows it by.
+        """
+        user = user or object()
         try:
             self.enter(user)
             yield
@@ -117,12 +121,12 @@ def _set_onednn(precision: str) -> None:
     _set_precision(*_OPERATIONS[-1], precision)
 
 
-_THROUGH_ONEDNN = _Shared(
+_THROUGH_ONEDNN = Shared(
     lambda: _precision(*_OPERATIONS[-1]), lambda _: _set_onednn("bf16"), _set_onednn
 )
 # Products of float32 numbers have all of their digits. By default torch lets cuDNN take TF32, with
 # three digits, for convolutions on GPUs since Ampere, whose second derivatives are then 2 % off.
-full_precision = _Shared(_read_precision, _make_precise, _restore_precision)
+full_precision = Shared(_read_precision, _make_precise, _restore_precision)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Kronecker factors of all kinds against explicit loops over samples, positions and classes."""
 
+import copy
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -157,6 +159,20 @@ def test_the_linear_layer_of_hugging_face_is_one_with_the_weight_transposed():
         for factor, other in zip(layer.factors(kind), expected.factors(kind), strict=True):
             close(factor, other)
     assert list(cv.layerwise(problems[0])) == ["0", "2"]
+
+
+def test_confident_samples_in_float32_have_the_factors_of_float64():
+    """The remainder of the likeliest class is rounding, and so is a sum that cancels."""
+    model, (x, y) = NETWORKS["linear"].model(), NETWORKS["linear"].data()
+    with torch.no_grad():
+        model[4].weight.mul_(30)
+    exact = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), [(x, y)]), "2")
+    rounded = cv.layerwise(
+        cv.Problem(copy.deepcopy(model).float(), nn.CrossEntropyLoss(), [(x.float(), y)]), "2"
+    )
+    for single, double in zip(rounded.factors("weighted"), exact.factors("weighted"), strict=True):
+        atol = 1e-5 * float(double.abs().max())
+        assert_close(single.double(), double, rtol=0, atol=atol)
 
 
 def test_factors_of_groups_are_those_of_the_approximation():

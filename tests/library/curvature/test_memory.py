@@ -69,23 +69,23 @@ def test_no_more_than_a_sample_is_tried_where_all_fit_or_a_second_may_not(monkey
     fixed, tried = network(), []
     measure = memory.product_bytes
 
-    def noted(network, batch):
+    def noted(network, batch, checked):
         tried.append(len(batch[0]))
-        return measure(network, batch)
+        return measure(network, batch, checked)
 
     monkeypatch.setattr(memory, "product_bytes", noted)
     vectors = 4 * sum(parameter.nbytes for parameter in fixed.parameters)
-    graph, peak = measure(fixed, batch(1))
-    assert memory.rows_within(10**9, fixed, batch(8)) == 8
+    graph, peak = measure(fixed, batch(1), set())
+    assert memory.rows_within(10**9, fixed, batch(8), set()) == 8
     assert tried == [1]
     # A single sample is refused only where it does not fit itself.
-    assert memory.rows_within(vectors + peak, fixed, batch(8)) == 1
+    assert memory.rows_within(vectors + peak, fixed, batch(8), set()) == 1
     assert tried == [1, 1]
     with pytest.raises(ValueError, match=f"^memory: expected at least {vectors + peak} bytes"):
-        memory.rows_within(vectors + peak - 1, fixed, batch(8))
+        memory.rows_within(vectors + peak - 1, fixed, batch(8), set())
     share = min(3, peak / graph)
     some = memory.rows_within(
-        int(vectors + share * measure(fixed, batch(400))[0]), fixed, batch(10**4)
+        int(vectors + share * measure(fixed, batch(400), set())[0]), fixed, batch(10**4), set()
     )
     assert tried[2:] == [1, 1, 3]
     assert 350 < some < 450

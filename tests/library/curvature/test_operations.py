@@ -190,13 +190,6 @@ def test_batches_add_up_with_their_weights(model, vector, result):
     assert several.parts == pytest.approx(result.parts, rel=1e-10)
 
 
-def test_in_float32_the_parts_are_the_same_to_its_rounding(vector, result):
-    model = Transformer().float()
-    batch = tuple(part.float() for part in data())
-    single = cv.functional_parts(problem_of(model, [batch]), vector.float(), NAMES)
-    assert single.parts == pytest.approx(result.parts, rel=1e-4, abs=1e-4)
-
-
 class Bilinear(nn.Module):
     """The scalar ``(a x) (b x)`` of two weights, by a product of two activations."""
 

@@ -52,34 +52,6 @@ def test_released_hessian_is_wrong_and_ours_is_right(normalisation):
         assert relative_error(ours @ vector, expected @ vector) < 1e-7
 
 
-def test_reverse_over_reverse_is_right():
-    """The third witness, beside differences and the scoped correction."""
-    at = case(nn.LayerNorm)
-    model = at.model()
-    parameters = list(model.parameters())
-    gradient = torch.autograd.grad(at.value(model), parameters, create_graph=True)
-    problem = cv.Problem(model, at.loss, at.data)
-    pieces = problem.split(normal(problem.size))
-    product = oracles.flat(torch.autograd.grad(gradient, parameters, pieces))
-    torch.testing.assert_close(cv.hessian(problem) @ normal(problem.size), product)
-    assert relative_error(released(at), product) > 1e-2
-
-
-@pytest.mark.parametrize(
-    "normalisation",
-    [
-        lambda width: nn.LayerNorm(width, elementwise_affine=False),
-        nn.RMSNorm,
-        lambda width: nn.BatchNorm1d(width).eval(),
-    ],
-    ids=["plain layer norm", "root-mean-square norm", "evaluated batch norm"],
-)
-def test_released_hessian_is_right_elsewhere(normalisation):
-    at = case(normalisation)
-    problem = cv.Problem(at.model(), at.loss, at.data)
-    assert relative_error(released(at), cv.hessian(problem) @ normal(problem.size)) < 1e-12
-
-
 def test_the_correction_ends_with_its_scope():
     import curvlinops.hessian
 
