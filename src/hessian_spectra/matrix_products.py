@@ -34,7 +34,8 @@ class Shared:
         self, read: Callable[[], Any], make: Callable[[Any], None], restore: Callable[[Any], None]
     ) -> None:
         self._read, self._make, self._restore = read, make, restore
-        self._lock, self._users = threading.Lock(), set[object]()
+        # By thread.
+        self._lock, self._users = threading.Lock(), dict[object, int]()
         self._before: Any = None
 
     @property
@@ -42,35 +43,46 @@ class Shared:
         """Whether it holds at this moment."""
         return bool(self._users)
 
+    @property
+    def own_users(self) -> set[object]:
+        """Those of this thread."""
+        own = threading.get_ident()
+        return {user for user, thread in list(self._users.items()) if thread == own}
+
     def enter(self, user: object) -> None:
         """Let it hold until this user leaves."""
+        own = threading.get_ident()
         with self._lock:
             if not self._users:
                 self._before = self._read()
-                self._users.add(user)
+                self._users[user] = own
                 self._make(self._before)
-            self._users.add(user)
+            self._users[user] = own
 
-    def leave(self, user: object) -> None:
-        """Take it back, if this is the last user; nothing happens if it is none."""
+    def leave(self, *users: object) -> None:
+        """Take it back, if no other user is left; nothing happens if these are none."""
         with self._lock:
-            if user in self._users:
+            for user in self._users.keys() & users:
                 if len(self._users) == 1:
                     self._restore(self._before)
-                self._users.discard(user)
+                del self._users[user]
+
+    def leave_since(self, before: set[object]) -> None:
+        """Let those of this thread leave that an interrupt has left since, beside those before."""
+        self.leave(*self.own_users - before)
 
     @contextmanager
-    def __call__(self, user: object = None) -> Iterator[None]:
-        """While this block runs, it holds; a user that is named may leave where the block does not.
-
-        Args:
-            user: whoever :meth:`leave` knows it by.
-        """
-        user = user or object()
+    def __call__(self) -> Iterator[None]:
+        """While this block runs, it holds."""
+        user = object()
         try:
-            self.enter(user)
-            yield
+            try:
+                self.enter(user)
+                yield
+            finally:
+                self.leave(user)
         finally:
+            # After an interrupt in the course of the first time.
             self.leave(user)
 
 

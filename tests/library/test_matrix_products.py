@@ -1,5 +1,6 @@
 """Products sent to another library are as exact, and the setting ends with them."""
 
+import multiprocessing
 import subprocess
 import sys
 from pathlib import Path
@@ -99,20 +100,32 @@ CHOICES = {
 }
 
 
-@pytest.mark.parametrize("choice", CHOICES)
-def test_no_digits_are_lost_within_and_the_choice_is_as_before(choice):
-    code = (
-        "from library.test_matrix_products import *\n"
-        f"CHOICES[{choice!r}]()\n"
-        "before = settings()\n"
-        "with full_precision():\n"
-        "    within = settings()\n"
-        "    with full_precision():\n"
-        "        assert settings() == within\n"
-        "    assert settings() == within\n"
-        "assert not {'tf32', 'bf16'} & {*map(str, within[5:])}, within\n"
-        "assert settings() == before, (before, settings())\n"
+def check(choice):
+    """In a process of its own, since what is chosen stays."""
+    CHOICES[choice]()
+    before = settings()
+    with full_precision():
+        within = settings()
+        with full_precision():
+            assert settings() == within
+        assert settings() == within
+    assert not {"tf32", "bf16"} & {*map(str, within[5:])}, within
+    assert settings() == before, (before, settings())
+
+
+def check_each():
+    fork = multiprocessing.get_context("fork")
+    processes = {choice: fork.Process(target=check, args=(choice,)) for choice in CHOICES}
+    for process in processes.values():
+        process.start()
+        process.join()
+    assert {choice: process.exitcode for choice, process in processes.items()} == dict.fromkeys(
+        CHOICES, 0
     )
+
+
+def test_no_digits_are_lost_within_and_the_choice_is_as_before():
+    code = "from library.test_matrix_products import check_each; check_each()"
     folder = Path(__file__).parents[1]
     subprocess.run([sys.executable, "-c", code], check=True, cwd=folder)
 

@@ -6,9 +6,10 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import torch
@@ -50,7 +51,10 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
         _begin(self._before)
 
     def __exit__(self, *details: object) -> None:
-        _restore(self._before)
+        try:
+            _restore(self._before)
+        finally:
+            _restore(self._before)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """The function, after which all is as it was before."""
@@ -79,14 +83,13 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
         alone = _THREAD.streams is None and threading.active_count() == 1
         lowered = [kind for kind in {"cpu", device.type} if torch.is_autocast_enabled(kind)]
         modes = torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
-        user = object()
         undo: list[Callable[[], object]] = [
             *(partial(torch.set_autocast_enabled, kind, True) for kind in lowered),
             partial(torch.set_autocast_cache_enabled, torch.is_autocast_cache_enabled()),
             partial(torch.set_grad_enabled, torch.is_grad_enabled()),
             partial(_leave_modes, *modes),
-            *(partial(setting.leave, user) for setting in _SHARED),
-            partial(_set_thread, _THREAD.streams, _THREAD.user),
+            *(partial(setting.leave_since, setting.own_users) for setting in _SHARED),
+            partial(setattr, _THREAD, "streams", _THREAD.streams),
         ]
         # What was compiled runs as such or not, which this module decides once it is loaded.
         if (dynamo := sys.modules.get("torch._dynamo.eval_frame")) is not None:
@@ -94,33 +97,25 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
         if alone:
             generators = _generators(device, self._foreign)
             undo.append(partial(_set_generators, generators, generators))
-        return _State(user, lowered, alone, undo)
+        return _State(lowered, alone, undo)
 
 
 class _Thread(threading.local):
-    """What the innermost guard of a thread is known by."""
+    """The states of the streams that a thread draws from, by generator.
 
-    # The states of the streams that the thread draws from, by generator; none outside of any
-    # guard, and where no other thread runs.
+    ``None`` outside of any guard, and where no other thread runs.
+    """
+
     streams: dict[str, Any] | None = None
-    # Whose shared settings the guard takes back.
-    user: object = None
 
 
 _THREAD = _Thread()
-_ATTENTION = Shared(
+# Attention by the one kernel that can be differentiated twice, the same function as the others.
+differentiable_attention = Shared(
     _cur_sdpa_kernel_backends, lambda _: _sdpa_kernel([SDPBackend.MATH]), _sdpa_kernel
 )
 # What torch sets for the whole process.
-_SHARED = (_ATTENTION, full_precision)
-
-
-def differentiable_attention() -> AbstractContextManager[None]:
-    """A block in which attention is by the kernel that can be differentiated twice.
-
-    It is the same function as the fused ones. A guard around takes back what an interrupt left.
-    """
-    return _ATTENTION(_THREAD.user)
+_SHARED = (differentiable_attention, full_precision)
 
 
 @contextmanager
@@ -246,17 +241,16 @@ def with_draws(function: Callable[[], R]) -> tuple[R, bool]:
     return value, not torch.equal(before, torch.get_rng_state())
 
 
-class _State(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _State:
     """The state before a computation.
 
     Attributes:
-        user: in whose name shared settings are made.
         lowered: the kinds of devices for which autocast is on.
         alone: whether no other thread may draw.
         undo: each takes one state back that a computation may leave changed, however often.
     """
 
-    user: object
     lowered: Sequence[str]
     alone: bool
     undo: Sequence[Callable[[], object]]
@@ -270,17 +264,14 @@ def _begin(before: _State) -> None:
     for kind in before.lowered:
         torch.set_autocast_enabled(kind, False)
         torch.set_autocast_cache_enabled(False)
-    full_precision.enter(before.user)
-    _set_thread(_THREAD.streams if before.alone else dict(_THREAD.streams or {}), before.user)
+    full_precision.enter(before)
+    if not before.alone:
+        _THREAD.streams = dict(_THREAD.streams or {})
 
 
 def _restore(before: _State) -> None:
     for undo in before.undo:
         undo()
-
-
-def _set_thread(streams: dict[str, Any] | None, user: object) -> None:
-    _THREAD.streams, _THREAD.user = streams, user
 
 
 def _leave_modes(functions: int, dispatches: int) -> None:

@@ -102,7 +102,7 @@ OPERATORS: Mistakes = {
     "OperatorError: the function is not linear": lambda: cv.operator_from(
         lambda v: v / v.norm(), 4
     ),
-    "NotFiniteError: not finite for a random vector": lambda: cv.operator_from(
+    "NotFiniteError: product: a product is not finite": lambda: cv.operator_from(
         lambda v: v * torch.nan, 4
     ),
     "OperatorError: expected a tensor (4,) of torch.float64, got (3": lambda: cv.operator_from(

@@ -28,6 +28,10 @@ def problem(model: Any = None, loss: Any = None, **settings: Any) -> cv.Problem:
     )
 
 
+def from_examples(*examples: Any, size: int = 2) -> cv.Problem:
+    return cv.Problem.from_huggingface(nn.Linear(1, 1), examples, batch_size=size)
+
+
 def scripted() -> cv.Problem:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -176,6 +180,15 @@ PROBLEMS: Mistakes = {
         lambda: cv.loss_plane(built(mlp), X[0], X[1], [0.0]),
         lambda: cv.functional_parts(built(mlp), X[0]),
         lambda: cv.linearised_hessian(built(mlp), []),
+    ),
+    "dataset: expected examples or batches as mappings ...got none": lambda: from_examples(),
+    "dataset: expected examples or batches ...got list": lambda: from_examples([1, 2]),
+    "dataset: ...same names and of one length...pad them, or give batches": lambda: from_examples(
+        {"input": [1, 2]}, {"input": [1, 2, 3]}
+    ),
+    "batch_size: expected at least 1, got 0": lambda: from_examples({"input": [1]}, size=0),
+    "OperatorError: the outputs ...let loss_fn return the pair (loss, outputs)": lambda: cv.ggn(
+        cv.Problem(built(mlp), loss_fn=lambda model, x: model(x).square().mean(), data=[X])
     ),
     "got the class; use MSELoss()": lambda: problem(loss=nn.MSELoss),
     "expected reduction 'mean' or 'sum', got 'none'": lambda: problem(

@@ -160,5 +160,5 @@ def test_targets_whose_squares_are_no_numbers_are_refused_and_not_taken_for_a_wr
     x, y = normal(20, 10, seed=1), normal(20, 3, seed=2)
     model = nn.Sequential(nn.Linear(10, 15), nn.Tanh(), nn.Linear(15, 3)).double()
     for scale in (1e160, 1e200):
-        with pytest.raises(cv.OperatorError, match="Hessian: the squares of a product are not fin"):
+        with pytest.raises(cv.OperatorError, match=r"Hessian: expected products below 1e\+70"):
             cv.hessian(cv.Problem(model, nn.MSELoss(), [(x, scale * y)]))

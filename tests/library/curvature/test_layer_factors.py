@@ -173,11 +173,3 @@ def test_confident_samples_in_float32_have_the_factors_of_float64():
     for single, double in zip(rounded.factors("weighted"), exact.factors("weighted"), strict=True):
         atol = 1e-5 * float(double.abs().max())
         assert_close(single.double(), double, rtol=0, atol=atol)
-
-
-def test_factors_of_groups_are_those_of_the_approximation():
-    network = NETWORKS["convolutions"]
-    layer = cv.layerwise(problem_of(network, network.model()), "0")
-    output, inputs = layer.factors("expand")
-    close(cv.dense_matrix(cv.KroneckerOperator(output, inputs, 2)),
-          cv.dense_matrix(layer.approximation))  # fmt: skip

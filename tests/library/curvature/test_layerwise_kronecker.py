@@ -129,17 +129,6 @@ def test_squares_count_with_their_signs_where_the_loss_bends_down(key):
     assert_close(torch.kron(actual.output, actual.inputs), best, rtol=1e-9, atol=1e-12)
 
 
-HELD = [("linear", "0"), ("convolutions", "2"), ("squared", "2"), ("linear", "2")]
-
-
-@pytest.mark.parametrize(("key", "name"), HELD)
-def test_the_held_matrix_is_the_gauss_newton_matrix(key, name):
-    network = NETWORKS[key]
-    problem = problem_of(network, network.model())
-    matrix = cv.dense_matrix(cv.ggn(problem.fixed_at([f"{name}.weight"])))
-    close(cv.dense_matrix(cv.layerwise(problem, name).gauss_newton), matrix)
-
-
 @pytest.mark.parametrize(("samples", "kind"), [(2, Squares), (200, WrittenDown)])
 @pytest.mark.parametrize("side", [2, 3], ids=["one position", "four positions"])
 def test_what_is_held_gives_the_same_as_what_passes_by(samples, kind, side):

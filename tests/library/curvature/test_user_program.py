@@ -264,35 +264,22 @@ def traced(tracer: Interrupting) -> int:
 
 # Python reports those that fall to a finaliser, and goes on.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_after_an_interrupt_at_any_line_all_is_as_before():
-    torch.manual_seed(0)
+@pytest.mark.parametrize(("module", "count"), [("", 50), ("contextlib", 12)])
+def test_after_an_interrupt_at_any_line_all_is_as_before(module, count):
+    """Also when the blocks that it left half-way are freed: they restore nothing later."""
     # What is imported late is imported now.
     everything(*users_own())
-    lines = traced(Interrupting())
-    draws, interrupted, others = random.Random(0), 0, []
-    for _ in range(60):
-        before = of_program()[:7]
+    lines = traced(Interrupting(module=module))
+    interrupted, before = 0, of_program()[:7]
+    for line in random.Random(0).sample(range(1, lines), count):
         try:
-            traced(Interrupting(draws.randrange(1, lines)))
+            traced(Interrupting(line, module))
         except KeyboardInterrupt:
             interrupted += 1
-        except Exception as error:
-            others.append(error)
-        assert of_program()[:7] == before
-    assert interrupted >= 56
-    assert not others
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_block_that_an_interrupt_leaves_half_way_restores_nothing_later():
-    everything(*users_own())
-    lines = traced(Interrupting(module="contextlib"))
-    before = of_program()[:7]
-    for line in random.Random(0).sample(range(1, lines), 12):
-        with pytest.raises(KeyboardInterrupt):
-            traced(Interrupting(line, "contextlib"))
         gc.collect()
         assert of_program()[:7] == before
+    # A finaliser swallows those that fall to it.
+    assert interrupted >= 0.9 * count
 
 
 def test_an_interrupt_is_found_behind_the_error_that_it_caused():

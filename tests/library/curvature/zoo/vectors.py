@@ -251,12 +251,6 @@ NETWORKS = listed(
     ("hooks", hooked),
     ("compiled layer", compiled),
     ("layer norm", lambda: between(nn.LayerNorm(4), nn.GELU())),
-    ("norms without weights", lambda: evaluated(*between(
-        nn.LayerNorm(4, elementwise_affine=False), nn.BatchNorm1d(4, affine=False)))),
-    ("methods of tensors", lambda: Lambda(
-        lambda self, x: self.head((y := self.body(x)).relu() + torch.relu(-y) + y.softmax(1)
-                                  + torch.softmax(y, dim=1) + functional.gelu(input=y)),
-        body=nn.Linear(3, 4), head=nn.Linear(4, 3))),
     ("root-mean-square norm", lambda: between(nn.RMSNorm(4))),
     ("batch norm, evaluated", lambda: evaluated(*between(nn.BatchNorm1d(4), nn.Tanh()))),
     ("dropout, evaluated", lambda: between(nn.Dropout(0.5), nn.Tanh()).eval()),
