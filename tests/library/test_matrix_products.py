@@ -51,6 +51,22 @@ def test_what_two_threads_set_is_taken_back_by_the_last(blocks):
     assert precision() == before
 
 
+def test_an_interrupt_as_a_setting_is_taken_back_does_not_leave_it(monkeypatch):
+    before, interrupts, restore = settings(), [KeyboardInterrupt], full_precision._restore
+
+    def interrupted(*read):
+        for interrupt in interrupts:
+            interrupts.clear()
+            raise interrupt
+        restore(*read)
+
+    monkeypatch.setattr(full_precision, "_restore", interrupted)
+    with pytest.raises(KeyboardInterrupt), full_precision():
+        pass
+    assert settings() == before
+    assert not full_precision.used
+
+
 def test_a_block_asks_torch_for_little(monkeypatch):
     """It took as long as asking torch 24 times; a product with a small network takes 350."""
     asked, inner = [], matrix_products._precision

@@ -18,7 +18,7 @@ from hessian_spectra.curvature.ensemble import (
 from hessian_spectra.models import Ensemble
 
 from .cases import X, Y, built, mlp, normal
-from .layer_networks import NETWORKS, problem_of
+from .layer_networks import NETWORKS, layer_of, problem_of
 from .mistakes_of_problems import Mistakes, alike, connectionist, each, linear, problem
 
 OF_OPERATORS = (
@@ -246,10 +246,6 @@ TRAININGS: Mistakes = {
 }  # fmt: skip
 
 
-def layer(key: str, name: str) -> cv.Layerwise:
-    return cv.layerwise(problem_of(NETWORKS[key], NETWORKS[key].model()), name)
-
-
 def full_output(key: str = "linear") -> cv.FullOutputHessian:
     return cv.full_output_hessian(problem_of(NETWORKS[key], NETWORKS[key].model()))
 
@@ -265,24 +261,24 @@ def inverted() -> Any:
 LAYERS: Mistakes = {
     "damping: ...got 0.001: the matrix is indefinite (smallest ...E[M] ...'weighted'": inverted,
     "damping: expected a number above 0, got 'a'": lambda: (
-        layer("linear", "2").eigenbasis().damped_inverse("a")
+        layer_of("linear", "2").eigenbasis().damped_inverse("a")
     ),
     "name: expected a layer's name, several, ..., got 0": lambda: cv.layerwise(problem(), 0),
     "k: expected 1 to 12, got 2.5": lambda: cv.layerwise(problem(), "0").kronecker(2.5),
-    "expected vectors as columns, (20, k), got (19, 1)": lambda: layer("linear", "0").matricise(
+    "expected vectors as columns, (20, k), got (19, 1)": lambda: layer_of("linear", "0").matricise(
         torch.ones(19, 1)
     ),
     "side: expected 'output' or 'input', got 'both'": lambda: (
-        layer("linear", "2").correspondence(torch.ones(20, 1), "both")
+        layer_of("linear", "2").correspondence(torch.ones(20, 1), "both")
     ),
     "factors: expected one of 'expand', 'reduce', ...'both'": lambda: (
-        layer("linear", "2").factors("both")
+        layer_of("linear", "2").factors("both")
     ),
     "factors: expected a layer without groups, got '0'": lambda: (
-        layer("convolutions", "0").factors("weighted")
+        layer_of("convolutions", "0").factors("weighted")
     ),
     "eigenvalue_corrected: expected a layer without groups, got '0'": lambda: (
-        layer("convolutions", "0").eigenvalue_corrected(1)
+        layer_of("convolutions", "0").eigenvalue_corrected(1)
     ),
     "form: expected 'corrected' or 'printed', got 'old'": lambda: full_output().approximation(
         2, "old"

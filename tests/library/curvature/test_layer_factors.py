@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from hessian_spectra import curvature as cv
 
 from .cases import built, classes, normal
-from .layer_networks import NETWORKS, PerToken, blocks, close, nearest, plain, problem_of
+from .layer_networks import NETWORKS, PerToken, blocks, close, layer_of, nearest, plain, problem_of
 
 IGNORED = -100
 CASES = [("linear", "2"), ("convolutions", "2"), ("tokens", "each"), ("smooth convolutions", "2")]
@@ -60,8 +60,7 @@ def test_weighted_is_of_gradients_by_each_root_of_each_sample(key, name):
 
 
 def test_nearest_is_the_first_singular_product():
-    network = NETWORKS["linear"]
-    layer = cv.layerwise(problem_of(network, network.model()), "2")
+    layer = layer_of("linear", "2")
     best = nearest(cv.dense_matrix(layer.hessian), *layer.shape)
     assert_close(torch.kron(*layer.factors("nearest")), best, rtol=0, atol=1e-6)
     actual = layer.kronecker(4, factors="nearest").eigenvalues
