@@ -45,7 +45,7 @@ class Shared:
 
     @property
     def own_users(self) -> set[object]:
-        """Those of this thread."""
+        """The users of this thread."""
         own = threading.get_ident()
         return {user for user, thread in list(self._users.items()) if thread == own}
 

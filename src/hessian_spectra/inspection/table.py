@@ -59,11 +59,11 @@ def _summary(finding: Finding) -> tuple[str, str]:
     """The value and what is known of its error, or why there is none."""
     if finding.status in ("failed", "missing"):
         return "-", "failed, see below" if finding.status == "failed" else finding.reason
-    told = _SUMMARIES[finding.key]
-    if isinstance(told, tuple):
-        value, error = (text.format(**finding.values) for text in told)
+    summary = _SUMMARIES[finding.key]
+    if isinstance(summary, tuple):
+        value, error = (text.format(**finding.values) for text in summary)
     else:
-        value, error = told(finding.values)
+        value, error = summary(finding.values)
     return value, f"{error}; {finding.reason}" if finding.status == "partial" else error
 
 

@@ -40,7 +40,7 @@ class Changed:
     ids=lambda part: getattr(part, "name", None),
 )
 def test_right_operators_of_float32_pass(case, operator):
-    """Those of float64 are the zoo's."""
+    """The zoo has those of float64."""
     data = [
         tuple(part.float() if part.is_floating_point() else part for part in batch)
         for batch in case.data

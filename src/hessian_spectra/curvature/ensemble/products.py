@@ -73,8 +73,10 @@ class Hessians:
 
     def _each(self, function: Callable[[Tensor], Tensor]) -> "Hessians":
         """With a function of what each network has by itself."""
-        names = ("weights", "hidden", "errors")
-        return replace(self, **{name: tuple(map(function, getattr(self, name))) for name in names})
+        weights, hidden, errors = (
+            tuple(map(function, values)) for values in (self.weights, self.hidden, self.errors)
+        )
+        return replace(self, weights=weights, hidden=hidden, errors=errors)
 
     def to(self, dtype: torch.dtype) -> "Hessians":
         """The same Hessians in another precision; which units are active stays as it was."""
