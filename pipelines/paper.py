@@ -86,8 +86,10 @@ class Work:
         pictures = {}
         if self.drawn:
             self._remove()
-            for run in runs:
-                draw(run, cases[run.provenance.recorded], self.figures.parent)
+            today, *recorded = runs
+            draw(today, cases[False], self.figures.parent, *recorded)
+            for run in recorded:
+                draw(run, cases[True], self.figures.parent)
             pictures = described(self.figures, self._pictures())
         made = {"made from": self._made_from(runs), "pictures": pictures}
         measured_cases.write(self.cases, [case for each in cases.values() for case in each], made)
