@@ -146,3 +146,22 @@ def test_a_point_where_all_diverged_can_be_drawn(wide):
     data = read(wide.assign(sharpness=sharpness))
     panels = figure.draw(data).axes
     assert len(panels[1].lines) == 1
+
+
+def test_a_small_run_is_drawn_as_points_over_the_recorded_one(wide):
+    """All of its correlations at their places, on panels that show the recorded run as ever."""
+    recorded, small = read(wide), read(ensemble(sizes=(2, 10), noise=0.5))
+    panels = zip(figure.draw(recorded).axes, figure.draw_over(recorded, small)[0].axes, strict=True)
+    names, times = (recorded[name].values for name in ("parametrisation", "time"))
+    places = [(name, time) for name in names for time in times]
+    for (plain_panel, panel), (name, time) in zip(panels, places, strict=True):
+        crosses = panel.lines[len(plain_panel.lines) :]
+        heights = np.sort(np.concatenate([line.get_ydata() for line in crosses]))
+        of = {"parametrisation": name, "time": time}
+        assert np.array_equal(heights, values_of(small, "correlation", **of))
+        assert {*np.concatenate([line.get_xdata() for line in crosses])} == {2, 10}
+    _, text = figure.draw_over(recorded, small)
+    assert text.startswith(f"The recorded run: {figure.caption(recorded)} Crosses: today's run, ")
+    leads = along_depth(wide, "matrices")
+    with pytest.raises(NothingToMeasure):
+        figure.draw_over(recorded, leads)
