@@ -307,17 +307,8 @@ def compute(
     activation = cast(PiecewiseLinear, settings.activation)
     sizes = (size, *[settings.width] * (depth - 1), size)
     numbers = range(first, first + count)
-    x, y = teacher_data(
-        samples,
-        size,
-        size,
-        activation,
-        settings.seed,
-        settings.noise_variance,
-        number=teacher,
-        scale=scale,
-        white=white,
-    )
+    drawn = samples, size, size, activation, settings.seed, settings.noise_variance
+    x, y = teacher_data(*drawn, number=teacher, scale=scale, white=white)
     # Trained in the precision of the paper's networks, measured in double.
     start = draw(parametrisation, sizes, activation, settings.seed, numbers, torch.float32)
     ensembles, epochs = [start], torch.zeros(count, dtype=torch.int64)
