@@ -58,7 +58,6 @@ PAPERS = {
 # What begins a line of a theorem's docstring behind the statement, by field.
 HEADINGS = {"printed": "In print", "remark": "Remark", "source": "Measured by"}
 _HEADING = re.compile(rf"^({'|'.join(HEADINGS.values())}): ", re.MULTILINE)
-BRUTE_FORCE = "brute force: the dense Hessian of the network, by automatic differentiation"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +88,7 @@ class Theorem:
     error: ErrorFunction
     printed: str = ""
     remark: str = ""
-    source: str = BRUTE_FORCE
+    source: str
     tolerance: float = EXACT
     every: int = 1
     assumption: Callable[[Any], int] | None = None
@@ -127,7 +126,7 @@ THEOREMS: dict[str, Theorem] = {}
 def theorem(
     label: str = "",
     *,
-    source: str = BRUTE_FORCE,
+    source: str = "",
     tolerance: float = EXACT,
     every: int = 1,
     assumption: Callable[[Any], int] | None = None,
@@ -137,7 +136,7 @@ def theorem(
 
     Args:
         label: see :class:`Theorem`, like the other arguments.
-        source: what the error is taken from, where the docstring does not say it.
+        source: what the error is taken from, where neither the docstring nor the family says it.
         tolerance: one of :data:`REASONS`.
         every: on which instances it is measured.
         assumption: which one an instance breaks.
@@ -149,6 +148,7 @@ def theorem(
 
     def keep(function: ErrorFunction) -> ErrorFunction:
         first = next(iter(inspect.signature(function).parameters))
+        family = get_type_hints(function)[first]
         name = function.__name__.replace("_", "-")
         statement, *rest = _HEADING.split(inspect.getdoc(function) or "")
         said = dict(zip(rest[::2], rest[1::2], strict=True))
@@ -160,12 +160,12 @@ def theorem(
             label=label,
             statement=_line(statement),
             places={PAPERS[paper]: place for paper, place in places.items()},
-            family=get_type_hints(function)[first],
+            family=family,
             error=function,
             tolerance=tolerance,
             every=every,
             assumption=assumption,
-            **({"source": source} | texts),
+            **({"source": source or family.source} | texts),
         )
         return function
 

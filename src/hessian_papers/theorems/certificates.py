@@ -25,6 +25,7 @@ QUOTED = "PREV"
 POSTERIORS, EACH, VARIANCE = 400, 100, 1.0
 # The distances of their means from the prior's, of which the tightest bound is taken.
 DISTANCES = tuple(2.0**power for power in range(-6, 5))
+LABELS_ARE_COINS = "400 posteriors on samples whose labels are fair coins: the error is one half"
 # What is left out of a bound.
 KEPT, NO_DIVERGENCE, NO_LOGARITHM, SEEN = range(4)
 
@@ -205,6 +206,7 @@ class Trials(Instance, stream="trials"):
     """
 
     is_network = False
+    source = LABELS_ARE_COINS
 
     broken: int
 
@@ -246,14 +248,7 @@ class Trials(Instance, stream="trials"):
         return float((self.bounds < 0.5).double().mean())
 
 
-LABELS_ARE_COINS = "400 posteriors on samples whose labels are fair coins: the error is one half"
-
-
-@theorem(
-    "dissecting Theorem 6.1: coverage (ours)",
-    source=LABELS_ARE_COINS,
-    dissecting="Theorem 6.1, beyond the paper",
-)
+@theorem("dissecting Theorem 6.1: coverage (ours)", dissecting="Theorem 6.1, beyond the paper")
 def bound_fails_as_rarely_as_promised(net: Trials) -> Error:
     """The bound is below the error for at most the fraction δ of posteriors chosen by it.
 
@@ -263,10 +258,7 @@ def bound_fails_as_rarely_as_promised(net: Trials) -> Error:
 
 
 @theorem(
-    source=LABELS_ARE_COINS,
-    tolerance=FAILS,
-    assumption=lambda net: net.broken,
-    dissecting="Theorem 6.1, beyond the paper",
+    tolerance=FAILS, assumption=lambda net: net.broken, dissecting="Theorem 6.1, beyond the paper"
 )
 def each_term_of_the_bound_is_needed(net: Trials) -> Error:
     """Without its divergence, without its logarithm, or with a prior that has seen the samples, the

@@ -31,6 +31,7 @@ class Convolutions(Instance, stream="convolutions"):
     """
 
     is_network = False
+    source = SECOND_DERIVATIVES
 
     kernel: Tensor
     bias: Tensor
@@ -113,11 +114,7 @@ class Convolutions(Instance, stream="convolutions"):
         return torch.stack([of(w, x, y) for x, y in zip(self.x, self.y, strict=True)])
 
 
-@theorem(
-    "dissecting eq. (29)",
-    source=SECOND_DERIVATIVES,
-    dissecting="eq. (29), (30)",
-)
+@theorem("dissecting eq. (29)", dissecting="eq. (29), (30)")
 def convolution_hessian(net: Convolutions) -> Error:
     """The Hessian of a sample's loss with respect to a kernel is $(I ⊗ X)M(I ⊗ X^⊤)$, with a patch
     in each column of X. $M = G^⊤AG$ is that with respect to the outputs at all positions.
@@ -130,7 +127,7 @@ def convolution_hessian(net: Convolutions) -> Error:
     )
 
 
-@theorem("dissecting eq. (33)", source=SECOND_DERIVATIVES, dissecting="eq. (33)")
+@theorem("dissecting eq. (33)", dissecting="eq. (33)")
 def output_hessian_of_a_convolution(net: Convolutions, printed: bool = False) -> Error:
     """The mean of M's blocks over positions is $M_m = N_m^⊤ N_m/P$, where $N_m$ is N reshaped to
     $cP × m$ after its axes $(c, m, P)$ are permuted to $(c, P, m)$.
@@ -143,9 +140,7 @@ def output_hessian_of_a_convolution(net: Convolutions, printed: bool = False) ->
     return relative(net.reduced(printed), mean)
 
 
-@theorem(
-    "dissecting eq. (35)", source=SECOND_DERIVATIVES, dissecting="eq. (35), with (31) and (33)"
-)
+@theorem("dissecting eq. (35)", dissecting="eq. (35), with (31) and (33)")
 def convolution_of_positions_alike(net: Convolutions, printed: bool = False) -> Error:
     """For constant images, and scores of means over the P positions, the Hessian with respect to
     the kernel is $P M_m ⊗ XX^⊤$: P times the approximation, with $M_m$ of (33).

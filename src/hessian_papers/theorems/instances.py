@@ -16,6 +16,7 @@ from hessian_spectra.closed_form import instances
 from hessian_spectra.models import HalfSquaredError
 
 Value = TypeVar("Value")
+BRUTE_FORCE = "brute force: the dense Hessian of the network, by automatic differentiation"
 
 
 class measured(cached_property[Value]):  # noqa: N801 - it is written like a property
@@ -32,6 +33,8 @@ class Instance(instances.Instance):
 
     # Some theorems are about bounds, without a network and its Hessian.
     is_network: ClassVar[bool] = True
+    # What errors are taken from, where a theorem does not say it.
+    source: ClassVar[str] = BRUTE_FORCE
 
     def __init_subclass__(cls, stream: str = "") -> None:
         super().__init_subclass__(stream)

@@ -10,9 +10,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from hessian_papers.theorems.catalogue import BRUTE_FORCE
 from hessian_papers.theorems.errors import basis_error, excess, relative
-from hessian_papers.theorems.instances import Instance
+from hessian_papers.theorems.instances import BRUTE_FORCE, Instance
 from hessian_spectra import closed_form as cf
 from hessian_spectra.closed_form import instances
 

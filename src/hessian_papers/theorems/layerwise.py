@@ -58,6 +58,7 @@ class Classifiers(Instance, stream="classifiers"):
     """
 
     is_network = False
+    source = SECOND_DERIVATIVES
 
     weights: tuple[Tensor, ...]
     biases: tuple[Tensor, ...]
@@ -195,9 +196,7 @@ class Classifiers(Instance, stream="classifiers"):
         return torch.stack([(span.mT @ h).square().sum(dim=0) for span in spans])
 
 
-@theorem(
-    "dissecting eq. (25)", source=SECOND_DERIVATIVES, dissecting="eq. (16), (25) and Lemma B.12"
-)
+@theorem("dissecting eq. (25)", dissecting="eq. (16), (25) and Lemma B.12")
 def softmax_hessian_is_a_square(net: Classifiers, printed: bool = False) -> Error:
     r"""The Hessian of the loss with respect to the scores is
     $A = \operatorname{diag}(p) - pp^⊤ = Q^⊤Q$ with $Q = \operatorname{diag}(\sqrt{p})(I - 1p^⊤)$.
@@ -210,9 +209,7 @@ def softmax_hessian_is_a_square(net: Classifiers, printed: bool = False) -> Erro
     return worst(*(relative(of, net.softmax_hessians) for of in (difference, square)))
 
 
-@theorem(
-    "dissecting Lemma B.12", source=SECOND_DERIVATIVES, dissecting="Lemma B.12, eq. (107) to (119)"
-)
+@theorem("dissecting Lemma B.12", dissecting="Lemma B.12, eq. (107) to (119)")
 def smallest_eigenvalue_of_the_softmax_hessian(net: Classifiers, printed: bool = False) -> Error:
     r"""$E[A]$ has the rank $c - 1$, with $E[A]1 = 0$ and $λ_{c-1}(E[A]) ≥ E[λ_{c-1}(A)] ≥ E[p_0]$
     for $p_0 = \min_i p_i$.
@@ -234,11 +231,7 @@ def smallest_eigenvalue_of_the_softmax_hessian(net: Classifiers, printed: bool =
     )
 
 
-@theorem(
-    "dissecting eq. (21)",
-    source=SECOND_DERIVATIVES,
-    dissecting="eq. (17), (19), (21), (22), and section 4",
-)
+@theorem("dissecting eq. (21)", dissecting="eq. (17), (19), (21), (22), and section 4")
 def output_hessian_by_the_jacobian(net: Classifiers, printed: bool = False) -> Error:
     r"""The Hessian of a sample's loss with respect to a layer's outputs z is $M = G^⊤AG$, and its
     mean that with respect to the bias. G is the product of the later weights and of
@@ -253,11 +246,7 @@ def output_hessian_by_the_jacobian(net: Classifiers, printed: bool = False) -> E
     )
 
 
-@theorem(
-    "dissecting Definition 2.2",
-    source=SECOND_DERIVATIVES,
-    dissecting="Definition 2.2, with eq. (23)",
-)
+@theorem("dissecting Definition 2.2", dissecting="Definition 2.2, with eq. (23)")
 def matricisation(net: Classifiers, printed: bool = False) -> Error:
     r"""With $\operatorname{Mat}(h)_{ij} = h_{(i-1)n+j}$ an eigenvector of the layer's Hessian has
     $E[M \operatorname{Mat}(h) xx^⊤] = λ \operatorname{Mat}(h)$.

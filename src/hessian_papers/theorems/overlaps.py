@@ -28,6 +28,7 @@ class Models(Instance, stream="models"):
     """
 
     is_network = False
+    source = ANGLES
 
     @classmethod
     def taken(cls, draw: Draw) -> dict[str, Self]:
@@ -91,7 +92,7 @@ def by_angles(first: Tensor, other: Tensor) -> Tensor:
     return torch.stack(squares, dim=-1)
 
 
-@theorem("dissecting eq. (267)", source=ANGLES, dissecting="Theorem G.1, eq. (267)")
+@theorem("dissecting eq. (267)", dissecting="Theorem G.1, eq. (267)")
 def overlap_of_products(net: Models) -> Error:
     """With $τ_mγ_1 > τ_1γ_2$ the top k-spaces of two products $E[M] ⊗ E[xx^⊤]$ overlap by
     $(t_1 · t_1')^2$ times the overlap of the top k-spaces of $E[M]$, for all $k ≤ m$.

@@ -34,7 +34,7 @@ def stated(inputs: np.ndarray) -> dict[str, np.ndarray | float]:
 
     Example:
         >>> round(stated(np.array([1.0]))["exact_fourth"], 4)
-        0.0729
+        0.073
     """
     common = (6 * np.pi**2 - 10 * np.pi - 3) * (np.pi - 1)
     leading = inputs**2 / (4 * np.pi**2)

@@ -1,4 +1,8 @@
-"""Exact Hessian spectra and bounds: one module for each theorem of the papers."""
+"""Exact Hessian spectra and bounds: one module for each theorem of the papers.
+
+Random networks and edge cases of each theorem, with the spectrum that it states, are drawn from
+``hessian_spectra.closed_form.instances``.
+"""
 
 from hessian_spectra.closed_form.assumptions import AssumptionError
 from hessian_spectra.closed_form.attention_bounds import (

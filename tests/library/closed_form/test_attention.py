@@ -46,7 +46,7 @@ def test_bounds_hold_of_the_spectrum():
 
 
 def test_the_bulk_alone_can_be_the_bound():
-    net = NETS["largest eigenvalue of the bulk"]
+    net = NETS["bulk above"]
     weighted = cf.attention_coefficients(**net.arguments), net.w_query, net.w_key
     largest = float(net.spectrum.eigenvalues[-1])
     assert float(cf.attention_outlier_bounds(*weighted)[1]) == pytest.approx(3.31, abs=0.01)

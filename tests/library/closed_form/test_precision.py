@@ -8,6 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hessian_spectra import closed_form as cf
+from hessian_spectra.closed_form import instances
 from hessian_spectra.closed_form.instances import Draw, numbers
 
 
@@ -95,54 +96,40 @@ class LargestArray(TorchDispatchMode):
         return result
 
 
-MILLION, SAMPLES = 10**6, 10**5
+MILLION = 10**6
 LARGE = {
-    "two_layer_linear": lambda d: (*d(2, MILLION), *d(2, SAMPLES)),
-    "two_layer_relu": lambda d: (*d(2, MILLION), *d(2, SAMPLES)),
-    "linear_with_bias": lambda d: (
-        *d(3, MILLION),
-        numbers(1.0, -1.0).repeat(SAMPLES // 2),
-        d(SAMPLES),
-    ),
-    "multi_input": lambda d: (*d(2, 2, MILLION), d(SAMPLES, 2), d(SAMPLES)),
-    "multi_output": lambda d: (*d(2, 2, MILLION), d(SAMPLES), d(SAMPLES, 2)),
-    "deep_linear": lambda d: (
-        [d(MILLION, 2), d(2, MILLION)],
-        numbers(1.0, 1.0, 1.0, -1.0).reshape(2, 2),
-        torch.zeros(2, 2).double(),
-    ),
-    "self_attention": lambda d: (numbers(1.0)[0], *1e-3 * d(2, MILLION), *d(2, 10, 10)),
+    "linear": lambda draw: instances.Linear.of_size(draw, MILLION, 10),
+    "relu": lambda draw: instances.Relu.of_size(draw, MILLION, 10),
+    "bias": lambda draw: instances.Sextic.any_weights(draw, MILLION, 10),
+    "inputs": lambda draw: instances.CorrelatedInput.correlated(draw, 2, MILLION, 10),
+    "outputs": lambda draw: instances.MultiOutput.of_size(draw, 2, MILLION, 10),
+    "attention": lambda draw: instances.Attention.of_size(draw, 2, 5, MILLION),
+    "deep": lambda draw: instances.TwoLayers.of_widths(draw, (2, MILLION, 2), 10),
 }
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_a_million_hidden_units_need_no_large_array(name):
-    arguments = LARGE[name](Draw(seed=4).normal)
+    net = LARGE[name](Draw(seed=4))
     with LargestArray() as largest:
-        spectrum = getattr(cf, name)(*arguments)
-        values = spectrum.eigenvalues
-    p = sum(spectrum.multiplicities)
+        values = net.spectrum.eigenvalues
+    p = sum(net.spectrum.multiplicities)
     assert len(values) == p >= 2 * MILLION
     # No array larger than the spectrum itself; an m x m one would be 250 000 times as large.
     assert largest.entries <= p + 3
     assert torch.isfinite(values).all()
-    # The trace is the mean of the squares of the outputs' gradients, known without the theorem.
-    assert float(values.sum()) == pytest.approx(trace(name, arguments), rel=1e-9)
+    assert float(values.sum()) == pytest.approx(float(trace(net)), rel=1e-9)
 
 
-def trace(name, arguments):
-    """tr(H) from the diagonal blocks: the residual's part has none."""
-    if name == "self_attention":
-        c = cf.attention_coefficients(*arguments)
-        return float(c.alpha + c.zeta * (arguments[1] @ arguments[1] + arguments[2] @ arguments[2]))
-    if name == "linear_with_bias":
-        w, v, b, _, _ = arguments
-        return float(v @ v + b @ b + 2 * w @ w)
-    if name == "deep_linear":
-        return float(2 * sum(layer.square().sum() for layer in arguments[0]))
-    w, v, x, _ = arguments
-    squares = w**2 + v**2
-    if name == "two_layer_relu":
-        positive, negative = squares[v > 0].sum(), squares[v < 0].sum()
-        return float(positive * x.relu().square().mean() + negative * (-x).relu().square().mean())
-    return float((squares.sum(-1) * x.square().mean(0)).sum())
+def trace(net):
+    """tr(H): the mean square of the outputs' gradients, where these are linear in each layer."""
+    if isinstance(net, instances.Attention):
+        c, (query, key) = cf.attention_coefficients(**net.arguments), (net.w_query, net.w_key)
+        return c.alpha + c.zeta * (query @ query + key @ key)
+    model = net.model()
+    outputs, parameters = model(net.x), list(model.parameters())
+    squares = [
+        sum(part.square().sum() for part in torch.autograd.grad(f, parameters, retain_graph=True))
+        for f in outputs.flatten()
+    ]
+    return sum(squares) / len(outputs)

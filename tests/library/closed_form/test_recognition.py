@@ -37,11 +37,11 @@ def test_the_spectrum_is_that_of_the_dense_hessian(family):
         batches = [(x, y) for x, y in parts if len(x) > 0]
         require_spectrum(cf.of(made.model, batches, loss), made.hessian(loss))
         assert applied(made) == made.function
-        # What is made without naming the inputs' device would have no entries.
-        with torch.device("meta"):
-            actual = cf.of(made.model, (made.x, made.y))
-            assert actual.eigenvalues.is_cpu
-            assert actual.eigenvectors().is_cpu
+    # What is made without naming the inputs' device would have no entries.
+    with torch.device("meta"):
+        actual = cf.of(made.model, (made.x, made.y))
+        assert actual.eigenvalues.is_cpu
+        assert actual.eigenvectors().is_cpu
     problem = cv.Problem(made.model, made.default, [(made.x, made.y)])
     require_spectrum(actual, cv.dense_matrix(cv.hessian(problem)))
 
@@ -168,9 +168,7 @@ def test_an_approximate_spectrum_knows_its_error(formula):
         require_spectrum(actual, hessian)
 
 
-@pytest.mark.parametrize(
-    "widths", [(1, 1), (1, 3, 1), (2, 3), (3, 2, 2), (2, 1, 3, 2), (1, 3, 2, 1)]
-)
+@pytest.mark.parametrize("widths", [(1, 3, 1), (2, 3), (3, 2, 2), (2, 1, 3, 2)])
 def test_some_eigenvalue_is_within_each_residual(widths):
     """Whatever the weights and the data are: also of rank one, of 0, or with a perfect fit."""
     cases = product((False, True), (False, True), LOSSES.values())

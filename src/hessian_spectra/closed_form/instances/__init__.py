@@ -86,9 +86,11 @@ __all__ = [
     "whitened",
     "without",
 ]
-_FAMILIES = (
-    *(Linear, Relu, Bias, Dropped, Parallel, Sextic, MultiInput, CorrelatedInput, MultiOutput),
-    *(Orthogonal, Attention, Rowwise, AnyLayers, TwoLayers, Balanced),
-)
 # The families by name.
-FAMILIES: dict[str, type[Instance]] = {family.stream: family for family in _FAMILIES}
+FAMILIES: dict[str, type[Instance]] = {
+    family.stream: family
+    for family in (
+        *(Linear, Relu, Bias, Dropped, Parallel, Sextic, MultiInput, CorrelatedInput, MultiOutput),
+        *(Orthogonal, Attention, Rowwise, AnyLayers, TwoLayers, Balanced),
+    )
+}

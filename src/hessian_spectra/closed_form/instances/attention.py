@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -57,36 +57,26 @@ class Attention(AnyAttention, stream="attention"):
     @classmethod
     def counterexamples(cls) -> dict[str, Self]:
         """Counterexamples to what is printed of Remarks B.4 and 3.1."""
-        # w_V, w_Q, w_K, and a sequence x with its targets y.
         key = (-0.7223121, 1.0726882)
-        rows: dict[str, Any] = {
+        return {
             # With ζ < 0: the largest eigenvalue is the bulk's, beyond the bound of Remark B.4.
-            "largest eigenvalue of the bulk": (
-                *(28.6158759, key, key, (-1.5552182, 0.4074608)),
-                (9.4896302, -91.6437074),
+            "bulk above": cls.of(
+                28.6158759, key, key, (-1.5552182, 0.4074608), (9.4896302, -91.6437074)
             ),
             # Weights below 1: norms exceed their squares, so that the printed ξ is too large. The
             # printed bound on the condition number is then above the condition number.
-            "weights below 1": (
-                *(0.76, (-0.17, 0.006), (0.15, -0.023), (4.5, -1.8)),
-                (-0.18, -0.17),
+            "weights below 1": cls.of(
+                0.76, (-0.17, 0.006), (0.15, -0.023), (4.5, -1.8), (-0.18, -0.17)
             ),
             # With ζ < 0: the bound on the condition number falls as the norms of w_Q and w_K grow.
-            "bound falls with the norms": (
-                *(-2.4, (-1.2, 0.6), (-0.7, -0.6), (-2.6, 0.6)),
-                (3.7, -5.1),
-            ),
+            "falling bound": cls.of(-2.4, (-1.2, 0.6), (-0.7, -0.6), (-2.6, 0.6), (3.7, -5.1)),
         }
-        return {
-            name: cls(
-                w_value=numbers(value)[0],
-                w_query=numbers(*query),
-                w_key=numbers(*key),
-                x=numbers(*x)[None],
-                y=numbers(*y)[None],
-            )
-            for name, (value, query, key, x, y) in rows.items()
-        }
+
+    @classmethod
+    def of(cls, value: float, *vectors: tuple[float, ...]) -> Self:
+        """A layer on one sequence, from ``w_V`` and ``w_Q``, ``w_K``, ``x`` and ``y``."""
+        query, key, x, y = (numbers(*vector) for vector in vectors)
+        return cls(w_value=numbers(value)[0], w_query=query, w_key=key, x=x[None], y=y[None])
 
     @classmethod
     def random(cls, draw: Draw, number: int) -> Self:
