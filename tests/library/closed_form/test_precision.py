@@ -70,6 +70,27 @@ def test_coincident_outliers_do_not_split():
     assert float(values[1] - values[0]) <= 1e-14 * float(values[1])
 
 
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_other_forms_at_extreme_scales(scale):
+    # A power of ten is not a power of two, so that here every rounding differs.
+    draw = Draw(seed=3)
+    (w, v), x, y = (draw.normal(2, 3), draw.normal(2, 3)), draw.normal(8, 2), draw.normal(8)
+    eye, ends, none = torch.eye(3).double(), [1.0, -1.0], [0.0, 0.0]
+    forms = (
+        lambda s: cf.multi_input(s * w, s * v, x, s**2 * y),
+        lambda s: cf.multi_input(w, v, s * x, s * y),
+        lambda s: cf.multi_output(s * w, s * v, x[:, 0], s**2 * x),
+        lambda s: cf.two_layer_relu(s * w[0], s * v[0], y, s**2 * y),
+        lambda s: cf.linear_with_bias(s * w[0], s * v[0], s * v[1], ends, none),
+        lambda s: cf.self_attention(1 / s, w[0] / s, v[0] / s, s * x, y[:2] + 0 * x),
+        lambda s: cf.deep_linear([s * w, s * v.T], eye, eye),
+    )
+    for form in forms:
+        scaled, plain = form(scale).eigenvalues, form(1.0).eigenvalues
+        error = (scaled / scale**2 - plain).abs().max()
+        assert float(error) <= 1e-12 * float(plain.abs().max())
+
+
 def test_saturated_attention_stays_finite():
     values = cf.self_attention(1.0, [1e200, 0.0], [1e200, 1.0], [[1.0, 2.0]], [[0.0, 0.0]])
     # Each token attends to the larger one: f = 2 w_V, and only α = 4 is left.
