@@ -212,7 +212,7 @@ def jobs(keys: Sequence[str], launcher: Launcher) -> list[Sequence[str]]:
 
 
 def _executor(todo: Plan, launcher: Launcher, folder: Path, name: str) -> Any:
-    """What submits jobs, with the settings of the launcher.
+    """The executor that submits jobs, with the settings of the launcher.
 
     Raises:
         ValueError: there is no SLURM here, or it has no such setting.
