@@ -158,7 +158,7 @@ def _deaf() -> Iterator[None]:
 
 def _here(todo: Plan, keys: Sequence[str], launcher: Launcher, progress: Progress) -> Attempts:
     """Compute items in processes of this machine, each in the next one that is free."""
-    shards, left = todo.shards, collections.deque(keys)
+    shards, left = todo.shards, list(keys)
     before, most = {*multiprocessing.active_children()}, launcher.workers_at_once
     gpus = (gpus_of_workers(launcher.gpus) or [""] * most)[: min(most, len(keys))]
     pools = [_pool() for _ in gpus]
@@ -167,9 +167,12 @@ def _here(todo: Plan, keys: Sequence[str], launcher: Launcher, progress: Progres
         while left or running:
             busy = {worker for worker, _ in running.values()}
             for worker in sorted({*range(len(pools))} - busy)[: len(left)]:
-                key = left.popleft()
-                with _deaf(), changed_environment(ONE_THREAD | {GPUS: gpus[worker]}):
-                    running[pools[worker].submit(todo.part([key]))] = worker, key
+                try:
+                    with _deaf(), changed_environment(ONE_THREAD | {GPUS: gpus[worker]}):
+                        future = pools[worker].submit(todo.part(left[:1]))
+                    running[future] = worker, left.pop(0)
+                except BrokenProcessPool:
+                    pools[worker] = _pool()  # it was killed between two items
             ended, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
             progress.update(shards.present())
             for future in ended:
