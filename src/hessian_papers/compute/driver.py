@@ -281,17 +281,17 @@ def _on_slurm(todo: Plan, keys: Sequence[str], launcher: Launcher, progress: Pro
     shards = todo.shards
     folder, name = shards.folder / "jobs", f"{todo.name}-{digest(str(shards.folder))}"
     executor = _executor(todo, launcher, folder, name)
-    if left := _living(name):
-        ending = f"to end them: scancel --name={name}"
-        progress.say(f"waits for jobs of a run that was killed ({left}); {ending}")
-        while _look(name, todo, progress) != "":
-            pass
-    shutil.rmtree(folder, ignore_errors=True)
-    if left:
-        return
     chunks = jobs(keys, launcher)[:LARGEST_ARRAY]
     given, raised = {key for chunk in chunks for key in chunk}, set[str]()
     try:
+        if left := _living(name):
+            ending = f"to end them: scancel --name={name}"
+            progress.say(f"waits for jobs of a run that was killed ({left}); {ending}")
+            while _look(name, todo, progress) != "":
+                pass
+        shutil.rmtree(folder, ignore_errors=True)
+        if left:
+            return
         submitted = executor.submit_array([todo.part(chunk) for chunk in chunks])
         living: str | None = None
         while living != "" and not given <= shards.present():
