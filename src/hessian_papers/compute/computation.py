@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -21,31 +22,25 @@ from hessian_spectra.progress import duration
 from hessian_spectra.validation import require
 
 
-def _in_this_process(todo: Plan, progress: Progress) -> int:
-    for key, item in todo.items.items():
-        if todo.shards.has(key):
-            continue
-        try:
-            todo.compute(key)
-        except Exception as error:
-            error.add_note(f"while computing {words(item, length=1000)}")
-            raise
-        progress.update({key})
-    return 0
-
-
 def _compute(todo: Plan, launcher: Launcher, progress: Progress) -> int:
     """Compute what is missing; the number of attempts that failed."""
-    if launcher.cluster == "debug":
-        # As a process of its own, it sees no GPU unless it is given one, or has begun to use one.
-        with nullcontext() if launcher.gpus or together() else changed_environment({GPUS: ""}):
-            return _in_this_process(todo, progress)
-    require(not together(), "cluster", "debug for processes of torchrun", launcher.cluster)
-    # Jobs of SLURM go on, as they do when the driver's machine fails: the next driver waits.
-    ended = ended_by_termination() if launcher.cluster == "local" else nullcontext()
-    waits = partial(progress.say, "waits for another run of it")
-    with ended, one_at_a_time(todo.shards.folder, waits):
-        return drive(todo, launcher, progress)
+    if launcher.cluster != "debug":
+        require(not together(), "cluster", "debug for processes of torchrun", launcher.cluster)
+        # Jobs of SLURM go on, as they do when the driver's machine fails: the next driver waits.
+        ended = ended_by_termination() if launcher.cluster == "local" else nullcontext()
+        waits = partial(progress.say, "waits for another run of it")
+        with ended, one_at_a_time(todo.shards.folder, waits):
+            return drive(todo, launcher, progress)
+    # As a process of its own, it sees no GPU unless it is given one, or has begun to use one.
+    with nullcontext() if launcher.gpus or together() else changed_environment({GPUS: ""}):
+        for key in filterfalse(todo.shards.has, todo.items):
+            try:
+                todo.compute(key)
+            except Exception as error:
+                error.add_note(f"while computing {words(todo.items[key], length=1000)}")
+                raise
+            progress.update({key})
+    return 0
 
 
 def run(

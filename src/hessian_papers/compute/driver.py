@@ -153,7 +153,7 @@ def _deaf() -> Iterator[None]:
 
 def _here(todo: Plan, keys: Sequence[str], launcher: Launcher, progress: Progress) -> Attempts:
     """Compute items in processes of this machine, each in the next one that is free."""
-    shards, left = todo.shards, collections.deque(keys)
+    shards, left = todo.shards, list(keys)
     before, most = {*multiprocessing.active_children()}, launcher.workers_at_once
     gpus = (gpus_of_workers(launcher.gpus) or [""] * most)[: min(most, len(keys))]
     pools = [_pool() for _ in gpus]
@@ -162,9 +162,12 @@ def _here(todo: Plan, keys: Sequence[str], launcher: Launcher, progress: Progres
         while left or running:
             busy = {worker for worker, _ in running.values()}
             for worker in sorted({*range(len(pools))} - busy)[: len(left)]:
-                key = left.popleft()
-                with _deaf(), changed_environment(ONE_THREAD | {GPUS: gpus[worker]}):
-                    running[pools[worker].submit(todo.part([key]))] = worker, key
+                try:
+                    with _deaf(), changed_environment(ONE_THREAD | {GPUS: gpus[worker]}):
+                        future = pools[worker].submit(todo.part(left[:1]))
+                    running[future] = worker, left.pop(0)
+                except BrokenProcessPool:
+                    pools[worker] = _pool()  # it was killed between two items
             ended, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
             progress.update(shards.present())
             for future in ended:
@@ -207,7 +210,7 @@ def jobs(keys: Sequence[str], launcher: Launcher) -> list[Sequence[str]]:
 
 
 def _executor(todo: Plan, launcher: Launcher, folder: Path, name: str) -> Any:
-    """What submits jobs, with the settings of the launcher.
+    """The executor that submits jobs, with the settings of the launcher.
 
     Raises:
         ValueError: there is no SLURM here, or it has no such setting.
@@ -273,17 +276,17 @@ def _on_slurm(todo: Plan, keys: Sequence[str], launcher: Launcher, progress: Pro
     shards = todo.shards
     folder, name = shards.folder / "jobs", f"{todo.name}-{digest(str(shards.folder))}"
     executor = _executor(todo, launcher, folder, name)
-    if left := _living(name):
-        ending = f"to end them: scancel --name={name}"
-        progress.say(f"waits for jobs of a run that was killed ({left}); {ending}")
-        while _look(name, todo, progress) != "":
-            pass
-    shutil.rmtree(folder, ignore_errors=True)
-    if left:
-        return
     chunks = jobs(keys, launcher)[:LARGEST_ARRAY]
     given, raised = {key for chunk in chunks for key in chunk}, set[str]()
     try:
+        if left := _living(name):
+            ending = f"to end them: scancel --name={name}"
+            progress.say(f"waits for jobs of a run that was killed ({left}); {ending}")
+            while _look(name, todo, progress) != "":
+                pass
+        shutil.rmtree(folder, ignore_errors=True)
+        if left:
+            return
         submitted = executor.submit_array([todo.part(chunk) for chunk in chunks])
         living: str | None = None
         while living != "" and not given <= shards.present():

@@ -177,5 +177,5 @@ def plan(
                 f"cost: expected a positive number, got {cost} for {words(items[key])}"
             )
     shards = Shards((folder / name).absolute())
-    told = telling(entries)
-    return Plan(name, function, code, items, told, shards, work.trains, live, costs, order)
+    own = telling(entries)
+    return Plan(name, function, code, items, own, shards, work.trains, live, costs, order)

@@ -1,4 +1,4 @@
-"""What is kept of a computation, what is computed anew, and what is said."""
+"""A computation keeps what is done, computes anew what is not, and says so."""
 
 import itertools
 import sys

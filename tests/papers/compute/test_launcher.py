@@ -1,4 +1,4 @@
-"""How the work is cut and handed out, and what a launcher refuses."""
+"""The work is cut and handed out, and a launcher refuses what it cannot do."""
 
 import math
 
