@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from hessian_papers.drawing.interactive import chart
 from hessian_papers.formulas import plain
 from hessian_papers.papers import reading_order
 from hessian_papers.results import select_fields
@@ -19,7 +20,7 @@ from hessian_spectra.files import DamagedFileError, MissingResultError, read_jso
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # Fields that do not stand in the record itself.
-_OF_THE_FILES = ("image", "svg", "pdf", "js", "png", "width", "height", "recorded")
+_OF_THE_FILES = ("image", "svg", "pdf", "js", "png", "width", "height", "chart", "recorded")
 # What a figure's second picture shows, apart from the paper's panels.
 CONTROLS = "controls"
 
@@ -103,7 +104,7 @@ class FigureRecord(Picture):
         departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
         overrides: see :class:`Origin`.
         damaged: what is wrong with the recorded run, if it is not shown for that.
-        chart: the curves of its main panel (``curves.chart``).
+        chart: the curves of its main panel (``interactive.chart``), of its series.
         controls: a second picture, of what the paper does not draw: errors against brute force and
             controls. ``None`` if there is none.
         pdf: the file of the same figure for print, which need not be there.
@@ -228,7 +229,8 @@ def _figure(folder: Path, study: str, recorded: bool = False) -> FigureRecord:
     if entries["controls"] is not None:
         second = control_files(folder, study, recorded)
         entries["controls"] = _picture(second, entries["controls"], remedy)
-    return FigureRecord(**entries, **main, pdf=paths["pdf"], js=paths["js"])
+    shown = chart(read_json(paths["series"], remedy))
+    return FigureRecord(**entries, **main, chart=shown, pdf=paths["pdf"], js=paths["js"])
 
 
 def _with_recorded(folder: Path, study: str) -> FigureRecord:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from hessian_papers.drawing.curves import chart, series
+from hessian_papers.drawing.curves import series
 from hessian_papers.drawing.interactive import script
 from hessian_papers.drawing.record import Origin, control_files, files
 from hessian_spectra.files import digest, write_bytes, write_json
@@ -54,7 +54,6 @@ def save(
         "departs": dict(origin.departs),
         "overrides": dict(origin.overrides),
         "damaged": origin.damaged,
-        "chart": chart(figure),
         "controls": None if controls is None else controls[1],
     }
     write_json(paths["json"], record)

@@ -122,6 +122,9 @@ def _draw(axes: Axes, values: xr.DataArray, along: str, looks: Looks) -> Iterato
             continue
         parts = [*_parts(values, dict(zip(apart, place, strict=True)), looks)]
         look = dict(itertools.chain(base.items(), *(part.items() for _, part in parts)))
+        # By which the series of the figure know it.
+        label = ", ".join(name for name, _ in parts if name)
+        look["label"] = label or values.attrs.get("long_name", "")
         if inner in chosen.dims:
             _curve(axes, chosen, chosen[along], look)
         else:
