@@ -1,6 +1,5 @@
 """The numbers that a figure draws: its panels' curves, for charts that are drawn elsewhere."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,14 +10,14 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 
+from hessian_papers.drawing.interactive import Chart
+
 # What :func:`main` marks.
 _MAIN = "main panel"
-# So many curves, of so many points each, and so many digits, at most.
-CURVES, POINTS, DIGITS = 12, 400, 6
+# So many points of a curve and so many digits, at most.
+POINTS, DIGITS = 400, 6
 # Fewer points are an end of a guide to the eye.
 FEWEST = 3
-
-Chart = dict[str, Any]
 
 
 def main(axes: Axes) -> None:
@@ -26,53 +25,19 @@ def main(axes: Axes) -> None:
     axes.set_gid(_MAIN)
 
 
-def chart(figure: Figure) -> Chart:
-    """The named curves of a figure's main panel.
-
-    A line is named by its own label, or by the legend's entry that looks like it. Lines without a
-    name are left out, and so is what is not finite. The main panel is that with the most names, of
-    several the first, among those that are marked, if any is.
-
-    Returns:
-        ``title``, ``x`` and ``y``, what is written at the panel and its axes; and ``curves``, of
-        each its ``name``, numbered where several have it, and its points ``x`` and ``y``. Empty if
-        no panel has a named line.
-
-    Example:
-        >>> figure = Figure()
-        >>> axes = figure.subplots()
-        >>> _ = axes.plot([1, 2, 3, 4], [1.0, float("nan"), 9.0, 16.0], label="squares")
-        >>> chart(figure)["curves"]
-        [{'name': 'squares', 'x': [1.0, 3.0, 4.0], 'y': [1.0, 9.0, 16.0]}]
-    """
-    panels = [(axes, panel) for axes, panel in _panels(figure) if named(panel)]
-    marked = [panel for axes, panel in panels if axes.get_gid() == _MAIN]
-    main_panel = max(
-        marked or [panel for _, panel in panels],
-        key=lambda panel: len({curve["name"] for curve in named(panel)}),
-        default=None,
-    )
-    if main_panel is None:
-        return {}
-    labels = {name: main_panel[name] for name in ("title", "x", "y")}
-    return {**labels, "curves": list(_numbered(named(main_panel)[:CURVES]))}
-
-
-def named(panel: Chart) -> list[Chart]:
-    """The curves of a panel that have a name."""
-    return [curve for curve in panel["curves"] if curve["name"]]
-
-
 def series(figure: Figure) -> list[Chart]:
     """All that a figure's panels draw, as numbers.
+
+    A line is named by its own label, or by the legend's entry that looks like it. What is not
+    finite is left out.
 
     Returns:
         Of each panel ``title``, ``x`` and ``y``, what is written at the panel and its axes, or at
         those of its column and row where a grid says it once; ``scales``, those of both axes;
-        ``curves``, of each its ``name`` (empty if it has none), its points ``x`` and ``y``, and
-        whether it is a ``line`` or ``points``; ``bands``, the corners of each as ``x`` and ``y``;
-        ``thresholds``, the ``value`` of each line across the panel and its ``axis``; and
-        ``images``, the rows of each. Panels that draw nothing are left out.
+        ``main``, whether it is marked; ``curves``, of each its ``name`` (empty if it has none), its
+        points ``x`` and ``y``, and whether it is a ``line`` or ``points``; ``bands``, the corners
+        of each as ``x`` and ``y``; ``thresholds``, the ``value`` of each line across the panel and
+        its ``axis``; and ``images``, the rows of each. Panels that draw nothing are left out.
 
     Example:
         >>> figure = Figure()
@@ -85,25 +50,22 @@ def series(figure: Figure) -> list[Chart]:
         [{'axis': 'y', 'value': 5.0}]
     """
     kinds = ("curves", "bands", "thresholds", "images")
-    return [panel for _, panel in _panels(figure) if any(panel[kind] for kind in kinds)]
+    panels = [_panel(axes, _looks(figure.legends)) for axes in figure.axes]
+    return [panel for panel in panels if any(panel[kind] for kind in kinds)]
 
 
-def _panels(figure: Figure) -> Iterator[tuple[Axes, Chart]]:
-    shared = _looks(figure.legends)
-    for axes in figure.axes:
-        yield (
-            axes,
-            {
-                "title": axes.get_title(loc="left") or axes.get_title(),
-                "x": axes.get_xlabel() or _beside(axes, "colspan", Axes.get_xlabel),
-                "y": axes.get_ylabel() or _beside(axes, "rowspan", Axes.get_ylabel),
-                "scales": [axes.get_xscale(), axes.get_yscale()],
-                "curves": list(_curves(axes, shared)),
-                "bands": list(_bands(axes)),
-                "thresholds": list(_thresholds(axes)),
-                "images": [_rows(image.get_array()) for image in axes.images],
-            },
-        )
+def _panel(axes: Axes, shared: Mapping[tuple[str, ...], str]) -> Chart:
+    return {
+        "title": axes.get_title(loc="left") or axes.get_title(),
+        "x": axes.get_xlabel() or _beside(axes, "colspan", Axes.get_xlabel),
+        "y": axes.get_ylabel() or _beside(axes, "rowspan", Axes.get_ylabel),
+        "scales": [axes.get_xscale(), axes.get_yscale()],
+        "main": axes.get_gid() == _MAIN,
+        "curves": list(_curves(axes, shared)),
+        "bands": list(_bands(axes)),
+        "thresholds": list(_thresholds(axes)),
+        "images": [_rows(image.get_array()) for image in axes.images],
+    }
 
 
 def _beside(axes: Axes, span: str, name: Callable[[Axes], str]) -> str:
@@ -187,13 +149,3 @@ def _curves(axes: Axes, shared: Mapping[tuple[str, ...], str]) -> Iterator[Chart
             x, y = map(_rounded, _thinned(points).T)
             drawn = "points" if line.get_linestyle() == "None" else "line"
             yield {"name": name, "drawn": drawn, "x": x, "y": y}
-
-
-def _numbered(curves: Sequence[Chart]) -> Iterator[Chart]:
-    """Named curves, each with a name of its own."""
-    counts, seen = Counter(curve["name"] for curve in curves), Counter[str]()
-    for curve in curves:
-        name = curve["name"]
-        seen[name] += 1
-        own = f"{name}, {seen[name]}" if counts[name] > 1 else name
-        yield {"name": own, "x": curve["x"], "y": curve["y"]}

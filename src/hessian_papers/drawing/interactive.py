@@ -1,12 +1,17 @@
-"""The series of a figure as a script, which a page from the disk may load."""
+"""The series of a figure as others draw them: a script of the page, and the main panel's curves."""
 
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from hessian_papers.drawing.curves import Chart
 from hessian_papers.formulas import plain
 
+Chart = dict[str, Any]
+
+# Curves of the main panel, at most.
+CURVES = 12
 # The function of the page that a script calls with its numbers.
 RECEIVER = "showNumbers"
 _LETTERS = {
@@ -15,6 +20,52 @@ _LETTERS = {
     "zeta": "ζ", "pm": "±", "times": "×", "cdot": "·", "leq": "≤", "geq": "≥", "sum": "Σ",
     "infty": "∞", "approx": "≈", "ell": "ℓ", "langle": "⟨", "rangle": "⟩",
 }  # fmt: skip
+
+
+def chart(panels: Sequence[Chart]) -> Chart:
+    """The named curves of a figure's main panel.
+
+    It is that with the most names, of several the first, among those that are marked, if any is.
+
+    Args:
+        panels: what the figure draws, see :func:`curves.series`.
+
+    Returns:
+        ``title``, ``x`` and ``y``, what is written at the panel and its axes; and ``curves``, of
+        each its ``name``, numbered where several have it, and its points ``x`` and ``y``. Empty if
+        no panel has a named line.
+
+    Example:
+        >>> squares = {"name": "squares", "drawn": "line", "x": [1, 2, 3], "y": [1, 4, 9]}
+        >>> panel = {"title": "(a)", "x": "n", "y": "n²", "main": False, "curves": [squares]}
+        >>> chart([panel])["curves"]
+        [{'name': 'squares', 'x': [1, 2, 3], 'y': [1, 4, 9]}]
+    """
+    known = [panel for panel in panels if named(panel)]
+    main_panel = max(
+        [panel for panel in known if panel["main"]] or known,
+        key=lambda panel: len({curve["name"] for curve in named(panel)}),
+        default=None,
+    )
+    if main_panel is None:
+        return {}
+    labels = {name: main_panel[name] for name in ("title", "x", "y")}
+    return {**labels, "curves": list(_numbered(named(main_panel)[:CURVES]))}
+
+
+def named(panel: Chart) -> list[Chart]:
+    """The curves of a panel that have a name."""
+    return [curve for curve in panel["curves"] if curve["name"]]
+
+
+def _numbered(curves: Sequence[Chart]) -> Iterator[Chart]:
+    """Named curves, each with a name of its own."""
+    counts, seen = Counter(curve["name"] for curve in curves), Counter[str]()
+    for curve in curves:
+        name = curve["name"]
+        seen[name] += 1
+        own = f"{name}, {seen[name]}" if counts[name] > 1 else name
+        yield {"name": own, "x": curve["x"], "y": curve["y"]}
 
 
 def signs(label: str) -> str:

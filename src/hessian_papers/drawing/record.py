@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from hessian_papers.drawing.interactive import chart
 from hessian_papers.formulas import plain
 from hessian_papers.papers import reading_order
 from hessian_papers.results import Provenance, select_fields
@@ -19,7 +20,7 @@ from hessian_spectra.files import DamagedFileError, MissingResultError, digest, 
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # The fields that stand in the record itself.
-_IN_THE_RECORD = ("provenance", "package", "caption", "command", "chart", "controls")
+_IN_THE_RECORD = ("provenance", "package", "caption", "command", "controls")
 # What a figure's second picture shows, apart from the paper's panels.
 CONTROLS = "controls"
 
@@ -61,7 +62,7 @@ class FigureRecord(Picture):
         provenance: where the run that it shows comes from.
         package: the package of its kind, ``hessian_papers.studies.<family>.<kind>``.
         command: what makes the figure.
-        chart: the curves of its main panel (``curves.chart``).
+        chart: the curves of its main panel (``interactive.chart``), of its series.
         controls: a second picture, of what the paper does not draw: errors against brute force and
             controls. ``None`` if there is none.
         js: the file of its numbers for the page's charts, which need not be there.
@@ -213,7 +214,7 @@ def _figure(folder: Path, study: str, recorded: bool = False) -> FigureRecord:
         second = control_files(folder, study, recorded)
         entries["controls"] = _picture(second, entries["controls"], remedy)
     entries |= {"provenance": Provenance(**origin), "js": paths["js"]}
-    return FigureRecord(**entries, **main)
+    return FigureRecord(**entries, **main, chart=chart(read_json(paths["series"], remedy)))
 
 
 def _with_recorded(folder: Path, study: str) -> FigureRecord:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from hessian_papers.drawing.curves import chart, series
+from hessian_papers.drawing.curves import series
 from hessian_papers.drawing.interactive import script
 from hessian_papers.drawing.record import control_files, files, remedy_of
 from hessian_papers.results import Provenance
@@ -50,7 +50,6 @@ def save(
         "package": package,
         "caption": caption,
         "command": remedy_of(paper),
-        "chart": chart(figure),
         "controls": None if controls is None else controls[1],
     }
     write_json(paths["json"], record)

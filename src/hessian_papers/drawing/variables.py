@@ -36,7 +36,7 @@ MARKERS = "os^Dv"
 # An axis of positive numbers is logarithmic where the largest is so many times the smallest.
 WIDE = 30
 # Characters of a line of an axis' name.
-LINE = 28
+LINE = 30
 
 
 class Panel(NamedTuple):
@@ -122,6 +122,9 @@ def _draw(axes: Axes, values: xr.DataArray, along: str, looks: Looks) -> Iterato
             continue
         parts = [*_parts(values, dict(zip(apart, place, strict=True)), looks)]
         look = dict(itertools.chain(base.items(), *(part.items() for _, part in parts)))
+        # By which the series of the figure know it.
+        label = ", ".join(name for name, _ in parts if name)
+        look["label"] = label or values.attrs.get("long_name", "")
         if inner in chosen.dims:
             _curve(axes, chosen, chosen[along], look)
         else:
@@ -185,7 +188,7 @@ def _horizontal(axes: Axes, x: np.ndarray) -> None:
     if x.dtype.kind == "f" and _is_wide(x):
         axes.set_xscale("log")
     elif x.dtype.kind in "fiu" and (x[x == x] % 1 == 0).all():
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
 
 
 def _vertical(axes: Axes, panel: Panel, curves: Sequence[xr.DataArray]) -> None:

@@ -81,7 +81,7 @@ def test_magnified_images_are_the_same_seen_from_afar(times):
         np.testing.assert_array_equal(large[:, corner::times, corner::times], small)
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(labels=st.lists(st.integers(0, 3), min_size=1, max_size=30), per_class=st.integers(1, 9))
 def test_the_first_of_each_class_are_kept_in_order(tmp_path_factory, labels, per_class):
     folder = tmp_path_factory.mktemp("own")

@@ -5,6 +5,7 @@ import pytest
 from matplotlib.lines import Line2D
 
 from hessian_papers.drawing import curves
+from hessian_papers.drawing.interactive import CURVES, chart
 from hessian_spectra.pictures import style
 
 X = np.arange(1.0, 6.0)
@@ -24,11 +25,11 @@ def two_panels():
 
 def test_the_main_panel_has_the_most_names_unless_one_is_marked():
     figure = two_panels()
-    actual = curves.chart(figure)
+    actual = chart(curves.series(figure))
     assert actual["title"] == "(b)"
     assert [curve["name"] for curve in actual["curves"]] == ["squares", "cubes"]
     curves.main(figure.axes[0])
-    actual = curves.chart(figure)
+    actual = chart(curves.series(figure))
     assert {name: actual[name] for name in "xy"} | {"title": actual["title"]} == {
         "title": "(a)", "x": "x", "y": "y",
     }  # fmt: skip
@@ -54,29 +55,29 @@ def test_a_line_is_named_by_the_entry_that_looks_like_it(of_figure):
     axes.axhline(0, color="C3")
     handle = Line2D([], [], color="C1", linestyle="--", label="dashed")
     (figure if of_figure else axes).legend(handles=[handle])
-    (curve,) = curves.chart(figure)["curves"]
+    (curve,) = chart(curves.series(figure))["curves"]
     assert (curve["name"], curve["y"]) == ("dashed", X.tolist())
 
 
 def test_one_name_of_several_lines_is_numbered_and_there_are_not_too_many():
     figure, axes = style.panels()
-    for number in range(curves.CURVES + 3):
+    for number in range(CURVES + 3):
         axes.plot(X, X + number, label="seed" if number else "mean")
-    actual = curves.chart(figure)["curves"]
+    actual = chart(curves.series(figure))["curves"]
     assert [curve["name"] for curve in actual[:3]] == ["mean", "seed, 1", "seed, 2"]
-    assert len(actual) == curves.CURVES
+    assert len(actual) == CURVES
     axes.clear()
     axes.plot(X, X)
     axes.plot(X, np.full(5, np.nan), label="lost")
     axes.plot([0, 1], [0, 1], label="ends of a guide")
-    assert curves.chart(figure) == {}, "what has no name or no numbers is left out"
+    assert chart(curves.series(figure)) == {}, "what has no name or no numbers is left out"
 
 
 def test_long_curves_are_thinned_evenly_from_end_to_end():
     figure, axes = style.panels()
     x = np.linspace(0, 1, 10 * curves.POINTS)
     axes.plot(x, np.pi * x, label="line")
-    (curve,) = curves.chart(figure)["curves"]
+    (curve,) = chart(curves.series(figure))["curves"]
     assert len(curve["x"]) == curves.POINTS
     assert (curve["x"][0], curve["x"][-1]) == (0.0, 1.0)
     assert np.diff(curve["x"]).max() < 1.3 / curves.POINTS

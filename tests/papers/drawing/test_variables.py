@@ -38,6 +38,7 @@ def test_labels_are_told_apart_by_colour_then_by_marker_and_named():
     assert (colours[0], colours[2]) == (colours[1], colours[3])
     assert colours[0] != colours[2]
     assert [line.get_marker() for line in drawn] == ["o", "s"] * 2
+    assert drawn[3].get_label() == "norm 2, second"
     assert [line.get_linestyle() for line in drawn] == ["-", ":"] * 2
     assert legend(figure) == ["norm 0.5", "a", "second", "norm 2"]
     assert figure.axes[0].get_title(loc="left") == "(a) all"

@@ -51,24 +51,28 @@ def eager(model):
     return other.eval()
 
 
-def flat(pieces):
-    return torch.cat([piece.reshape(-1) for piece in pieces])
+def rows_of(outputs, parameters):
+    """The derivatives of each output by all parameters, ``(outputs, p)``."""
+    each = torch.eye(len(outputs), dtype=outputs.dtype)
+    blocks = torch.autograd.grad(
+        outputs, parameters, each, retain_graph=True, is_grads_batched=True
+    )
+    return torch.cat([block.flatten(1) for block in blocks], dim=1)
 
 
 def dense_hessian(model, loss):
-    """Each entry of the gradient, differentiated by itself."""
+    """The derivatives of each entry of the gradient."""
     parameters = list(model.parameters())
-    gradient = flat(torch.autograd.grad(loss(model, TOKENS)[0], parameters, create_graph=True))
-    rows = [torch.autograd.grad(entry, parameters, retain_graph=True) for entry in gradient]
-    return torch.stack([flat(row) for row in rows])
+    gradient = torch.autograd.grad(loss(model, TOKENS)[0], parameters, create_graph=True)
+    return rows_of(torch.cat([piece.reshape(-1) for piece in gradient]), parameters)
 
 
 def dense_gauss_newton(model, loss):
     """``Jᵀ (∇²_f L) J`` with the dense Jacobian of the logits and the formula of ``∇²_f L``."""
     parameters = list(model.parameters())
     logits = loss(model, TOKENS)[1]
-    rows = [torch.autograd.grad(f, parameters, retain_graph=True) for f in logits.flatten()]
-    jacobian = torch.stack([flat(row) for row in rows]).view(-1, 7, len(flat(parameters)))
+    jacobian = rows_of(logits.flatten(), parameters)
+    jacobian = jacobian.view(-1, 7, jacobian.shape[1])
     curvature = torch.eye(7, dtype=torch.float64).expand(len(jacobian), 7, 7)
     if loss is language.language_loss:
         q = logits.detach().flatten(0, 1).softmax(dim=-1)

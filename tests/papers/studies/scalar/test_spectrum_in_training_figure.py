@@ -12,14 +12,15 @@ from tests.pipelines.marks import undrawn
 
 def test_the_figure_draws_the_pair_and_the_controls_every_numerical_spectrum():
     data = data_of(pair_sides(high={"learning_rate": 0.4, "initial_scale": 2.0}))
-    panels = figure.draw(data).axes
+    drawn = figure.draw(data)
+    panels = drawn.axes
     assert len(panels) == 9
     assert all(panel.get_ylabel() for panel in panels[::3])
     errors, text = figure.controls(data)
     assert len(errors.axes) == 3
     for panel in errors.axes:
         assert len(panel.lines[0].get_xdata()) == len(compared(data)["step"])
-    for picture, said in ((figure.draw(data), figure.caption(data)), (errors, text)):
+    for picture, said in ((drawn, figure.caption(data)), (errors, text)):
         assert undrawn(picture, said) == []
 
 
