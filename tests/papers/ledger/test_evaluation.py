@@ -19,7 +19,6 @@ from hessian_papers.ledger.evaluation import (
     measure,
     not_run,
     outcome,
-    rounded,
 )
 from hessian_papers.ledger.record import all_cases
 from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements
@@ -555,17 +554,3 @@ class TestCollect:
     def test_what_no_study_measures_has_none(self):
         studies = {path.stem for path in (ROOT / "conf" / "studies").rglob("*.yaml")}
         assert not studies & {entry.heading.id for entry in not_run()}
-
-
-@pytest.mark.parametrize(
-    ("number", "shown"),
-    [
-        (1.23456e-14, 1.23e-14),
-        (5074.0, 5074.0),
-        (0.123456, 0.123),
-        (-math.inf, None),
-        (1e300, 1e300),
-    ],
-)
-def test_measured_values_have_three_significant_digits(number, shown):
-    assert rounded(number) == shown

@@ -77,7 +77,7 @@ def ledger(measured):
 
 
 def rows(text):
-    """What each row of a ledger says is measured and expected."""
+    """The columns of a ledger that say what is measured and expected, by the statement."""
     return dict(re.findall(r"`([\w.-]+)`\|[^|]*\|([^|]*\|[^|]*)\|", text))
 
 

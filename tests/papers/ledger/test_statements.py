@@ -182,15 +182,6 @@ def test_texts_point_to_other_studies_by_what_these_are_about(statements):
     assert entry.heading.sentence == "Like older in Figure 1."
 
 
-def test_an_open_field_is_a_problem(statements):
-    @statements.statement("Figure 1", everywhere, SMALL)
-    def says(data):
-        """It is {nobody}."""
-        return 0.0
-
-    assert entries(statements)[0].problems() == ["mine/says: sentence has an open field {nobody}"]
-
-
 def test_a_place_may_depend_on_the_artifact_and_an_explanation_on_the_case(statements):
     statements.statement(
         lambda study: f"section {len(study.config['artifact'])}, {{artifact}}",

@@ -1,4 +1,4 @@
-"""What statements about norms and sharpness have in common: bounds, and how a study is read."""
+"""The bounds that statements about norms and sharpness share, and how they read a study."""
 
 from dataclasses import replace
 from typing import Any
