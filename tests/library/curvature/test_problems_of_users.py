@@ -35,7 +35,7 @@ class Output:
     logits: Tensor
 
 
-@pytest.mark.parametrize("sizes", [(7,), (2, 5), (1, 2, 4)])
+@pytest.mark.parametrize("sizes", [(7,), (1, 2, 4)])
 @pytest.mark.parametrize(
     ("pack", "loss_fn"),
     [
@@ -207,10 +207,9 @@ SOLVED = {
 }
 
 
-@pytest.mark.parametrize("sizes", [(7,), (3, 4)])
 @pytest.mark.parametrize("solved", SOLVED.values(), ids=SOLVED)
-def test_autocast_around_a_solver_changes_no_number(solved, sizes):
-    model, data = built(mlp).float(), cut(X.float(), Y.float(), *sizes)
+def test_autocast_around_a_solver_changes_no_number(solved):
+    model, data = built(mlp).float(), cut(X.float(), Y.float(), 3, 4)
     operator = cv.hessian(cv.Problem(model, nn.MSELoss(), data))
     expected = solved(operator)
     with torch.autocast("cpu", torch.bfloat16):

@@ -77,3 +77,9 @@ def folder(tmp_path, monkeypatch):
     for name in ("factories", "broken_module", "missing_import"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return tmp_path
+
+
+@pytest.fixture
+def without_figure(monkeypatch):
+    """No figure is drawn, which takes longer than all else."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)

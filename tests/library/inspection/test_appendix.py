@@ -67,6 +67,7 @@ def test_several_checkpoints_are_in_one_figure_and_one_table(folder, capsys):
         assert float(actual["sharpness", "0"]["value"]) == pytest.approx(float(first), rel=1e-4)
 
 
+@pytest.mark.usefixtures("without_figure")
 def test_tables_of_latex_and_the_methods(folder):
     checkpoints()
     command = ["inspect", "factories:network", "--k", "2", "--layers", "4"]
@@ -105,6 +106,7 @@ def test_the_methods_do_not_say_more_than_was_done():
     assert "Eigenvalues are by dense eigendecomposition" in text
 
 
+@pytest.mark.usefixtures("without_figure")
 def test_a_model_with_a_loss_of_its_own(folder):
     pytest.importorskip("transformers")
     import factories

@@ -95,6 +95,7 @@ def test_a_run_of_the_command(folder):
         assert line in done.stdout
 
 
+@pytest.mark.usefixtures("without_figure")
 def test_layers_are_chosen_by_pattern_and_are_the_blocks_of_the_hessian(capsys):
     assert main(["inspect", "factories:network", "--layers", "[24]", "--k", "2"]) == 0
     rows = record()["findings"]["layers"]["values"]["layers"]
@@ -108,6 +109,7 @@ def test_layers_are_chosen_by_pattern_and_are_the_blocks_of_the_hessian(capsys):
     assert "layer  parameters  sharpness" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("without_figure")
 def test_kronecker_factors_stand_beside_the_weights_block(capsys):
     assert main(["inspect", "factories:network", "--layers", "2", "--k", "3"]) == 0
     (row,) = record()["findings"]["kronecker"]["values"]["layers"]
@@ -145,6 +147,7 @@ def test_a_layer_without_factors_is_a_note_and_the_others_have_theirs():
     assert "'inner' is used more than once in the network" in note
 
 
+@pytest.mark.usefixtures("without_figure")
 def test_the_closed_form_that_applies_is_shown_with_its_value(capsys):
     assert main(["inspect", "factories:linear"]) == 0
     values = {key: item["values"] for key, item in record()["findings"].items()}
@@ -157,6 +160,7 @@ def test_the_closed_form_that_applies_is_shown_with_its_value(capsys):
     assert "applies: Theorem 3.1, the two-layer linear network" in text
 
 
+@pytest.mark.usefixtures("without_figure")
 def test_a_quantity_that_cannot_be_computed_is_a_line(capsys):
     assert main(["inspect", "factories:kinked", "--k", "2"]) == 0
     actual = record()["findings"]
@@ -168,6 +172,7 @@ def test_a_quantity_that_cannot_be_computed_is_a_line(capsys):
     assert "the loss is linear in the outputs" in " ".join(text.split())
 
 
+@pytest.mark.usefixtures("without_figure")
 def test_what_did_not_converge_is_noted(monkeypatch, capsys):
     def short(*args, original=cv.top_eigenpairs, **options):
         return original(*args, **options, max_iterations=5)
@@ -179,6 +184,7 @@ def test_what_did_not_converge_is_noted(monkeypatch, capsys):
     assert f"sharpness, Hessian: {note[:60]}" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("without_figure")
 def test_a_factory_may_return_a_problem_with_a_loss_function_of_its_own(capsys):
     assert main(["inspect", "factories:problem"]) == 0
     actual = record()["findings"]
@@ -236,6 +242,7 @@ def test_interrupted_it_gives_what_it_has(monkeypatch, capsys):
     assert "interrupted: what is missing above was not computed" in text
 
 
+@pytest.mark.usefixtures("without_figure")
 def test_layers_that_were_done_in_time_are_kept(monkeypatch, capsys):
     calls = []
 
@@ -257,6 +264,7 @@ def test_interrupted_before_anything_was_found(monkeypatch, capsys):
     assert "interrupted before anything was found" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("without_figure")
 def test_out_of_budget_it_gives_what_it_has(monkeypatch, capsys):
     time = iter(range(10**6))
     # A second a look: sixty are over within the first searches.
@@ -278,8 +286,8 @@ def test_nothing_that_can_be_computed_is_an_error(monkeypatch):
     assert main(["inspect", "factories:network"]) == 1
 
 
-def test_without_matplotlib_all_else_is_there(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+@pytest.mark.usefixtures("without_figure")
+def test_without_matplotlib_all_else_is_there(capsys):
     assert main(["inspect", "factories:network", "--k", "1"]) == 0
     assert sorted(path.suffix for path in Path("inspection").iterdir()) == [
         ".csv", ".json", ".tex", ".txt",
