@@ -5,9 +5,7 @@ spot from the same configuration, so that a run with overrides never meets a fil
 others.
 """
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +20,12 @@ from hessian_papers.results import SIDES, folder_of
 from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
 from hessian_papers.work import FanOut, Live, unseen
 from pipelines import schema
+from pipelines.folders import WANDB
 from pipelines.stage import Context, Estimated, no_estimate
 
 if TYPE_CHECKING:
     from hessian_papers.compute import Launcher
 
-# Where W&B keeps its runs: of a queued experiment, which runs in a copy, in the repository itself.
-WANDB = Path(os.environ.get("DVC_ROOT", "."))
 # Finished items of computations that fan out, and unfinished trainings. They are named by their
 # content, so every run with the same code and configuration finds them, and no other run does.
 SHARDS = WANDB / "results" / "shards"

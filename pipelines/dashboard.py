@@ -2,7 +2,8 @@
 
 from hessian_papers import tracking
 from hessian_spectra.files import write_json
-from pipelines import computing, described
+from pipelines import described
+from pipelines.folders import WANDB
 from pipelines.schema import plain
 from pipelines.stage import Context, main
 
@@ -20,7 +21,7 @@ def dashboard(context: Context) -> None:
         group=context.group,
         config=settings,
         leads=leads,
-        directory=computing.WANDB,
+        directory=WANDB,
         commit=described.commit(),
         **vars(context.tracking),
     )

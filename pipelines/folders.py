@@ -1,5 +1,6 @@
 """Where settings, results and pages are, and how a folder is filled."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +14,8 @@ RESULTS = Path("results")
 REPORTS = Path("reports")
 INPUTS = RESULTS / "inputs"
 EVIDENCE = REPORTS / "evidence"
+# Where W&B keeps its runs: of a queued experiment, which runs in a copy, in the repository itself.
+WANDB = Path(os.environ.get("DVC_ROOT", "."))
 
 
 def fill(folder: Path, texts: Mapping[str, str]) -> None:

@@ -71,7 +71,7 @@ def survey() -> None:
         if line.startswith(KEPT):
             print(line.removeprefix("# "))
     # A user's own files change at other times.
-    texts, _ = memory().of(look, *looked_at(), lasts=lambda found: not found[1])
+    texts, _ = memory().of(look, *looked_at(), lasts=lambda result: not result[1])
     fill(INPUTS, texts)
     memory().keep()
 

@@ -1,17 +1,28 @@
 """Command upload: send the W&B runs that were recorded offline, if runs go online now.
 
-DVC skips stages that are up to date, so that a run which was made offline would stay there.
+DVC skips stages that are up to date, so that a run which was made offline would stay there. Whether
+runs go online is what conf/tracking says, or the variable WANDB_MODE.
 """
 
-from hessian_papers import tracking
-from pipelines.computing import WANDB
-from pipelines.stage import Context, main
+import sys
+
+from hessian_papers.tracking import upload_waiting
+from hessian_spectra.validation import require
+from pipelines.folders import CONF, WANDB
+from pipelines.yaml_files import read_yaml
 
 
-def upload(context: Context) -> None:
+def upload(*arguments: str) -> None:
     """Upload what was not uploaded yet, one line a run; offline nothing is done."""
-    tracking.upload_waiting(WANDB, context.tracking.mode)
+    require(not arguments, "upload", "no arguments, but the variable WANDB_MODE", arguments)
+    upload_waiting(WANDB, read_yaml(CONF / "tracking" / "wandb.yaml")["mode"])
 
 
 if __name__ == "__main__":
-    main(upload)
+    # Without Hydra, which takes a second to compose all settings.
+    try:
+        upload(*sys.argv[1:])
+    except Exception as error:
+        from pipelines.stage import failed
+
+        sys.exit(failed(error))

@@ -1,4 +1,4 @@
-"""What was found out about files, kept by their sizes and times: no file is read twice for nothing.
+"""A memory of what files say, by their sizes and times: no file is read twice for nothing.
 
 Some four hundred modules and a user's own files are looked at before each run, and few of them have
 changed since the last one.
@@ -26,7 +26,7 @@ def _always(_: Any) -> bool:
 
 
 class Memory:
-    """What is known of files.
+    """A memory of what was found out about files.
 
     Its loss or damage costs no more than a reading of the files.
 
@@ -44,7 +44,7 @@ class Memory:
     def of(
         self, find_out: Callable[..., Any], *files: Path, lasts: Callable[[Any], bool] = _always
     ) -> Any:
-        """What a function finds out about files, which is plain JSON.
+        """The result of a function that reads files, which is plain JSON.
 
         It is not asked again while the size, times and place on the disk of each file are those of
         the last time, and while the function's own module and Python are the same.
@@ -61,13 +61,13 @@ class Memory:
         known = [(s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino) for s in status]
         state = _digest(_version(find_out.__module__), [*map(str, files)], known)
         name = f"{find_out.__name__} {files[0]}"
-        before, found = self._kept.get(name, ("", None))
+        before, result = self._kept.get(name, ("", None))
         if before != state:
-            found = find_out(*files)
+            result = find_out(*files)
             newest = max(max(s.st_mtime, s.st_ctime) for s in status)
-            if time.time() - newest > SETTLED_SECONDS and lasts(found):
-                self._kept[name], self._is_new = (state, found), True
-        return found
+            if time.time() - newest > SETTLED_SECONDS and lasts(result):
+                self._kept[name], self._is_new = (state, result), True
+        return result
 
     def keep(self) -> None:
         """Write down what is new, and forget the files that are gone."""

@@ -28,7 +28,7 @@ COMPUTING_NOTHING = {"jaxtyping", "submitit", "tqdm"}
 CARRIERS = (
     *(f"hessian_papers.{name}" for name in ("memory", "processes", "provenance", "tracking")),
     *(f"hessian_papers.compute.{name}" for name in ("driver", "items", "launcher", "timing")),
-    *(f"pipelines.{name}" for name in ("computing", "described", "inputs", "lifetime")),
+    *(f"pipelines.{name}" for name in ("computing", "described", "folders", "inputs", "lifetime")),
     *(f"pipelines.{name}" for name in ("messages", "warm")),
 )
 # What a module may call when it is loaded, and do no more than define names.
@@ -188,7 +188,7 @@ class _Source:
 
 
 def _source(file: Path) -> dict[str, Any]:
-    """What a file of source says, as the entries of :class:`_Source`."""
+    """The entries of :class:`_Source` of a file."""
     tree = ast.parse(file.read_bytes())
     digest = _digest(tree, False)
     for part in tree.body:
@@ -284,7 +284,7 @@ Node = tuple[str, int]
 
 
 class Graph:
-    """What leads from one module to others, as it stood in the files at the first look."""
+    """The ways from one module to others, as they stood in the files at the first look."""
 
     def __init__(self) -> None:
         self.roots: dict[str, Path] = {}
@@ -383,8 +383,8 @@ def code_of(*modules: str, graph: Graph | None = None) -> Code:
     """
     graph = graph or Graph()
     reached = graph.reached(*modules)
-    found = {name: graph.source(name) for name, runs in reached if runs in (OWN, WHOLE)}
-    sources = {graph.place(name, known[0]): known for name, known in found.items() if known}
+    looked_up = {name: graph.source(name) for name, runs in reached if runs in (OWN, WHOLE)}
+    sources = {graph.place(name, known[0]): known for name, known in looked_up.items() if known}
     digests = sorted((place, source.digest) for place, (_, source) in sources.items())
     names = sorted(name for name, runs in reached if runs == NAMED)
     digest = hashlib.sha256(repr((digests, names)).encode()).hexdigest()

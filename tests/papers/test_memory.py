@@ -1,4 +1,4 @@
-"""What was found out about files is found out again when they have changed, and not before."""
+"""A memory of files: they are read again when they have changed, and not before."""
 
 import hashlib
 import os
@@ -20,9 +20,9 @@ def read(tmp_path, monkeypatch):
 
     def read(*names, **options):
         before, actual = len(asked), memory.Memory(tmp_path / "kept" / "known.json")
-        found = actual.of(content, *(tmp_path / name for name in names), **options)
+        result = actual.of(content, *(tmp_path / name for name in names), **options)
         actual.keep()
-        return found, len(asked) - before
+        return result, len(asked) - before
 
     for name in ("first", "second"):
         (tmp_path / name).write_text(name)
@@ -64,7 +64,7 @@ def test_a_file_that_has_just_changed_is_read_each_time(read, monkeypatch):
 
 
 def test_what_does_not_last_is_found_out_each_time(read):
-    assert [read("first", lasts=lambda found: found != ["first"])[1] for _ in range(2)] == [1, 1]
+    assert [read("first", lasts=lambda result: result != ["first"])[1] for _ in range(2)] == [1, 1]
 
 
 def test_another_version_of_the_code_finds_out_anew(read, monkeypatch):
