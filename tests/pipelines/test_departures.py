@@ -325,8 +325,8 @@ def test_what_departs_is_what_would_have_to_be_overridden(name):
 
 def test_the_demo_departs_where_it_is_smaller():
     actual = departing(composed("demo"), "cracking-fig4")
-    assert actual["networks.two-layer-linear.networks"] == [5, 200]
-    assert actual["networks.two-layer-linear.teachers"] == [4, 1]
+    assert actual["networks.two-layer-linear.networks"] == [8, 200]
+    assert actual["networks.two-layer-linear.teachers"] == [3, 1]
     assert actual["networks.two-layer-linear.sizes"][1] == list(range(1, 101))
     assert departing(composed("demo"), "closed2024-fig3") == {}
 
