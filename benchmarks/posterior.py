@@ -22,9 +22,13 @@ from torch.nn import functional
 
 from benchmarks.table import print_table
 from benchmarks.timing import ratio
+from hessian_spectra.pac_bayes import (
+    BoundDescent,
+    GaussianPosterior,
+    error_of_draws,
+    minimise_bound,
+)
 from hessian_spectra.pac_bayes.bases import layer_bases
-from hessian_spectra.pac_bayes.minimisation import BoundDescent, minimise_bound
-from hessian_spectra.pac_bayes.posterior import GaussianPosterior, error_of_draws
 from hessian_spectra.seeding import generator
 from hessian_spectra.training import Order
 

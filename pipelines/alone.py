@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-from hessian_papers.fan_out.ledger import one_at_a_time
+from hessian_papers.processes import one_at_a_time
 from hessian_spectra.files import write_json
 
 # Where DVC notes which of its processes reads and writes what.

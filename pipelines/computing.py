@@ -15,15 +15,16 @@ from omegaconf import OmegaConf
 from hessian_papers import labelled
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.networks.tools.result import read as read_networks
+from hessian_papers.processes import cores
 from hessian_papers.results import SIDES, folder_of
 from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
-from hessian_papers.work import FanOut, Live, cores, unseen
+from hessian_papers.work import FanOut, Live, unseen
 from pipelines import schema
 from pipelines.folders import WANDB
 from pipelines.stage import Context, Estimated, no_estimate
 
 if TYPE_CHECKING:
-    from hessian_papers.fan_out import Launcher
+    from hessian_papers.compute import Launcher
 
 # Finished items of computations that fan out, and unfinished trainings. They are named by their
 # content, so every run with the same code and configuration finds them, and no other run does.
@@ -65,17 +66,17 @@ def spread(context: Context, name: str, work: FanOut, config: Any, given: xr.Dat
         Estimated: only an estimate of the time was asked for.
         ValueError: some items failed each time.
     """
-    # submitit takes a while to load, and few stages fan out.
-    from hessian_papers import fan_out
+    # It takes a while to load, and few stages fan out.
+    from hessian_papers.compute import FanOutError, run, spent
 
     arguments = (name, work, config, given)
     launcher = _launcher(context, *arguments)
     try:
         live = _live(context, name) if work.trains else unseen
-        result = fan_out.run(*arguments, folder=SHARDS, launcher=launcher, live=live)
-    except fan_out.FanOutError as error:
+        result = run(*arguments, folder=SHARDS, launcher=launcher, live=live)
+    except FanOutError as error:
         raise ValueError(str(error)) from None
-    context.count(name, fan_out.spent(*arguments, folder=SHARDS))
+    context.count(name, spent(*arguments, folder=SHARDS))
     return result
 
 
@@ -87,14 +88,14 @@ def _launcher(
     Raises:
         Estimated: it was, and the computation spreads.
     """
-    from hessian_papers import fan_out
+    from hessian_papers.compute import Launcher, estimate
 
-    launcher = fan_out.Launcher(**vars(context.launcher))
+    launcher = Launcher(**vars(context.launcher))
     if context.estimate:
         if not work.spreads:
             raise no_estimate(f"the training of {name}")
-        estimate = fan_out.estimate(name, work, config, given, folder=SHARDS, launcher=launcher)
-        raise Estimated(str(estimate))
+        given_to = (name, work, config, given)
+        raise Estimated(estimate(*given_to, folder=SHARDS, launcher=launcher))
     return launcher
 
 
@@ -107,23 +108,23 @@ def train(context: Context, name: str) -> xr.Dataset:
         Estimated: only an estimate of the time was asked for.
         ValueError: there are no networks of that name, or some items failed each time.
     """
-    from hessian_papers import fan_out
+    from hessian_papers import compute
 
     config, work, data = _training(context, name)
     arguments = (name, work, config, data)
     launcher = _launcher(context, *arguments)
     try:
-        networks = fan_out.train(
+        networks = compute.train(
             *arguments,
             result=context.results / "networks" / name,
             folder=SHARDS,
             launcher=launcher,
             live=_live(context, name),
         )
-    except fan_out.FanOutError as error:
+    except compute.FanOutError as error:
         raise ValueError(str(error)) from None
     if work.spreads:
-        context.count(name, fan_out.spent(*arguments, folder=SHARDS))
+        context.count(name, compute.spent(*arguments, folder=SHARDS))
     return networks
 
 

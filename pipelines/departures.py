@@ -21,21 +21,9 @@ NOT_COMPARED |= {"points", "numeric_points", "dense_points", "contour_points", "
 NOT_COMPARED |= {"record_every", "numeric_every", "networks_per_item", "precision", "tolerance"}
 NOT_COMPARED |= {"kept", "memory", "compile"}
 NOT_COMPARED |= {"jitters", "confidence", "instances", "without_signal"}
-# The same by kind, where another kind gives the name to a setting.
-NOT_COMPARED_OF = {
-    "identities": {"width"},
-    "balanced_spectrum": {"top"},
-    # How far the axis of dimensions goes, ...
-    "model_overlaps": {"reach", "top"},
-    "full_output": {"top"},
-    # ... and what of it is drawn.
-    "decoupling": {"top", "probes", "shown"},
-    # A twin that the paper does not have is one more, no other.
-    "gpt2": {"variants"},
-}
 
 # Of what is no setting, that which only the files of ``conf`` say.
-OF_FILES = ("lead", "published")
+OF_FILES = ("lead", "not_compared", "published")
 
 # The scale below which there is none.
 SMALLEST = SCALES[-1]
@@ -193,8 +181,12 @@ def _smaller(size: Any, wanted: Any) -> bool:
 
 
 def compared(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of an entry of ``conf`` that are held against the paper's."""
-    left_out = NOT_COMPARED | NOT_COMPARED_OF.get(entry["kind"], set())
+    """The settings of an entry of ``conf`` that are held against the paper's.
+
+    Beside what is never compared an entry may leave out keys that it names under ``not_compared``:
+    where its kind gives such a name to what is no setting of an experiment.
+    """
+    left_out = NOT_COMPARED | {*entry.get("not_compared", ())}
     return {key: value for key, value in entry.items() if key not in left_out}
 
 

@@ -5,6 +5,7 @@
 Under DVC the stages `paper` draw the figures of a paper, from its data sets.
 """
 
+import contextlib
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,12 +23,14 @@ from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.divergence import left_out
 from hessian_papers.ledger.evaluation import Measured, Measurement, measurements
 from hessian_papers.ledger.statements import Heading
-from hessian_papers.results import DIVERGED
+from hessian_papers.results import DIVERGED, SCALES
 from hessian_spectra.pictures import style
 from pipelines import chain, schema
 from pipelines.departures import check_run
 from pipelines.stage import Context, main
 
+# The function of a kind that draws a small run over the recorded one.
+OVER = "draw_over"
 STATEMENTS = (
     "Not a figure of the paper. Points: cases of the statements measured here, with 95 % "
     "intervals. Green range: the statement holds; blue cases hold, red ones do not, grey intervals "
@@ -79,13 +82,31 @@ def stated(cases: Sequence[Measurement]) -> tuple[Figure, str]:
     return forest(blocks), STATEMENTS
 
 
-def picture(run: Measured, cases: Sequence[Measurement]) -> tuple[Figure, str]:
+def picture(
+    run: Measured, cases: Sequence[Measurement], recorded: Measured | None = None
+) -> tuple[Figure, str]:
     """The figure of a run, or of what is measured on it, and its caption; see :func:`draw`."""
     module = schema.figure_of(run.provenance.config)
+    if recorded is not None and hasattr(module, OVER) and is_small(run, recorded):
+        with contextlib.suppress(NothingToMeasure):
+            left_out(run.data)  # of networks that all diverged there is no point
+            figure, caption = getattr(module, OVER)(recorded.data, run.data)
+            return figure, caption
     return painted(module, run.data) if module else stated(cases)
 
 
-def draw(run: Measured, cases: Sequence[Measurement], folder: Path) -> None:
+def is_small(run: Measured, recorded: Measured) -> bool:
+    """Whether a run is the recorded one with smaller sizes, and with no setting of a user's."""
+    scales = [SCALES.index(each.provenance.scale) for each in (run, recorded)]
+    return scales[0] > scales[1] and not run.provenance.overrides
+
+
+def draw(
+    run: Measured,
+    cases: Sequence[Measurement],
+    folder: Path,
+    recorded: Measured | None = None,
+) -> None:
     """Draw the figure of a run, and write its files, see :func:`save`.
 
     Args:
@@ -93,12 +114,13 @@ def draw(run: Measured, cases: Sequence[Measurement], folder: Path) -> None:
         cases: the statements that are measured on it, which are what is drawn of a study that
             reproduces no figure of a paper.
         folder: holds those of each paper.
+        recorded: the recorded run of the study, on which a kind may draw a smaller one.
     """
     config = run.provenance.config
     module = schema.figure_of(config)
     second = controls(module, run.data) if module else None
     package = f"hessian_papers.{schema.kinds('studies')[config['kind']]}"
-    save(*picture(run, cases), run.provenance, package, folder, second)
+    save(*picture(run, cases, recorded), run.provenance, package, folder, second)
 
 
 def computed(context: Context) -> list[Measurement]:

@@ -227,6 +227,7 @@ def provenances(params: Mapping[str, Any], study: str) -> list[Provenance]:
         config=settings.study,
         scale=reached(params["scale"], settings),
         departs=departures(settings, published()),
+        overrides=overrides(params["scale"], _own_settings(settings)),
         facts=sources(params, study),
         seconds=durations(params["studies"]).get("seconds", {}).get(study),
         damaged=known.damage if known else "",
@@ -247,6 +248,14 @@ def provenances(params: Mapping[str, Any], study: str) -> list[Provenance]:
             seconds=known.seconds,
         ),
     ]
+
+
+def _own_settings(settings: Settings) -> Settings:
+    """The settings of a study, and of the networks and the data set that it is made from alone."""
+    ensemble = settings.study.get("ensemble")
+    networks = {ensemble: settings.networks[ensemble]} if ensemble else {}
+    name = {**networks.get(ensemble, {}), **settings.study}.get("data")
+    return settings._replace(networks=networks, data={name: settings.data[name]} if name else {})
 
 
 def provenances_in(record: Mapping[str, Any]) -> dict[str, list[Provenance]]:

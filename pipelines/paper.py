@@ -18,9 +18,9 @@ from hessian_papers.ledger.evaluation import Measurement, decided, measurements,
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.ledger.totals import summary
 from hessian_papers.manifest import described, fault
+from hessian_papers.processes import cores
 from hessian_papers.report import address, build, read
 from hessian_papers.results import Provenance
-from hessian_papers.work import cores
 from hessian_spectra.files import (
     DamagedFileError,
     MissingResultError,
@@ -86,8 +86,10 @@ class Work:
         pictures = {}
         if self.drawn:
             self._remove()
-            for run in runs:
-                draw(run, cases[run.provenance.recorded], self.figures.parent)
+            today, *recorded = runs
+            draw(today, cases[False], self.figures.parent, *recorded)
+            for run in recorded:
+                draw(run, cases[True], self.figures.parent)
             pictures = described(self.figures, self._pictures())
         made = {"made from": self._made_from(runs), "pictures": pictures}
         measured_cases.write(self.cases, [case for each in cases.values() for case in each], made)

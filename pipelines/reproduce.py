@@ -22,17 +22,18 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from hessian_papers.fan_out.local import ended_by_termination
-from hessian_papers.fan_out.progress import Progress
-from hessian_papers.work import cores
+from hessian_papers.processes import cores, ended_by_termination
 from hessian_spectra.files import read_json, write_json
 from pipelines import warm
 from pipelines.alone import alone, refusing
 from pipelines.lifetime import share_life
+
+if TYPE_CHECKING:
+    from hessian_papers.compute.timing import Progress
 
 LOCK, PARAMS = Path("dvc.lock"), Path("params.yaml")
 # How long each stage took when it last ran here, in seconds.
@@ -41,10 +42,9 @@ SPENT = Path("results/spent.json")
 ALWAYS = "survey"
 # How long a stage takes of which no time is known, in seconds.
 USUAL_SECONDS = 2.0
-# How many stages one `dvc repro` takes at most: it needs a second to start, and the work should not
-# wait for one that has too much of it. Trainings take longest.
-MOST = {"train": 1, "paper": 1}
-MOST_OTHERWISE = 6
+# How many seconds of stages one `dvc repro` is given at most: it takes some to start, and the work
+# should not wait for one that has too much of it.
+MOST_SECONDS = 20.0
 # The longest name of a folder, in bytes, below which the warm process can have its socket.
 LONGEST_FOLDER = 80
 # How long stages are given to end when others have failed, in seconds.
@@ -177,17 +177,40 @@ def items(before: Graph, first: set[str]) -> list[str]:
     return [name for name in late if reached({name}, before) & first]
 
 
-def take(ready: Sequence[str], jobs: int) -> list[str]:
-    """The stages that one `dvc repro` is given next: some of one kind, fewer the fewer are left.
+def urgency(before: Graph, seconds: Mapping[str, float]) -> dict[str, float]:
+    """The seconds from the start of each stage to the end of all that waits for it.
+
+    Args:
+        before: for each stage those that it depends on.
+        seconds: of the stages that are to run.
 
     Example:
-        >>> take(["train@a", "train@b"], 2), take(["gpt2@a", "gpt2@b", "gpt2@c"], 1)
-        (['train@a'], ['gpt2@a'])
+        >>> urgency({"a": set(), "b": {"a"}, "c": {"a"}}, {"a": 1.0, "b": 2.0, "c": 5.0})
+        {'a': 6.0, 'b': 2.0, 'c': 5.0}
     """
-    kind = ready[0].partition("@")[0]
-    alike = [name for name in ready if name.partition("@")[0] == kind]
-    share = max(1, len(alike) // (2 * jobs))
-    return alike[: min(share, MOST.get(kind, MOST_OTHERWISE))]
+    known: dict[str, float] = {}
+
+    def of(stage: str) -> float:
+        if stage not in known:
+            after = (of(name) for name in seconds if stage in before[name])
+            known[stage] = seconds[stage] + max(after, default=0.0)
+        return known[stage]
+
+    return {stage: of(stage) for stage in seconds}
+
+
+def take(ready: Sequence[str], seconds: Mapping[str, float], jobs: int) -> list[str]:
+    """The stages that one `dvc repro` is given next: less work the less is left, and at least one.
+
+    Example:
+        >>> take(["a", "b", "c"], {"a": 30.0, "b": 1.0, "c": 1.0}, 2)
+        ['a']
+        >>> take(["b", "c", "d", "e"], dict.fromkeys("bcde", 1.0), 1)
+        ['b', 'c']
+    """
+    share = min(sum(seconds[name] for name in ready) / (2 * jobs), MOST_SECONDS)
+    times = itertools.accumulate(seconds[name] for name in ready)
+    return [name for name, time in zip(ready, times, strict=True) if time <= share] or [*ready[:1]]
 
 
 class Runner:
@@ -199,7 +222,7 @@ class Runner:
         progress: shows which stages are done, and how much time is left.
     """
 
-    def __init__(self, jobs: int, environment: Mapping[str, str], progress: Progress) -> None:
+    def __init__(self, jobs: int, environment: Mapping[str, str], progress: "Progress") -> None:
         self._jobs = jobs
         self._environment = dict(environment)
         self._progress = progress
@@ -209,21 +232,22 @@ class Runner:
         self._stopping = False
         self.spent: dict[str, float] = {}  # seconds of each stage that ran to its end
 
-    def run(self, before: Graph, todo: Sequence[str]) -> None:
-        """Run stages, each when those that it depends on are done.
+    def run(self, before: Graph, seconds: Mapping[str, float]) -> None:
+        """Run stages, each when those that it depends on are done, the most urgent ones first.
 
         Args:
             before: for each stage those that it depends on.
-            todo: the stages to run; all others are up to date.
+            seconds: about how long each takes of those to run; all others are up to date.
 
         Raises:
             Failed: one of them failed, or was killed; the others have been stopped.
         """
-        left = list(todo)
+        urgent = urgency(before, seconds)
+        left = sorted(seconds, key=lambda stage: -urgent[stage])
         try:
             while left or self._running:
                 while len(self._running) < self._jobs and (ready := self._ready(before, left)):
-                    batch = take(ready, self._jobs)
+                    batch = take(ready, seconds, self._jobs)
                     left = [name for name in left if name not in batch]
                     self._start(batch)
                 process = self._ended.get()
@@ -373,11 +397,14 @@ def reproduce(jobs: int, *, cold: bool = False, mend: bool = False) -> None:
 
 def _run(todo: Sequence[str], before: Graph, jobs: int, warmth: dict[str, str]) -> None:
     """Run stages at once, and keep how long each took."""
+    # It takes a while to load, and a run that has nothing to do shows no progress.
+    from hessian_papers.compute.timing import Progress
+
     costs = {**dict.fromkeys(todo, USUAL_SECONDS), **_times(todo)}
     with Progress("make repro", costs, set()) as progress:
         runner = Runner(jobs, environment(jobs) | warmth, progress)
         try:
-            runner.run(before, todo)
+            runner.run(before, costs)
         finally:
             _keep(runner.spent)
 

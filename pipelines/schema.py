@@ -236,9 +236,9 @@ GROUPS = {
 }
 
 
-# What an entry has beside its settings: values from which the scale chooses, the paper's own, and
-# the sentence that stands over a study's figure.
-NO_SETTINGS = ("by_scale", "published", "lead")
+# What an entry has beside its settings: values from which the scale chooses, the paper's own, which
+# keys are not held against these, and the sentence that stands over a study's figure.
+NO_SETTINGS = ("by_scale", "published", "not_compared", "lead")
 
 
 def at_scale(config: DictConfig) -> DictConfig:

@@ -28,7 +28,7 @@ from pipelines.messages import is_mendable, kind, one_line
 from pipelines.yaml_files import read_yaml
 
 if TYPE_CHECKING:
-    from hessian_papers.fan_out import Spent
+    from hessian_papers.compute import Spent
 
 ESTIMATE = "--estimate"
 

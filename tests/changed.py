@@ -35,6 +35,9 @@ def tests_of(file: str) -> Iterator[str]:
     place = next((place for place in TESTS if file.startswith(f"{place}/")), None)
     if place is None:
         return
+    if place == "tests" and Path(file).name.startswith("test_"):
+        yield from [file] if (ROOT / file).is_file() else []
+        return
     folder = Path("tests", TESTS[place])
     if folder.suffix:
         yield folder.as_posix()

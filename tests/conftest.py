@@ -42,6 +42,14 @@ def pytest_collection_finish():
     gc.set_threshold(100_000, 20, 20)
 
 
+@pytest.fixture
+def eager(monkeypatch):
+    """The unfinished state of a training is written after every update."""
+    unfinished = "hessian_spectra.training.unfinished"
+    monkeypatch.setattr(f"{unfinished}.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(f"{unfinished}.CHECKPOINT_SHARE", float("inf"))
+
+
 @pytest.fixture(scope="session")
 def make_workspace(tmp_path_factory):
     """Make a fresh copy of the repository under a given name, its sources compiled."""

@@ -172,6 +172,7 @@ TOP = {
     if path.suffix == ".py" or (path / "__init__.py").is_file()
 }
 INNER = {
+    "hessian_spectra.closed_form.instances",
     "hessian_spectra.curvature.ensemble",
     "hessian_spectra.curvature.layerwise",
     "hessian_spectra.pictures.style",

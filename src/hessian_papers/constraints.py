@@ -81,6 +81,8 @@ _SCALE = f"a positive number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
 
 Count = Annotated[int, AtLeast(1)]
 Positive = Annotated[float, Above(0.0, "a positive number")]
+Fraction = Annotated[float, Constraint("a number in [0, 1)", lambda value: 0 <= value < 1)]
+ProperFraction = Annotated[float, Constraint("a number in (0, 1)", lambda value: 0 < value < 1)]
 # Of weights or data: beyond, float64 loses digits.
 Scale = Annotated[float, Between(SMALLEST_SCALE, LARGEST_SCALE, _SCALE)]
 

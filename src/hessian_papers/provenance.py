@@ -26,9 +26,8 @@ COMPUTING_NOTHING = {"jaxtyping", "submitit", "tqdm"}
 # date. They hand values on and change none, which tests show, and count only where they are asked
 # for by name. So does what computes: to draw and to measure is to read its files.
 CARRIERS = (
-    *("hessian_papers.memory", "hessian_papers.provenance", "hessian_papers.tracking"),
-    *(f"hessian_papers.fan_out.{name}" for name in ("drive", "items", "launcher", "ledger")),
-    *(f"hessian_papers.fan_out.{name}" for name in ("local", "progress", "slurm", "timing")),
+    *(f"hessian_papers.{name}" for name in ("memory", "processes", "provenance", "tracking")),
+    *(f"hessian_papers.compute.{name}" for name in ("driver", "items", "launcher", "timing")),
     *(f"pipelines.{name}" for name in ("computing", "described", "folders", "inputs", "lifetime")),
     *(f"pipelines.{name}" for name in ("messages", "warm")),
 )

@@ -33,7 +33,7 @@ class Provenance:
         scale: that its sizes reach, one of :data:`SCALES`.
         recorded: whether it is a recorded run, not today's.
         departs: the settings that are not the paper's: ``{key: [value here, the paper's]}``.
-        overrides: of a recorded run the settings that are not those of its scale, by key.
+        overrides: the settings that are not those of `conf` at its scale, by key.
         facts: of today's run the versions of packages, the digests of a user's own files and the
             settings of its networks; of a recorded one configuration, hardware and seconds as well.
         arrays: the SHA-256 of each file of its data set, by name; of today's run once they are

@@ -1,6 +1,5 @@
 """Trainings and other computations that a stage runs: what they are given, and how they split."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -23,13 +22,6 @@ Item = Mapping[str, Any]
 
 # Begins to show a training: its name, what tells it from all others, and its configuration.
 Live = Callable[[str, str, Mapping[str, Any]], AbstractContextManager[Log]]
-
-
-def cores() -> int:
-    """The number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @contextmanager
@@ -101,14 +93,6 @@ def _without(given: xr.Dataset, lost: Sequence[Item]) -> xr.Dataset:
     return given.assign({DIVERGED: diverged})
 
 
-def _unit(item: Item) -> float:
-    return 1.0
-
-
-def _whole(item: Item) -> Item:
-    return item
-
-
 @dataclass(frozen=True, kw_only=True)
 class FanOut:
     """One computation as many independent items, which may run anywhere and in any order.
@@ -141,8 +125,8 @@ class FanOut:
     items: Callable[[Any, Any], Sequence[Item]]
     compute: Callable[..., Arrays]
     gather: Callable[[Any, Sequence[Arrays]], Any]
-    cost: Callable[[Item], float] = _unit
-    probe: Callable[[Item], Item] = _whole
+    cost: Callable[[Item], float] = lambda item: 1.0
+    probe: Callable[[Item], Item] = lambda item: item
     trains: bool = False
     spreads: bool = True
 

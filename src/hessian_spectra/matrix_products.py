@@ -18,7 +18,7 @@ _precision = torch._C._get_fp32_precision_getter
 _set_precision = torch._C._set_fp32_precision_setter
 
 
-class _Shared:
+class Shared:
     """A setting of the whole process, made by the first block of any thread that needs it.
 
     The last one to end takes it back. Blocks of two threads that overlap would else end with what
@@ -34,7 +34,8 @@ class _Shared:
         self, read: Callable[[], Any], make: Callable[[Any], None], restore: Callable[[Any], None]
     ) -> None:
         self._read, self._make, self._restore = read, make, restore
-        self._lock, self._users = threading.Lock(), set[object]()
+        # By thread.
+        self._lock, self._users = threading.Lock(), dict[object, int]()
         self._before: Any = None
 
     @property
@@ -42,31 +43,46 @@ class _Shared:
         """Whether it holds at this moment."""
         return bool(self._users)
 
+    @property
+    def own_users(self) -> set[object]:
+        """The users of this thread."""
+        own = threading.get_ident()
+        return {user for user, thread in list(self._users.items()) if thread == own}
+
     def enter(self, user: object) -> None:
         """Let it hold until this user leaves."""
+        own = threading.get_ident()
         with self._lock:
             if not self._users:
                 self._before = self._read()
-                self._users.add(user)
+                self._users[user] = own
                 self._make(self._before)
-            self._users.add(user)
+            self._users[user] = own
 
-    def leave(self, user: object) -> None:
-        """Take it back, if this is the last user; nothing happens if it is none."""
+    def leave(self, *users: object) -> None:
+        """Take it back, if no other user is left; nothing happens if these are none."""
         with self._lock:
-            if user in self._users:
+            for user in self._users.keys() & users:
                 if len(self._users) == 1:
                     self._restore(self._before)
-                self._users.discard(user)
+                del self._users[user]
+
+    def leave_since(self, before: set[object]) -> None:
+        """Let those of this thread leave that an interrupt has left since, beside those before."""
+        self.leave(*self.own_users - before)
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         """While this block runs, it holds."""
         user = object()
         try:
-            self.enter(user)
-            yield
+            try:
+                self.enter(user)
+                yield
+            finally:
+                self.leave(user)
         finally:
+            # After an interrupt in the course of the first time.
             self.leave(user)
 
 
@@ -117,12 +133,12 @@ def _set_onednn(precision: str) -> None:
     _set_precision(*_OPERATIONS[-1], precision)
 
 
-_THROUGH_ONEDNN = _Shared(
+_THROUGH_ONEDNN = Shared(
     lambda: _precision(*_OPERATIONS[-1]), lambda _: _set_onednn("bf16"), _set_onednn
 )
 # Products of float32 numbers have all of their digits. By default torch lets cuDNN take TF32, with
 # three digits, for convolutions on GPUs since Ampere, whose second derivatives are then 2 % off.
-full_precision = _Shared(_read_precision, _make_precise, _restore_precision)
+full_precision = Shared(_read_precision, _make_precise, _restore_precision)
 
 
 @contextmanager

@@ -103,7 +103,10 @@ def _outcome(entry: Entry, *, of_print: bool = False) -> Outcome:
 
 def _fails(entry: Entry) -> bool:
     """Whether a case speaks against its statement; of what exists, that no draw shows it."""
-    outcome = _outcome(entry)
+    try:
+        outcome = _outcome(entry)
+    except NothingToMeasure:
+        return False
     return outcome == "fails" or (entry.heading.quantifier == "exists" and outcome == "open")
 
 

@@ -6,6 +6,7 @@ the measured one, up to a factor that is noise.
 """
 
 import itertools
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -60,47 +61,46 @@ def configurations(kind):
     return {name: fields for name, fields in studies.items() if fields["kind"] == kind}
 
 
-def norms_of(matrix: np.ndarray) -> list[float]:
-    """Spectral, Frobenius and nuclear norm."""
-    values = np.linalg.svd(matrix, compute_uv=False)
-    return [values.max(), np.sqrt((values**2).sum()), values.sum()]
+def norms_of(matrices: np.ndarray) -> np.ndarray:
+    """Spectral, Frobenius and nuclear norm of each of some matrices."""
+    values = np.linalg.svd(matrices, compute_uv=False)
+    return np.stack([values[..., 0], np.sqrt((values**2).sum(-1)), values.sum(-1)], axis=-1)
 
 
-def product(matrices: list[np.ndarray], size: int) -> np.ndarray:
-    """W_k ⋯ W_1 of the matrices W_1, ..., W_k; the identity if there are none."""
-    actual = np.eye(size)
-    for matrix in matrices:
-        actual = matrix @ actual
-    return actual
+def product(matrices: list[np.ndarray]) -> np.ndarray:
+    """W_k ⋯ W_1 of the matrices W_1, ..., W_k."""
+    return reduce(lambda left, right: right @ left, matrices)
 
 
-def network(weights: list[np.ndarray], depth: int) -> dict[str, np.ndarray]:
-    """The arrays of one network, its layers padded to ``depth``."""
-    size, width, layers = weights[0].shape[1], weights[0].shape[0], len(weights)
-    padding = [[np.nan] * 3] * (depth - layers)
-    rest = [weights[:b] + weights[b + 1 :] for b in range(layers)]
-    blocks = []
-    for b in range(layers):
-        left = product(weights[b + 1 :], width if b + 1 < layers else size)
-        right = product(weights[:b], size)
-        blocks.append((norms_of(left)[0] * norms_of(right)[0]) ** 2)
-    aligned = [np.nan] * 3
-    if layers == 2:
-        end = weights[1] @ weights[0]
-        spectral, _, nuclear = norms_of(end)
-        aligned = [spectral, abs(np.trace(end)), nuclear]
-    return {
-        "norms": np.array([norms_of(w) for w in weights] + padding),
-        "products": np.array(
-            [norms_of(w[0] if len(w) == 1 else np.linalg.multi_dot(w[::-1])) for w in rest]
-            + padding
-        ),
-        "alignments": np.array(aligned),
-        "largest_block": np.array(max(blocks)),
-        "ggn_sum": np.array(sum(blocks)),
-        "sampled_terms": np.array(blocks + [np.nan] * (depth - layers)),
-        "gauss_newton": np.array(sum(blocks)),
-        "trace": np.array(size * sum(norms_of(w)[1] ** 2 for w in weights)),
+def measured(weights: list[np.ndarray], depth: int) -> dict[str, np.ndarray]:
+    """The arrays of networks of the same sizes, their layers padded to ``depth``."""
+    number, _, size = weights[0].shape
+    ends = [weights[:b] + weights[b + 1 :] for b in range(len(weights))]
+    around = [(weights[:b], weights[b + 1 :]) for b in range(len(weights))]
+    spectral = [[norms_of(product(side))[:, 0] for side in sides if side] for sides in around]
+    blocks = np.stack([np.prod(each, axis=0) ** 2 for each in spectral], axis=1)
+    layers = {
+        "norms": np.stack([norms_of(own) for own in weights], axis=1),
+        "products": np.stack([norms_of(product(rest)) for rest in ends], axis=1),
+        "sampled_terms": blocks,
+    }
+    missing = depth - len(weights)
+    padded = {
+        name: np.pad(each, [(0, 0), (0, missing), *[(0, 0)] * (each.ndim - 2)],
+                     constant_values=np.nan)
+        for name, each in layers.items()
+    }  # fmt: skip
+    alignments = np.full((number, 3), np.nan)
+    if len(weights) == 2:
+        end = product(weights)
+        alignments = norms_of(end)
+        alignments[:, 1] = abs(np.trace(end, axis1=1, axis2=2))
+    return padded | {
+        "alignments": alignments,
+        "largest_block": blocks.max(axis=1),
+        "ggn_sum": blocks.sum(axis=1),
+        "gauss_newton": blocks.sum(axis=1),
+        "trace": size * (layers["norms"][..., 1] ** 2).sum(axis=1),
     }
 
 
@@ -117,20 +117,19 @@ def ensemble(
     """Every combination of parametrisation, depth and size; the last network of each diverged."""
     draw = np.random.default_rng(seed)
     grid = len(parametrisations), len(depths), len(sizes)
-    measured: list[dict[str, np.ndarray]] = []
+    points: list[dict[str, np.ndarray]] = []
     for name, depth, size in itertools.product(parametrisations, depths, sizes):
         shape = [size, *[width] * (depth - 1), size]
-        for _ in range(2 * networks):
-            weights = [
-                draw.normal(size=(out, fan_in)) * ENTRIES[name](out, fan_in)
-                for fan_in, out in itertools.pairwise(shape)
-            ]
-            measured.append(network(weights, max(depths)))
+        weights = [
+            draw.normal(size=(2 * networks, out, fan_in)) * ENTRIES[name](out, fan_in)
+            for fan_in, out in itertools.pairwise(shape)
+        ]
+        points.append(measured(weights, max(depths)))
     actual = {
-        key: np.stack([item[key] for item in measured]).reshape(
-            *grid, 2, networks, *measured[0][key].shape
+        key: np.stack([point[key] for point in points]).reshape(
+            *grid, 2, networks, *points[0][key].shape[1:]
         )
-        for key in measured[0]
+        for key in points[0]
     }
     actual["sharpness"] = actual["ggn_sum"] * np.exp(
         noise * draw.normal(size=actual["ggn_sum"].shape)

@@ -22,7 +22,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from matplotlib.text import Text
 from omegaconf import DictConfig, OmegaConf
 
-from hessian_papers import fan_out, labelled
+from hessian_papers import compute, labelled
 from hessian_papers.drawing import curves
 from hessian_papers.ledger import evaluation
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
@@ -446,14 +446,14 @@ class Sampler:
         if "data" not in entries:
             return trainer.train(networks, xr.Dataset())
         folder = Path(self._folder.name) / str(len(self._made))
-        return fan_out.train(
+        return compute.train(
             "networks",
             trainer.train,
             networks,
             self._data(entries),
             result=folder / "networks",
             folder=folder / "shards",
-            launcher=fan_out.Launcher(cluster="debug"),
+            launcher=compute.Launcher(cluster="debug"),
         )
 
     def _figure(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:

@@ -323,8 +323,8 @@ BETWEEN = [
     *("pipelines/computing.py", "pipelines/schema.py", "pipelines/side.py", "pipelines/stage.py"),
     *("hessian_papers/labelled.py", "hessian_papers/results.py", "hessian_papers/work.py"),
     *("hessian_papers/manifest.py", "hessian_papers/networks/tools/result.py"),
-    *(f"hessian_papers/fan_out/{name}.py" for name in ("computation", "keys", "plan", "shards")),
-    *("hessian_papers/fan_out/worker.py", "hessian_spectra/files.py"),
+    *(f"hessian_papers/compute/{name}.py" for name in ("computation", "keys", "plan", "shards")),
+    "hessian_spectra/files.py",
 ]
 
 

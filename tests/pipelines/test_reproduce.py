@@ -18,7 +18,8 @@ pytestmark = [pytest.mark.xdist_group("reproduce")]
 
 BEFORE = {
     "configure": set(),
-    "prepare": {"configure"},
+    "survey": {"configure"},
+    "prepare": {"survey"},
     "train@a": {"prepare"},
     "numerics@a": {"train@a", "configure"},
     "numerics@b": {"prepare"},
@@ -29,20 +30,20 @@ BEFORE = {
 
 
 def test_what_depends_on_a_changed_stage_runs_as_well():
-    everything = ["train@a", "numerics@a", "numerics@b", "gpt2@a", "gpt2@b", "claims"]
+    everything = ["prepare", "train@a", "numerics@a", "numerics@b", "gpt2@a", "gpt2@b", "claims"]
     assert reproduce.items(BEFORE, {"configure"}) == everything
     assert reproduce.items(BEFORE, {"numerics@b"}) == ["numerics@b", "gpt2@b", "claims"]
     assert reproduce.items(BEFORE, {"claims"}) == ["claims"]
     assert reproduce.items(BEFORE, set()) == []
 
 
-def test_no_dvc_gets_stages_of_which_one_waits_for_another():
-    ready = ["numerics@a", "numerics@b", "numerics@c", "numerics@d", "gpt2@e"]
-    assert reproduce.take(ready, 1) == ["numerics@a", "numerics@b"]
-    assert reproduce.take(ready, 2) == ["numerics@a"]
-    assert reproduce.take(["gpt2@e", *ready], 1) == ["gpt2@e"]
-    many = [f"numerics@{k}" for k in range(100)]
-    assert len(reproduce.take(many, 2)) == reproduce.MOST_OTHERWISE
+def test_a_dvc_is_given_little_work_and_the_most_urgent_first():
+    seconds = {f"numerics@{k}": 1.0 for k in range(100)}
+    assert reproduce.take([*seconds], seconds, 2) == [*seconds][: int(reproduce.MOST_SECONDS)]
+    assert reproduce.take([*seconds][:8], seconds, 2) == [*seconds][:2]
+    times = dict.fromkeys(BEFORE, 1.0) | {"gpt2@b": 50.0}
+    urgent = reproduce.urgency(BEFORE, times)
+    assert urgent["numerics@b"] > urgent["train@a"] > urgent["gpt2@a"]
 
 
 def test_stages_that_run_at_once_share_the_cores(monkeypatch):
@@ -99,7 +100,7 @@ def run(tmp_path, monkeypatch):
         shown = Shown()
         runner = reproduce.Runner(jobs, os.environ | variables, shown)
         try:
-            runner.run(BEFORE, todo)
+            runner.run(BEFORE, dict.fromkeys(todo, 1.0))
         finally:
             call.spent = runner.spent
             done = {path.name for path in (tmp_path / "done").iterdir()}
@@ -176,7 +177,7 @@ def test_a_stage_that_fails_ends_the_others_at_once(run):
     before = {*psutil.Process().children(recursive=True)}  # other tests' clusters
     with pytest.raises(reproduce.Failed):
         run(2, reproduce.items(BEFORE, {"configure"}), BREAKS="numerics@b", LASTS="train@a")
-    assert run.done == set()
+    assert run.done == {"prepare"}
     assert {*psutil.Process().children(recursive=True)} <= before
     assert any("numerics@b without []" in line for line in run.shown.said)
     assert not any("killed" in line for line in run.shown.said)
@@ -303,14 +304,15 @@ def plain(make_workspace):
     return workspace
 
 
-def messages(driver, start):
-    """The lines of a driver until one begins in some way."""
-    said = []
-    for line in driver.stdout:
-        said.append(line)
-        if line.startswith(start):
-            return said
-    raise AssertionError("".join(said))
+def at_work(driver):
+    """Wait until a driver has started a `dvc` for some stages; the process."""
+
+    def children():
+        below = psutil.Process(driver.pid).children()
+        return [process for process in below if "--single-item" in process.cmdline()]
+
+    wait_for(children, seconds=120)
+    return children()[0]
 
 
 @pytest.mark.pipeline
@@ -318,26 +320,24 @@ def test_after_a_killed_dvc_and_a_killed_driver_all_is_as_undisturbed(plain, mak
     """Two drivers that start at once go on: neither is refused by what DVC noted of the dead."""
     workspace = smallest(make_workspace("killed"))
     with faults.started(workspace) as driver:
-        said = messages(driver, "[2/")
-        running = [p for p in psutil.Process(driver.pid).children() if "dvc" in p.name()]
-        os.kill(running[0].pid, signal.SIGKILL)
-        said += driver.stdout.readlines()
+        at_work(driver).kill()
+        said = driver.stdout.readlines()
     assert driver.wait(60) != 0
     assert any("was killed (signal 9); run again to go on" in line for line in said), said
     with faults.started(workspace) as driver:
-        messages(driver, "[2/")
+        at_work(driver)
         assert faults.ended(driver, signal.SIGKILL) == []
     assert [*faults.problems(workspace, faults.made(plain), drivers=2)] == []
-    assert not any(line.startswith("[") for line in workspace.run(*faults.COMMAND).stdout.split())
+    assert "items" not in workspace.run(*faults.COMMAND).stdout
 
 
 @pytest.mark.pipeline
 def test_a_plain_run_beside_a_living_one_is_told_what_it_is_and_disturbs_nothing(make_workspace):
     workspace = smallest(make_workspace("beside"))
     with faults.started(workspace) as driver:
-        said = messages(driver, "[1/")
+        at_work(driver)
         refused = workspace.run("dvc", "repro", check=False)
-        said += driver.stdout.readlines()
+        said = driver.stdout.readlines()
     assert refused.returncode != 0
     assert f"(PID {driver.pid}): `make repro`, which works here: wait until" in refused.stderr
     assert "Running stage" not in refused.stdout

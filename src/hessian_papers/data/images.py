@@ -1,6 +1,5 @@
 """Images with class labels, from one or several published or own data sets."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -137,7 +136,7 @@ def make(config: Config, storage: Storage = OFFLINE) -> xr.Dataset:
     parts = []
     for source in config.sources:
         name = name_of(source)
-        images, labels = _loader(source)(source, config.split, storage)
+        images, labels = _loaded(source, config.split, storage)
         kept, labels = _relabelled(config, name, labels)
         part = {"source": np.array(name), "random_labels": np.array(config.random_labels)}
         part |= {"images": magnified(images[kept], config.magnification), "labels": labels}
@@ -165,26 +164,17 @@ def magnified(images: np.ndarray, times: int) -> np.ndarray:
     return images.repeat(times, axis=1).repeat(times, axis=2)
 
 
-def _loader(source: str) -> Callable[[str, str, Storage], tuple[np.ndarray, np.ndarray]]:
+def _loaded(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarray]:
+    """The images and the labels of one source."""
     if source == "digits":
-        return _digits
-    return _own if source.endswith(".npz") else _published
-
-
-def _digits(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarray]:
-    # Imported here: scikit-learn takes a second to load, and only this function needs it.
-    digits = optional_import("sklearn.datasets", "pipeline").load_digits()
-    return digits.images.astype(np.uint8)[..., np.newaxis], digits.target.astype(np.int64)
-
-
-def _published(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarray]:
+        # Imported here: scikit-learn takes a second to load, and only this needs it.
+        digits = optional_import("sklearn.datasets", "pipeline").load_digits()
+        return digits.images.astype(np.uint8)[..., np.newaxis], digits.target.astype(np.int64)
+    if source.endswith(".npz"):
+        return _archive.load(storage.place(source))
     parts = [_torchvision.load(source, part, storage) for part in SPLITS[split]]
     images, labels = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return images, labels
-
-
-def _own(source: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarray]:
-    return _archive.load(storage.place(source))
 
 
 def _relabelled(config: Config, name: str, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

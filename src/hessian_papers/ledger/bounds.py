@@ -61,14 +61,22 @@ def wilson(share: float, number: int, deviations: float) -> Estimate:
     return Estimate(share, max(centre - half, 0.0), min(centre + half, 1.0))
 
 
-def mean_of(replicates: Any) -> Estimate:
-    """The mean of replicates ``(S,)``, as of seeds, with Student's 95 % interval.
+def mean_of(replicates: Any, *, limit: float = math.inf, level: float = 0.95) -> Estimate:
+    """The mean of replicates ``(S,)``, as of seeds, with Student's interval.
+
+    Args:
+        replicates: numbers that are alike.
+        limit: how far from 0 such a number may be; an end beyond is cut off there.
+        level: the share of intervals that should hold the expected value.
 
     Example:
         >>> mean_of([0.0, 1.0, 2.0]).value
         1.0
+        >>> mean_of([0.25], limit=1.0)
+        Estimate(value=0.25, low=-1.0, high=1.0)
     """
-    return Estimate(*map(float, student_mean(np.asarray(replicates, dtype=np.float64))))
+    value, *ends = student_mean(np.asarray(replicates, dtype=np.float64), level=level)
+    return Estimate(float(value), *(float(np.clip(end, -limit, limit)) for end in ends))
 
 
 def known_seeds(values: xr.DataArray, otherwise: str) -> xr.DataArray:
@@ -86,8 +94,7 @@ def known_seeds(values: xr.DataArray, otherwise: str) -> xr.DataArray:
         array([1.])
     """
     rest = values.dropna("seed")
-    if not rest.size:
-        raise NothingToMeasure(otherwise)
+    needs(rest.size, otherwise)
     return rest
 
 
@@ -135,6 +142,26 @@ def estimate_of(values: xr.DataArray) -> Estimate:
 
 class NothingToMeasure(Exception):  # noqa: N818 - no error: the claim is not about this run
     """The arrays of a configuration hold nothing that a claim speaks of; the message says what."""
+
+
+def needs(condition: Any, otherwise: str) -> None:
+    """Require that there is something to measure.
+
+    Args:
+        condition: whether there is.
+        otherwise: why not.
+
+    Raises:
+        NothingToMeasure: it does not hold.
+
+    Example:
+        >>> needs([1.0], "this configuration has no network")
+        >>> needs([], "this configuration has no network")
+        Traceback (most recent call last):
+        hessian_papers.ledger.bounds.NothingToMeasure: this configuration has no network
+    """
+    if not condition:
+        raise NothingToMeasure(otherwise)
 
 
 @dataclass(frozen=True, kw_only=True)

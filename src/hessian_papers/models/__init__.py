@@ -1,6 +1,5 @@
 """The papers' networks beside those that theorems are about: float64 modules."""
 
-from hessian_papers.models.balanced import balanced_weights
 from hessian_papers.models.classifiers import classifier
 from hessian_papers.models.initialisation import kaiming_uniform, standard_parametrisation
 from hessian_papers.models.parametrisation import (
@@ -10,6 +9,7 @@ from hessian_papers.models.parametrisation import (
     parametrise,
 )
 from hessian_papers.models.teacher import teacher_data
+from hessian_spectra.models import balanced_weights
 
 __all__ = [
     "PARAMETRISATIONS",

@@ -260,33 +260,18 @@ def compute(
         ``accuracy`` (k,) over all samples at the kept epochs; ``diverged`` (), by the last of them.
     """
     chosen = ClassifierTraining(**settings)
-    samples = Samples(
-        images=images,
-        labels=labels,
-        inputs=chosen.inputs,
-        largest=largest,
-        held_out=chosen.held_out,
-        seed=seed,
-        random_labels=random_labels,
-    )
+    given: Any = {"images": images, "labels": labels, "largest": largest}
+    given["random_labels"] = random_labels
+    samples = Samples(**given, inputs=chosen.inputs, held_out=chosen.held_out, seed=seed)
     inputs, targets = samples.trained()
     shape, classes = samples.shape, samples.classes
     model = classifier(network, shape, classes, seed, chosen.initialisation).to(join())
     plan = chosen.plan(len(inputs))
     with weights_folder(run) as folder:
         kept = _Kept(model, inputs, targets, plan, folder) if folder else None
-        losses = train_classifier(
-            model,
-            inputs,
-            targets,
-            plan,
-            seed=seed,
-            observer=kept,
-            observed=chosen.kept if kept else (),
-            log=run.log,
-            checkpoint=run.checkpoint,
-            identity=network,
-        )
+        observed = {"observer": kept, "observed": chosen.kept if kept else ()}
+        how: Any = {"log": run.log, "checkpoint": run.checkpoint, "identity": network, **observed}
+        losses = train_classifier(model, inputs, targets, plan, seed=seed, **how)
     count = sum(parameter.numel() for parameter in model.parameters())
     values = kept.evaluations if kept else {}
     pairs = [values.get(epoch, (np.nan, np.nan)) for epoch in sorted(chosen.kept)]
@@ -295,8 +280,7 @@ def compute(
     arrays["accuracy"] = accuracy
     last = float(loss[-1] if values and len(loss) else losses[-1])
     arrays["diverged"] = np.array(has_diverged(model, last, classes))
-    data = {"images": images, "labels": labels, "largest": np.array(largest)}
-    data["random_labels"] = np.array(random_labels)
+    data = {name: np.array(value) for name, value in given.items()}
     return arrays | (data if keeps_images else {})
 
 

@@ -37,7 +37,6 @@ from hessian_papers.models.gpt2 import (
 from hessian_papers.networks.base import NetworksConfig, shared
 from hessian_papers.networks.tools.dry_run import (
     Pieces,
-    Plan,
     conclusion,
     described,
     extrapolated,
@@ -54,6 +53,8 @@ from hessian_spectra.files import Arrays
 from hessian_spectra.training import join
 from hessian_spectra.validation import require
 
+# The settings that say how large a network is, but for the text's vocabulary.
+SIZES = ("layers", "width", "heads", "context")
 # The batch that no update is made of: it holds the sequences that are measured.
 MEASURED = -1
 # What a measurement takes, about, in the time of one sequence's gradient, for each sequence: the
@@ -116,15 +117,8 @@ class LanguageModelTraining(Pretraining):
 
     def shape(self, variant: str, vocabulary: int) -> Shape:
         """The size of a network."""
-        return Shape(
-            layers=self.layers,
-            width=self.width,
-            heads=self.heads,
-            context=self.context,
-            vocabulary=vocabulary,
-            variant=variant,
-            dropout=self.dropout,
-        )
+        sizes = {name: getattr(self, name) for name in SIZES}
+        return Shape(variant=variant, vocabulary=vocabulary, dropout=self.dropout, **sizes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +175,7 @@ class Config(LanguageModelTraining, NetworksConfig):
             return None
         folder = Path(self.start).expanduser().absolute()
         shape = pretrained_shape(folder)
-        for name in ("layers", "width", "heads", "context"):
+        for name in SIZES:
             fitted, own = getattr(shape, name), getattr(self, name)
             require(own == fitted, name, f"{fitted}, as the GPT-2 in {folder} has", own)
         expected = f"a text with the {shape.vocabulary} tokens that the GPT-2 in {folder} has"
@@ -308,13 +302,15 @@ def compute(
             checkpoint=run.checkpoint,
             identity=variant,
         )
-    counted = {"parameters": np.array(parameter_count(shape)), "train_loss": losses}
-    curvature = [measurements.arrays[name] for name in MATRICES]
-    last = float(measurements.arrays["loss"][-1])
-    diverged = has_diverged(model, last, vocabulary, *curvature)
-    facts = {"measured_tokens": sequences.numpy(), "diverged": np.array(diverged)}
-    facts["memory"] = np.array(limit >> 20)
-    return counted | facts | measurements.arrays
+    measured = measurements.arrays
+    curvature = [measured[name] for name in MATRICES]
+    return measured | {
+        "parameters": np.array(parameter_count(shape)),
+        "train_loss": losses,
+        "measured_tokens": sequences.numpy(),
+        "diverged": np.array(has_diverged(model, measured["loss"][-1], vocabulary, *curvature)),
+        "memory": np.array(limit >> 20),
+    }
 
 
 def gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
@@ -366,13 +362,6 @@ def forecast(config: Config, *, name: str, vocabulary: int, workers: int) -> str
     config.started(vocabulary)
     device = join()
     free, limit = free_memory(device), product_memory(config.memory, device)
-    plan = Plan(
-        updates=config.steps,
-        micro_batch=config.batch_size,
-        accumulation=config.accumulation,
-        measurements=len(config.measured_at),
-        sequences=config.sequences,
-    )
     draws = torch.Generator().manual_seed(config.seed)
     sequence = torch.randint(vocabulary, (1, config.context + 1), generator=draws).to(device)
     text, started = [], time.perf_counter()
@@ -386,10 +375,10 @@ def forecast(config: Config, *, name: str, vocabulary: int, workers: int) -> str
             del model
         like = variant if variant in tried else max(tried, key=lambda v: tried[v].gradient.seconds)
         title = variant if like == variant else f"{variant} (not tried, taken as {like})"
-        forecasts[variant] = extrapolated(plan, tried[like], free=free, limit=limit)
-        text += described(title, plan, tried[like], forecasts[variant])
+        forecasts[variant] = extrapolated(config, tried[like], free=free, limit=limit)
+        text += described(title, config, tried[like], forecasts[variant])
     count = {"seeds": config.seeds, "workers": workers}
-    text += conclusion(f"networks.{name}", plan, forecasts, free=free, **count)
+    text += conclusion(f"networks.{name}", config, forecasts, free=free, **count)
     where = f"{device.type}, one thread, {config.precision} updates, nothing compiled"
     return "\n".join([f"one sequence of {config.context} random tokens on {where}", *text])
 

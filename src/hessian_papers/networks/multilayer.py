@@ -8,14 +8,23 @@ and in the order of their data only.
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, cast
 
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers.constraints import AtLeast, Checked, Count, Different, DifferentNumbers
+from hessian_papers.constraints import (
+    AtLeast,
+    Checked,
+    Count,
+    Different,
+    DifferentNumbers,
+    Fraction,
+    Positive,
+    ProperFraction,
+)
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models.parametrisation import PARAMETRISATIONS, draw, parametrise
 from hessian_papers.models.teacher import teacher_data
@@ -23,7 +32,6 @@ from hessian_papers.networks.base import NetworksConfig, shared
 from hessian_papers.training.ensemble import (
     DIVERGED,
     NOT_TRAINED,
-    EnsembleTraining,
     Order,
     train_ensemble,
 )
@@ -41,6 +49,8 @@ from hessian_spectra.validation import require
 
 TIMES = ("initialisation", "trained")
 NORMS = ("spectral", "frobenius", "nuclear")
+# The settings that have the same names where an ensemble is trained.
+SCHEDULE = ("seed", "order", "epochs", "factor", "patience", "threshold")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +75,13 @@ class MultilayerTraining(Checked):
     activation: str
     width: Count
     noise_variance: Annotated[float, AtLeast(0)]
-    order: str
-    smallest_learning_rate: float
-    factor: float
+    order: Order
+    smallest_learning_rate: Positive
+    factor: ProperFraction
     patience: Count
-    threshold: float
+    threshold: Fraction
     epochs: Annotated[int, AtLeast(0)]
-    tolerance: float
+    tolerance: ProperFraction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,13 +122,6 @@ class Points(MultilayerTraining, NetworksConfig):
                 expected = f"at least smallest_learning_rate for {name}"
                 require(rate >= self.smallest_learning_rate, field, expected, rate)
         require(self.networks >= 3, "networks", "at least 3, to correlate them", self.networks)
-        require(self.order in get_args(Order), "order", " or ".join(get_args(Order)), self.order)
-        rate = self.smallest_learning_rate
-        require(rate > 0, "smallest_learning_rate", "a positive number", rate)
-        for field in ("factor", "tolerance"):
-            value = getattr(self, field)
-            require(0 < value < 1, field, "between 0 and 1", value)
-        require(0 <= self.threshold < 1, "threshold", "in [0, 1)", self.threshold)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,10 +216,9 @@ def chunks(config: Points) -> list[Item]:
     ]
 
 
-def _measure(
-    ensemble: Ensemble, x: Tensor, y: Tensor, loss: Tensor, tolerance: float
-) -> dict[str, Tensor]:
+def _measure(ensemble: Ensemble, x: Tensor, y: Tensor, tolerance: float) -> dict[str, Tensor]:
     """Loss, curvature and norms of the networks at one time; NaN for those that diverged."""
+    loss = (ensemble.outputs(x) - y).square().sum(dim=(1, 2)) / (2 * len(x))
     linear = ensemble.activation == "linear"
     data = SecondMoments.of(x, y) if linear else (x, y)
     sharpness = ensemble_sharpness(ensemble, data, tol=tolerance)
@@ -234,9 +236,7 @@ def _measure(
         "sharpness": sharpness.values,
         "residual": sharpness.residuals,
         "trace": ensemble_trace(ensemble, data),
-        "norms": statistics.norms,
-        "products": statistics.products,
-        "alignments": statistics.alignments,
+        **statistics._asdict(),
         "largest_block": blocks.amax(dim=1),
         "ggn_sum": blocks.sum(dim=1),
         "sampled_terms": sampled,
@@ -262,10 +262,6 @@ def _gauss_newton(ensemble: Ensemble, sxx: Tensor) -> Tensor:
     inner = (a_2 * first @ root).mT @ (a_2 * first @ root)
     inner = inner + (a_1**2 * squares)[:, None, None] * torch.diag(values.clamp(min=0))
     return torch.linalg.eigvalsh(inner)[:, -1]
-
-
-def _full_loss(ensemble: Ensemble, x: Tensor, y: Tensor) -> Tensor:
-    return (ensemble.outputs(x) - y).square().sum(dim=(1, 2)) / (2 * len(x))
 
 
 def compute(
@@ -311,66 +307,36 @@ def compute(
     activation = cast(PiecewiseLinear, settings.activation)
     sizes = (size, *[settings.width] * (depth - 1), size)
     numbers = range(first, first + count)
-    x, y = teacher_data(
-        samples,
-        size,
-        size,
-        activation,
-        settings.seed,
-        settings.noise_variance,
-        number=teacher,
-        scale=scale,
-        white=white,
-    )
+    drawn = samples, size, size, activation, settings.seed, settings.noise_variance
+    x, y = teacher_data(*drawn, number=teacher, scale=scale, white=white)
     # Trained in the precision of the paper's networks, measured in double.
     start = draw(parametrisation, sizes, activation, settings.seed, numbers, torch.float32)
     ensembles, epochs = [start], torch.zeros(count, dtype=torch.int64)
     status = torch.full((count,), NOT_TRAINED, dtype=torch.int8)
     if settings.epochs:
         factors = parametrise(parametrisation, sizes).learning_rates
-        training = _train(start, x, y, learning_rate, factors, numbers, batch_size, settings, run)
+        training = train_ensemble(
+            start,
+            x.float(),
+            y.float(),
+            networks=numbers,
+            log=run.log,
+            learning_rate=learning_rate,
+            factors=factors,
+            batch_size=batch_size,
+            smallest_rate=settings.smallest_learning_rate,
+            **{name: shared[name] for name in SCHEDULE},
+        )
         ensembles.append(training.ensemble)
         epochs, status = training.epochs, training.status
-    measured = []
-    for ensemble in ensembles:
-        exact = ensemble.to(torch.float64)
-        measured.append(_measure(exact, x, y, _full_loss(exact, x, y), settings.tolerance))
+    exact = [ensemble.to(torch.float64) for ensemble in ensembles]
+    measured = [_measure(ensemble, x, y, settings.tolerance) for ensemble in exact]
     arrays = {name: torch.stack([time[name] for time in measured]).numpy() for name in measured[0]}
     # What a network that diverged ends with means nothing.
     gone = status.numpy() == DIVERGED
     for values in arrays.values():
         values[1:, gone] = np.nan
     return arrays | {"epochs": epochs.numpy(), "status": status.numpy()}
-
-
-def _train(
-    start: Ensemble,
-    x: Tensor,
-    y: Tensor,
-    learning_rate: float,
-    factors: Sequence[float],
-    numbers: Sequence[int],
-    batch_size: int,
-    settings: MultilayerTraining,
-    run: TrainingRun,
-) -> EnsembleTraining:
-    return train_ensemble(
-        start,
-        x.float(),
-        y.float(),
-        learning_rate=learning_rate,
-        factors=factors,
-        batch_size=batch_size,
-        order=settings.order,
-        smallest_rate=settings.smallest_learning_rate,
-        factor=settings.factor,
-        patience=settings.patience,
-        threshold=settings.threshold,
-        epochs=settings.epochs,
-        seed=settings.seed,
-        networks=numbers,
-        log=run.log,
-    )
 
 
 def gather(config: Points, parts: Sequence[Arrays]) -> xr.Dataset:

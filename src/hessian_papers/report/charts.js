@@ -97,7 +97,7 @@
     const { width, height, left, right, top, bottom } = SIZE;
     const level = (name) => panel.thresholds.filter((t) => t.axis === name).map((t) => t.value);
     const all = (name) => panel.bands.flatMap((band) => band[name]).concat(level(name));
-    const x = axis(panel.scales[0], panel.places.flat().concat(all("x")), left, width - right);
+    const x = axis(panel.scales[0], panel.curves.flatMap((curve) => curve.x).concat(all("x")), left, width - right);
     const y = axis(
       panel.scales[1],
       panel.curves.flatMap((curve) => curve.y).concat(all("y")),
@@ -146,7 +146,7 @@
     }
     const colours = [...new Set(panel.curves.map((curve) => curve.name))];
     return panel.curves.map((curve) => {
-      const points = panel.places[curve.at]
+      const points = curve.x
         .map((x, place) => [x, curve.y[place]])
         .filter(([x, y]) => axes.x.shows(x) && axes.y.shows(y));
       const colour = `curve colour-${colours.indexOf(curve.name) % 6}`;
@@ -247,15 +247,11 @@
     move();
   }
 
-  window.showNumbers = (key, { part, panels }) => {
+  window.showNumbers = (key, panels) => {
     const box = waiting.get(key);
     box.replaceChildren();
     for (const name of new Set(panels.map((panel) => panel.x))) {
       group(name, panels.filter((panel) => panel.x === name), box);
-    }
-    if (part < 1) {
-      const share = Math.round(100 * part);
-      add("p", "note", box, `About ${share} % of the points of each curve are drawn here.`);
     }
   };
 

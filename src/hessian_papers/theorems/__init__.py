@@ -6,6 +6,7 @@ is the order of :data:`THEOREMS`. See :mod:`hessian_papers.theorems.catalogue`.
 
 from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the ledger
     linear,
+    linear_errata,
     relu,
     sharpness_terms,
     bias,
@@ -13,11 +14,15 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     two_matrices,
     attention,
     deep,
+    labels,
     brute_force,
     layerwise,
+    convolutions,
+    overlaps,
     certificates,
 )
 from hessian_papers.theorems.catalogue import PAPERS, THEOREMS, Theorem, drawn
-from hessian_papers.theorems.instances import Draw, Instance
+from hessian_papers.theorems.instances import Instance
+from hessian_spectra.closed_form.instances import Draw
 
 __all__ = ["PAPERS", "THEOREMS", "Draw", "Instance", "Theorem", "drawn"]

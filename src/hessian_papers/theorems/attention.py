@@ -4,20 +4,19 @@ All of it is in singh2026cracking, section 3.3 and appendix B.5. In its symbols 
 k = ⟨w_K, w_Q⟩ and T = α + ζ N.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from hessian_papers.theorems.catalogue import ROOT, Error, theorem
 from hessian_papers.theorems.errors import basis_error, excess, relative, roots_error, worst
-from hessian_papers.theorems.instances import Draw, Instance, numbers
-from hessian_papers.theorems.linear import pair
+from hessian_papers.theorems.instances import Instance
+from hessian_papers.theorems.two_layer import pair
 from hessian_spectra import closed_form as cf
-from hessian_spectra.models import SelfAttention
-from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.closed_form import instances
+from hessian_spectra.closed_form.instances import numbers
 
 # How far one of the two weight vectors grows (and the other shrinks, so that ⟨w_K, w_Q⟩ stays)
 # where the monotonicity of a bound is looked at.
@@ -25,107 +24,18 @@ STRETCHES = (1.0, 1.05, 1.5, 4.0)
 
 
 @dataclass(eq=False, kw_only=True)
-class AnyAttention(Instance):
-    """Self-attention: ``query``, ``key`` ``(d_K,)``, ``x``, ``y`` ``(batch, length)``."""
-
-    per: ClassVar[str] = "element"
-
-    value: Tensor
-    query: Tensor
-    key: Tensor
-
-    @classmethod
-    def random(cls, draw: Draw, batch: int, length: int, width: int) -> Self:
-        """One layer."""
-        x, y = draw.points(batch, length)
-        value = draw.scale() * draw.normal()
-        query, key = draw.scale() * draw.normal(width), draw.scale() * draw.normal(width)
-        return cls(value=value, query=query, key=key, x=x, y=draw.scale() * y)
-
-    @property
-    def arguments(self) -> tuple[Tensor, ...]:
-        """The arguments of the library's functions."""
-        return self.value, self.query, self.key, self.x, self.y
-
-
-@dataclass(eq=False, kw_only=True)
-class Attention(AnyAttention, stream="attention"):
-    """Self-attention with softmax.
-
-    In every third instance d_K = 1, where all eigenvalues are outliers. The edge cases: three
-    counterexamples to what is printed; w_V = 0 and zero residual, where γ = 0; w_Q = ± w_K;
-    w_Q = 0; a constant sequence.
-    """
-
-    @classmethod
-    def drawn(cls, draw: Draw) -> "list[Attention]":
-        """The edge cases and the random networks."""
-
-        def base() -> Attention:
-            return cls.random(draw, batch=1, length=3, width=3)
-
-        edges = [
-            *cls.counterexamples(),
-            replace(i := base(), value=0 * i.value),
-            replace(i := base(), y=i.outputs),
-            replace(i := base(), key=i.query),
-            replace(i := base(), key=-i.query),
-            replace(i := base(), query=0 * i.query),
-            replace(i := base(), x=0 * i.x + 1),
-        ]
-        return edges + [
-            cls.random(
-                draw,
-                draw.integer(1, 4),
-                draw.integer(2, 5),
-                1 if k % 3 == 0 else draw.integer(2, draw.width - 2),
-            )
-            for k in range(draw.instances)
-        ]
-
-    @classmethod
-    def counterexamples(cls) -> list[Self]:
-        """Counterexamples to what is printed of Remarks B.4 and 3.1."""
-        # w_V, w_Q, w_K, and a sequence x with its targets y.
-        key = (-0.7223121, 1.0726882)
-        rows = [
-            # With ζ < 0: the largest eigenvalue is the bulk's, beyond the bound of Remark B.4.
-            (28.6158759, key, key, (-1.5552182, 0.4074608), (9.4896302, -91.6437074)),
-            # Weights below 1: norms exceed their squares, so that the printed ξ is too large. The
-            # printed bound on the condition number is then above the condition number.
-            (0.76, (-0.17, 0.006), (0.15, -0.023), (4.5, -1.8), (-0.18, -0.17)),
-            # With ζ < 0: the bound on the condition number falls as the norms of w_Q and w_K grow.
-            (-2.4, (-1.2, 0.6), (-0.7, -0.6), (-2.6, 0.6), (3.7, -5.1)),
-        ]
-        return [
-            cls(
-                value=numbers(value)[0],
-                query=numbers(*query),
-                key=numbers(*key),
-                x=numbers(*x)[None],
-                y=numbers(*y)[None],
-            )
-            for value, query, key, x, y in rows
-        ]
-
-    def model(self) -> nn.Module:
-        """The layer."""
-        return SelfAttention(self.value, self.query, self.key)
-
-    @cached_property
-    def spectrum(self) -> Spectrum:
-        """The library's spectrum."""
-        return cf.self_attention(*self.arguments)
+class Attention(Instance, instances.Attention):
+    """Self-attention with softmax; in every third instance d_K = 1, without a bulk."""
 
     @cached_property
     def coefficients(self) -> cf.AttentionCoefficients:
         """α, β, γ and ζ, means over the sequences."""
-        return cf.attention_coefficients(*self.arguments)
+        return cf.attention_coefficients(**self.arguments)
 
     @property
     def weighted(self) -> tuple[cf.AttentionCoefficients, Tensor, Tensor]:
         """The arguments of the library's functions of coefficients."""
-        return self.coefficients, self.query, self.key
+        return self.coefficients, self.w_query, self.w_key
 
     @property
     def gamma(self) -> Tensor:
@@ -140,12 +50,12 @@ class Attention(AnyAttention, stream="attention"):
     @property
     def norms(self) -> Tensor:
         """The sum N of the squared norms."""
-        return self.key @ self.key + self.query @ self.query
+        return self.w_key @ self.w_key + self.w_query @ self.w_query
 
     @property
     def inner(self) -> Tensor:
         """The inner product k = ⟨w_K, w_Q⟩."""
-        return self.key @ self.query
+        return self.w_key @ self.w_query
 
     @property
     def stated_trace(self) -> Tensor:
@@ -178,13 +88,13 @@ class Attention(AnyAttention, stream="attention"):
 
     def with_bulk(self, outliers: Tensor, gamma: Tensor) -> Tensor:
         """All eigenvalues ``(1 + 2 d_K,)`` from the three outliers and ±γ."""
-        bulk = gamma.expand(len(self.key) - 1)
+        bulk = gamma.expand(len(self.w_key) - 1)
         return torch.cat([outliers, bulk, -bulk]).sort().values
 
     @property
     def has_bulk(self) -> bool:
         """True where the width leaves room for a bulk."""
-        return len(self.key) > 1
+        return len(self.w_key) > 1
 
     @property
     def has_gamma(self) -> bool:
@@ -197,7 +107,7 @@ class Attention(AnyAttention, stream="attention"):
 
         The root can be of a negative number; the nearest width that is a number is then 0.
         """
-        summed = self.zeta * self.key.norm() + self.zeta * self.query.norm()
+        summed = self.zeta * self.w_key.norm() + self.zeta * self.w_query.norm()
         inside = 3 * self.polynomial[0] + (summed + self.coefficients.alpha) ** 2
         return 2 * inside.clamp_min(0).sqrt() / 3
 
@@ -211,36 +121,9 @@ class Attention(AnyAttention, stream="attention"):
         return excess(bound * sizes.min(), sizes.max(), sizes.max())
 
 
-class RowwiseLayer(SelfAttention):
-    """Self-attention with tanh of each score in the place of softmax."""
-
-    def attention(self, x: Tensor) -> Tensor:
-        """The attention weights ``(batch, length, length)``; their rows sum to anything."""
-        alignment = self.w_query @ self.w_key / len(self.w_key) ** 0.5
-        return torch.tanh(x[:, :, None] * x[:, None, :] * alignment)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Outputs ``(batch, length)``: sums of tokens, as the weights do not make means of them."""
-        return self.w_value * (self.attention(x) @ x[..., None])[..., 0]
-
-
 @dataclass(eq=False, kw_only=True)
-class Rowwise(AnyAttention, stream="rowwise"):
-    """Half as many instances, for another activation than softmax."""
-
-    @classmethod
-    def drawn(cls, draw: Draw) -> list[Self]:
-        """The edge cases and the random networks."""
-        return [
-            cls.random(
-                draw, *(draw.integer(*ends) for ends in ((1, 4), (2, 5), (1, draw.width - 2)))
-            )
-            for _ in range(max(1, draw.instances // 2))
-        ]
-
-    def model(self) -> nn.Module:
-        """The layer."""
-        return RowwiseLayer(self.value, self.query, self.key)
+class Rowwise(Instance, instances.Rowwise):
+    """Self-attention with tanh of each score in the place of softmax."""
 
 
 @theorem("Theorem 3.5: spectrum", cracking="Theorem 3.5")
@@ -251,27 +134,22 @@ def attention_spectrum(net: Attention) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem(
-    "Theorem 3.5: eigenvectors (ours)",
-    remark="Our addition: the paper gives eigenvalues.",
-    cracking="Theorem 3.5, beyond its statement",
-)
+@theorem("Theorem 3.5: eigenvectors (ours)", cracking="Theorem 3.5, beyond its statement")
 def attention_basis(net: Attention) -> Error:
     """The eigenvectors are known as well: those of a $3 × 3$ matrix and, for the bulk, vectors
     orthogonal to $w_K ± w_Q$.
+
+    Remark: Our addition: the paper gives eigenvalues.
     """
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
 
-@theorem(
-    "Theorem 3.5: Viète",
-    remark=r"With q corrected, and cos where the available copy has “$\cos ζ$”.",
-    tolerance=ROOT,
-    cracking="appendix B.5",
-)
+@theorem("Theorem 3.5: Viète", tolerance=ROOT, cracking="appendix B.5")
 def attention_viete(net: Attention) -> Error:
     r"""The outliers are $T/3 + 2\sqrt{-p/3} \cos(\frac13 \arccos((3q/2p)\sqrt{-3/p}) - 2πk/3)$,
     $k = 0, 1, 2$.
+
+    Remark: With q corrected, and cos where the available copy has “$\cos ζ$”.
     """
     return relative(net.with_bulk(net.cubic.roots(), net.gamma), net.eigenvalues)
 
@@ -295,7 +173,7 @@ def attention_query_key(net: Attention) -> Error:
     """The block of queries and keys is a two-layer linear network's: its bulk is $±γ$, too."""
     # That of a network with σ² = ζ and δx = γ.
     product = -(net.gamma**2) - 2 * net.zeta * net.gamma * net.inner
-    trace, bulk = net.zeta * net.norms, net.gamma.expand(len(net.key) - 1)
+    trace, bulk = net.zeta * net.norms, net.gamma.expand(len(net.w_key) - 1)
     stated = torch.cat([pair(trace, trace**2 - 4 * product), bulk, -bulk]).sort().values
     # Over the whole Hessian's size: the block can vanish.
     return relative(stated, torch.linalg.eigvalsh(net.hessian[1:, 1:]), over=net.size)
@@ -310,11 +188,12 @@ def attention_without_gamma(net: Attention) -> Error:
     return relative(net.with_bulk(outliers, 0 * net.gamma), net.eigenvalues)
 
 
-@theorem(
-    "Remark B.4: outlier", remark="With squared norms in $ξ$.", cracking="Remark B.4, eq. (121)"
-)
+@theorem("Remark B.4: outlier", cracking="Remark B.4, eq. (121)")
 def attention_outlier_bounds(net: Attention) -> Error:
-    r"""$T/3 + ξ/2 ≤ \text{largest outlier} ≤ T/3 + ξ$."""
+    r"""$T/3 + ξ/2 ≤ \text{largest outlier} ≤ T/3 + ξ$.
+
+    Remark: With squared norms in $ξ$.
+    """
     centre, (low, high) = net.stated_trace / 3, cf.attention_outlier_bounds(*net.weighted)
     half_width = (high - low) / 2
     return net.outside(net.outliers[-1:], centre + half_width / 2, centre + half_width)
@@ -327,17 +206,23 @@ def attention_smallest(net: Attention) -> Error:
     return excess(smallest, net.gamma.abs(), net.size) if net.has_bulk else None
 
 
-@theorem("Remark 3.1, stronger (ours)", remark="Our addition.", cracking="Remark 3.1, stronger")
+@theorem("Remark 3.1, stronger (ours)", cracking="Remark 3.1, stronger")
 def attention_strong_condition(net: Attention) -> Error:
-    """$κ(H) ≥ (2|T| + 3ξ)/(6|γ|)$ for $d_K ≥ 2$ and $γ ≠ 0$."""
+    """$κ(H) ≥ (2|T| + 3ξ)/(6|γ|)$ for $d_K ≥ 2$ and $γ ≠ 0$.
+
+    Remark: Our addition.
+    """
     if not (net.has_bulk and net.has_gamma):
         return None
     return net.condition_error(cf.condition_number_bound(*net.weighted))
 
 
-@theorem("ζ ≥ 0: λ_max (ours)", remark="Our addition.", cracking="Remark B.4, beyond its statement")
+@theorem("ζ ≥ 0: λ_max (ours)", cracking="Remark B.4, beyond its statement")
 def attention_dominant(net: Attention) -> Error:
-    """For $ζ ≥ 0$ the largest eigenvalue is an outlier: it is at least $|γ|$."""
+    """For $ζ ≥ 0$ the largest eigenvalue is an outlier: it is at least $|γ|$.
+
+    Remark: Our addition.
+    """
     return excess(net.gamma.abs(), net.outliers[-1], net.size) if net.zeta >= 0 else None
 
 
@@ -346,31 +231,28 @@ def rowwise_spectrum(net: Rowwise) -> Error:
     """The theorem holds for other twice differentiable activations applied to each row (here tanh
     of each score).
     """
-    exact = cf.self_attention(*net.arguments, activation=torch.tanh)
-    return relative(exact.eigenvalues, net.eigenvalues)
+    return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem(
-    "Theorem 3.5: ξ",
-    printed="$(ζ‖w_K‖ + ζ‖w_Q‖ + α)^2$ in $ξ$",
-    remark="The radicand in print can even be negative (counted as $ξ = 0$).",
-    cracking="Theorem 3.5, in three displays",
-)
+@theorem("Theorem 3.5: ξ", cracking="Theorem 3.5, in three displays")
 def attention_half_width(net: Attention, printed: bool = False) -> Error:
-    """The outliers lie within $T/3 ± ξ$ with $(ζ‖w_K‖^2 + ζ‖w_Q‖^2 + α)^2$ in $ξ$."""
+    """The outliers lie within $T/3 ± ξ$ with $(ζ‖w_K‖^2 + ζ‖w_Q‖^2 + α)^2$ in $ξ$.
+
+    In print: $(ζ‖w_K‖ + ζ‖w_Q‖ + α)^2$ in $ξ$
+    Remark: The radicand in print can even be negative (counted as $ξ = 0$).
+    """
     if printed:
         away = (net.outliers - net.stated_trace / 3).abs().max()
         return excess(away, net.printed_half_width, net.size)
     return net.outside(net.outliers, *cf.attention_outlier_bounds(*net.weighted))
 
 
-@theorem(
-    "Theorem 3.5: q",
-    printed="without the first brackets: 9T multiplies $(β^2 - αζ)N$ alone",
-    cracking="appendix B.5",
-)
+@theorem("Theorem 3.5: q", cracking="appendix B.5")
 def attention_q(net: Attention, printed: bool = False) -> Error:
-    """$q = -(2T^3 + 9T[(β^2 - αζ)N + 2γζk + γ^2] + 27[2γ(β^2 - αζ)k - αγ^2])/27$."""
+    """$q = -(2T^3 + 9T[(β^2 - αζ)N + 2γζk + γ^2] + 27[2γ(β^2 - αζ)k - αγ^2])/27$.
+
+    In print: without the first brackets: 9T multiplies $(β^2 - αζ)N$ alone
+    """
     q, shift, trace = net.cubic.q, net.cubic.shift, net.stated_trace
     if printed:
         linear, constant = net.polynomial
@@ -382,14 +264,13 @@ def attention_q(net: Attention, printed: bool = False) -> Error:
     return roots_error(torch.stack(cubic), net.outliers)
 
 
-@theorem(
-    "Theorem 3.5: Hessian",
-    printed="columns labelled $∂w_V$, $∂w_K$, $∂w_Q$",
-    cracking="appendix B.5, first display",
-)
+@theorem("Theorem 3.5: Hessian", cracking="appendix B.5, first display")
 def attention_display(net: Attention, printed: bool = False) -> Error:
-    """The first displayed Hessian is in the order $(w_V, w_Q, w_K)$, in rows and columns."""
-    (alpha, beta, gamma, zeta), key, query = net.coefficients, net.key, net.query
+    """The first displayed Hessian is in the order $(w_V, w_Q, w_K)$, in rows and columns.
+
+    In print: columns labelled $∂w_V$, $∂w_K$, $∂w_Q$
+    """
+    (alpha, beta, gamma, zeta), key, query = net.coefficients, net.w_key, net.w_query
     cross = zeta * torch.outer(key, query) + gamma * torch.eye(len(key), dtype=torch.float64)
     first = torch.cat([alpha.reshape(1), beta * key, beta * query])
     middle = torch.cat([zeta * torch.outer(key, key), cross], dim=1)
@@ -401,29 +282,26 @@ def attention_display(net: Attention, printed: bool = False) -> Error:
     return relative(displayed, net.hessian)
 
 
-@theorem(
-    "Remark B.4: λ_max",
-    printed=r"$λ_{\max} ≤ T/3 + ξ$ for the largest Hessian eigenvalue",
-    remark="For $ζ < 0$ the bulk can be larger than all outliers.",
-    cracking="Remark B.4",
-)
+@theorem("Remark B.4: λ_max", cracking="Remark B.4")
 def attention_largest(net: Attention, printed: bool = False) -> Error:
     r"""$λ_{\max}(H) = \max(\text{largest outlier}, |γ|)$: the bounds hold with $|γ|$ taken into
     account.
+
+    In print: $λ_{\max} ≤ T/3 + ξ$ for the largest Hessian eigenvalue
+    Remark: For $ζ < 0$ the bulk can be larger than all outliers.
     """
     if printed:
         return excess(net.eigenvalues[-1], cf.attention_outlier_bounds(*net.weighted)[1], net.size)
     return net.outside(net.eigenvalues[-1:], *cf.attention_largest_eigenvalue_bounds(*net.weighted))
 
 
-@theorem(
-    "Remark 3.1",
-    printed="the same with the printed $ξ$",
-    remark="Norms below 1 exceed their squares, and the printed bound is then too large.",
-    cracking="Remark 3.1",
-)
+@theorem("Remark 3.1", cracking="Remark 3.1")
 def attention_condition(net: Attention, printed: bool = False) -> Error:
-    """$κ(H) ≥ (2T + 3ξ)/(6|γ|)$ with squared norms in $ξ$, for $d_K ≥ 2$ and $γ ≠ 0$."""
+    """$κ(H) ≥ (2T + 3ξ)/(6|γ|)$ with squared norms in $ξ$, for $d_K ≥ 2$ and $γ ≠ 0$.
+
+    In print: the same with the printed $ξ$
+    Remark: Norms below 1 exceed their squares, and the printed bound is then too large.
+    """
     if not (net.has_bulk and net.has_gamma):
         return None
     in_print = (2 * net.stated_trace + 3 * net.printed_half_width) / (6 * net.gamma.abs())
@@ -431,18 +309,17 @@ def attention_condition(net: Attention, printed: bool = False) -> Error:
     return net.condition_error(in_print if printed else right)
 
 
-@theorem(
-    "Remark 3.1: monotone",
-    printed="it is monotonic in the magnitude of $w_K$ and $w_Q$",
-    remark="For $ζ < 0$ it can fall.",
-    source="the bound itself, as one weight vector is scaled",
-    cracking="below Remark 3.1",
-)
+@theorem("Remark 3.1: monotone", cracking="below Remark 3.1")
 def attention_monotone(net: Attention, printed: bool = False) -> Error:
-    """At fixed $⟨w_K, w_Q⟩$ and $ζ > 0$ the bound of Remark 3.1 grows with $‖w_K‖^2 + ‖w_Q‖^2$."""
+    """At fixed $⟨w_K, w_Q⟩$ and $ζ > 0$ the bound of Remark 3.1 grows with $‖w_K‖^2 + ‖w_Q‖^2$.
+
+    In print: it is monotonic in the magnitude of $w_K$ and $w_Q$
+    Remark: For $ζ < 0$ it can fall.
+    Measured by: the bound itself, as one weight vector is scaled
+    """
     if net.zeta < 0 and not printed:
         return None
-    longer, shorter = net.query, net.key
+    longer, shorter = net.w_query, net.w_key
     if longer.norm() < shorter.norm():
         longer, shorter = shorter, longer
     cubics = [cf.attention_cubic(net.coefficients, longer * s, shorter / s) for s in STRETCHES]

@@ -4,27 +4,20 @@ Equations are those of singh2026cracking where no other paper is named.
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from hessian_papers.theorems.catalogue import FAILS, ROOT, Error, theorem
 from hessian_papers.theorems.errors import excess, relative, roots_error
-from hessian_papers.theorems.instances import Draw, Instance, numbers, orthonormal, without
-from hessian_papers.theorems.linear import pair
+from hessian_papers.theorems.instances import Instance
+from hessian_papers.theorems.two_layer import pair
 from hessian_spectra import closed_form as cf
-from hessian_spectra.models import LinearWithBias
+from hessian_spectra.closed_form import instances
 
 # Of the sextic the whole characteristic polynomial is left at this width.
 BRUTE_FORCE_AT_WIDTH_2 = "brute force at $m = 2$, where all six eigenvalues are roots"
-
-
-def _standardised(x: Tensor) -> Tensor:
-    """``x`` with zero mean and unit second moment."""
-    x = x - x.mean()
-    return x / x.square().mean().sqrt()
 
 
 def viete(p: Tensor, q: Tensor) -> Tensor:
@@ -43,31 +36,8 @@ def bias_pair(total: Tensor, squared: Tensor) -> Tensor:
 
 
 @dataclass(eq=False, kw_only=True)
-class Biased(Instance):
+class Biased(Instance, instances.Biased):
     """Linear networks f(x) = ⟨w, v x + b⟩, weights ``(m,)``, for E[x] = 0, E[x²] = 1."""
-
-    w: Tensor
-    v: Tensor
-    b: Tensor
-
-    @classmethod
-    def assumed(cls, draw: Draw, width: int = 5, points: int = 9) -> Self:
-        """One network that meets all assumptions of Theorem B.1."""
-        x, y = draw.points(points)
-        x = _standardised(x)
-        first = draw.scale() * orthonormal(draw.normal(width, 2))
-        y = draw.scale() * without(y, torch.stack([x, torch.ones_like(x)], dim=1))
-        w = draw.scale() * draw.normal(width)
-        return cls(w=w, v=first[:, 0], b=first[:, 1], x=x, y=y)
-
-    def model(self) -> nn.Module:
-        """The network."""
-        return LinearWithBias(self.w, self.v, self.b)
-
-    @property
-    def arguments(self) -> tuple[Tensor, ...]:
-        """The arguments of the library's functions."""
-        return self.w, self.v, self.b, self.x, self.y
 
     @property
     def residuals(self) -> tuple[Tensor, Tensor]:
@@ -108,7 +78,7 @@ class Biased(Instance):
         q = -2 * self.total**3 / 27 - self.v2 * self.squared / 3 + 2 * self.w2 * self.squared / 3
         return viete(p, q) + self.total / 3
 
-    def spectrum(self, pair: Tensor, triple: Tensor, bulk: Tensor) -> Tensor:
+    def eigenvalues_of(self, pair: Tensor, triple: Tensor, bulk: Tensor) -> Tensor:
         """All ``(3m,)``, m at least 2: pair, triple, ±bulk (m − 2 times) and 0 (m − 1 times)."""
         m = len(self.w)
         rest, zeros = bulk.expand(m - 2), torch.zeros(m - 1, dtype=bulk.dtype)
@@ -117,133 +87,44 @@ class Biased(Instance):
     @property
     def printed_spectrum(self) -> Tensor:
         """Theorem B.1 as it is printed, with all multiplicities."""
-        return self.spectrum(self.pair, self.triple, self.squared.sqrt())
+        return self.eigenvalues_of(self.pair, self.triple, self.squared.sqrt())
+
+    @property
+    def mixed(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The terms of eq. (97), (98) that have a minus, halved."""
+        (dx, d), vb = self.residuals, self.v @ self.b
+        crossed = (d * self.v + dx * self.b) @ self.w
+        return vb * crossed, vb * d * dx * self.w2, crossed * d * dx * self.w2
 
 
 @dataclass(eq=False, kw_only=True)
-class Bias(Biased, stream="bias"):
-    """Networks under all assumptions of Theorem B.1.
-
-    The edge cases: zero first layer (also at width 1, which allows no other); w = 0; w parallel to
-    v; w orthogonal to v and b; zero targets.
-    """
-
-    @classmethod
-    def drawn(cls, draw: Draw) -> "list[Bias]":
-        """The edge cases and the random networks."""
-
-        def base() -> Bias:
-            return cls.assumed(draw)
-
-        edges = [
-            replace(i := base(), v=0 * i.v, b=0 * i.b),
-            replace(i := base(), v=numbers(0.0), b=numbers(0.0), w=i.w[:1]),
-            replace(i := base(), w=0 * i.w),
-            replace(i := base(), w=1.5 * i.v),
-            replace(i := base(), w=without(i.w, torch.stack([i.v, i.b], dim=1))),
-            replace(i := base(), y=0 * i.y),
-        ]
-        return edges + [
-            cls.assumed(draw, draw.integer(2, draw.width), draw.integer(4, draw.size))
-            for _ in range(draw.instances)
-        ]
+class Bias(Biased, instances.Bias):
+    """Networks under all assumptions of Theorem B.1."""
 
 
 @dataclass(eq=False, kw_only=True)
-class Dropped(Biased, stream="dropped"):
-    """Networks that break one assumption of Theorem B.1.
-
-    ``dropped`` says which: v orthogonal to b; equal norms; zero mean; unit second moment; no
-    correlation.
-    """
-
-    dropped: int = 0
-
-    @classmethod
-    def drawn(cls, draw: Draw) -> list[Self]:
-        """The random networks, at least three for each assumption."""
-        nets = []
-        for number in range(max(draw.instances, 15)):
-            i = cls.assumed(draw, draw.integer(2, draw.width), max(4, draw.size))
-            without_it = [
-                {"b": (i.b + i.v) / 2**0.5},
-                {"b": 2 * i.b},
-                {"x": (i.x + 1) / 2**0.5},
-                {"x": 1.5 * i.x},
-                {"y": i.y + 2 * i.x},
-            ]
-            which = number % len(without_it)
-            nets.append(replace(i, **without_it[which], dropped=which))
-        return nets
+class Dropped(Biased, instances.Dropped):
+    """Networks that break one assumption of Theorem B.1, by their number ``dropped``."""
 
 
 @dataclass(eq=False, kw_only=True)
-class Parallel(Biased, stream="parallel"):
-    """Like :class:`Bias`, for targets that correlate with x and 1 as the weights have it.
-
-    (mean(y x), mean(y)) is parallel to (⟨w, v⟩, ⟨w, b⟩) in place of zero, and so is then (δx, δ):
-    all that the theorem needs. ``rho`` is the residual along that direction.
-    """
-
-    rho: Tensor
-
-    @classmethod
-    def drawn(cls, draw: Draw) -> list[Self]:
-        """The edge cases and the random networks."""
-        nets = []
-        for i in Bias.drawn(replace(draw, family=Bias.stream)):
-            factor = 2 * draw.normal(1)
-            y = i.y + factor * ((i.w @ i.v) * i.x + i.w @ i.b)
-            rho = (1 - factor) * torch.hypot(i.w @ i.v, i.w @ i.b)
-            nets.append(cls(w=i.w, v=i.v, b=i.b, x=i.x, y=y, rho=rho))
-        return nets
+class Parallel(Biased, instances.Parallel):
+    """Networks whose residual, of the size ``rho``, is along their own outputs."""
 
 
 @dataclass(eq=False, kw_only=True)
-class Sextic(Biased, stream="sextic"):
-    """Networks with any weights and targets; every other one has width 2.
-
-    At width 2 the sextic is the whole characteristic polynomial. The edge cases: widths 1 and 2;
-    b = 0; v = 0; w = 0; v parallel to b; zero residual.
-    """
-
-    @classmethod
-    def drawn(cls, draw: Draw) -> "list[Sextic]":
-        """The edge cases and the random networks."""
-
-        def base(width: int = 4, points: int = 7) -> Sextic:
-            x, y = draw.points(points)
-            x = _standardised(x)
-            w, v, b = (draw.scale() * draw.normal(width) for _ in range(3))
-            y = 2 * draw.normal(1) * x + draw.normal(1) + draw.scale() * y
-            return cls(w=w, v=v, b=b, x=x, y=y)
-
-        edges = [
-            base(width=1),
-            base(width=2),
-            replace(i := base(), b=0 * i.b),
-            replace(i := base(), v=0 * i.v),
-            replace(i := base(), w=0 * i.w),
-            replace(i := base(), b=0.7 * i.v),
-            replace(i := base(), y=i.x * (i.w @ i.v) + i.w @ i.b),
-        ]
-        return edges + [
-            base(2 if k % 2 else draw.integer(2, draw.width), draw.integer(2, draw.size))
-            for k in range(draw.instances)
-        ]
+class Sextic(Biased, instances.Sextic):
+    """Networks with any weights and targets; every other one has width 2."""
 
 
-@theorem(
-    "Theorem B.1: spectrum",
-    remark="The multiplicities are ours; the theorem says “the rest”.",
-    cracking="Theorem B.1",
-    closed="Theorem 6",
-)
+@theorem("Theorem B.1: spectrum", cracking="Theorem B.1", closed="Theorem 6")
 def bias_spectrum(net: Bias) -> Error:
     """Under the theorem's assumptions the spectrum is a pair, a triple, $±r$ ($m - 2$ times each,
     $r^2 = δx^2 + δ^2$) and 0 ($m - 1$ times).
+
+    Remark: The multiplicities are ours; the theorem says “the rest”.
     """
-    return relative(cf.linear_with_bias(*net.arguments).eigenvalues, net.eigenvalues)
+    return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
 @theorem(
@@ -312,21 +193,19 @@ def bias_quintic(net: Bias) -> Error:
     return roots_error(torch.stack([*powers, torch.zeros_like(a)]), net.eigenvalues)
 
 
-@theorem(
-    "Theorem B.1, weaker (ours)",
-    remark="Our addition.",
-    cracking="Theorem B.1, beyond its assumptions",
-)
+@theorem("Theorem B.1, weaker (ours)", cracking="Theorem B.1, beyond its assumptions")
 def bias_parallel(net: Parallel) -> Error:
     r"""$E[y] = E[yx] = 0$ can be weakened: pair and triple only need $(δx, δ)$ parallel to
     $(⟨w, v⟩, ⟨w, b⟩)$. With $C = |(⟨w, v⟩, ⟨w, b⟩)|$ and $ρ$ the residual along it, the pair is
     $S/2 ± \sqrt{S^2/4 + ρ^2 + 2ρC}$.
+
+    Remark: Our addition.
     """
     if len(net.w) == 1:
         return None
     alignment = torch.hypot(net.w @ net.v, net.w @ net.b)
     parts = cf.pair_and_triple(net.w2, net.v2, alignment, net.rho.squeeze())
-    return relative(net.spectrum(*parts, net.rho.abs()), net.eigenvalues)
+    return relative(net.eigenvalues_of(*parts, net.rho.abs()), net.eigenvalues)
 
 
 @theorem("Theorem B.1, any weights", cracking="eq. (89) to (99)", closed="eq. (86) to (96)")
@@ -334,17 +213,16 @@ def sextic_spectrum(net: Sextic) -> Error:
     """For $E[x] = 0$, $E[x^2] = 1$ and any v, b and y, the spectrum is $±r$ and 0 ($m - 2$ times
     each) and the corrected sextic's roots.
     """
-    return relative(cf.linear_with_bias(*net.arguments).eigenvalues, net.eigenvalues)
+    return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem(
-    "eq. (82), (83)",
-    printed="$δx I + vw^⊤$ and $δ I + bw^⊤$",
-    remark="singh2024closed has them right.",
-    cracking="eq. (82), (83)",
-)
+@theorem("eq. (82), (83)", cracking="eq. (82), (83)")
 def bias_display(net: Bias, printed: bool = False) -> Error:
-    """The lower left blocks of the displayed Hessian are $δx I + wv^⊤$ and $δ I + wb^⊤$."""
+    """The lower left blocks of the displayed Hessian are $δx I + wv^⊤$ and $δ I + wb^⊤$.
+
+    In print: $δx I + vw^⊤$ and $δ I + bw^⊤$
+    Remark: singh2024closed has them right.
+    """
     displayed, m = bias_blocks(net), len(net.w)
     if printed:
         right = displayed.clone()
@@ -353,55 +231,27 @@ def bias_display(net: Bias, printed: bool = False) -> Error:
     return relative(displayed, net.hessian)
 
 
-def sextic(net: Biased, b_power: int = 2, sign: float = -1.0) -> Tensor:
-    """Eq. (89)-(99): the coefficients ``(7,)`` of the sextic, highest power first.
-
-    Args:
-        net: the network.
-        b_power: the power of ‖b‖ in ‖b‖² + ‖w‖² of eq. (92), 2.
-        sign: that of the terms of eq. (97) and (98), minus.
-    """
-    w, v, b, (dx, d) = net.w, net.v, net.b, net.residuals
-    w2, v2, b2, wv, wb, vb, rho = net.w2, net.v2, b @ b, w @ v, w @ b, v @ b, net.squared
-    mixed, along = (d * v + dx * b) @ w, dx * wv + d * wb
-    fourth = -2 * rho - 2 * along + (v2 + w2) * (b2 ** (b_power / 2) + w2) - vb**2
-    third = (
-        rho * (v2 + b2 + 3 * w2)
-        + 2 * d * wb * (v2 + w2)
-        + 2 * dx * wv * (b2 + w2)
-        + sign * 2 * vb * mixed
-    )
-    second = (
-        rho**2
-        + 2 * rho * along
-        + 4 * dx * d * wv * wb
-        - ((v2 + w2) * dx**2 + (b2 + w2) * d**2) * w2
-        - mixed**2
-        + sign * 2 * vb * d * dx * w2
-    )
-    first = -(rho**2) * w2 - 2 * (dx**3 * wv + d**3 * wb) * w2 + sign * 2 * mixed * d * dx * w2
-    fifth, ones = -(v2 + b2 + 2 * w2), torch.ones_like(rho)
-    return torch.stack([ones, fifth, fourth, third, second, first, torch.zeros_like(rho)])
-
-
 @theorem(
     "eq. (92): ‖b‖",
-    printed="$(‖v‖^2 + ‖w‖^2)(‖b‖ + ‖w‖^2)$",
     source=BRUTE_FORCE_AT_WIDTH_2,
     cracking="eq. (92) and the collected form",
     closed="eq. (89) and the collected form",
 )
 def sextic_norm(net: Sextic, printed: bool = False) -> Error:
-    """The coefficient of $λ^4$ holds $(‖v‖^2 + ‖w‖^2)(‖b‖^2 + ‖w‖^2)$."""
+    """The coefficient of $λ^4$ holds $(‖v‖^2 + ‖w‖^2)(‖b‖^2 + ‖w‖^2)$.
+
+    In print: $(‖v‖^2 + ‖w‖^2)(‖b‖ + ‖w‖^2)$
+    """
     if len(net.w) != 2:
         return None
-    return roots_error(sextic(net, b_power=1 if printed else 2), net.eigenvalues)
+    sextic, size = cf.bias_sextic(**net.arguments), net.b.norm()
+    if printed:
+        sextic[2] += (net.v2 + net.w2) * (size - size**2)
+    return roots_error(sextic, net.eigenvalues)
 
 
 @theorem(
     "eq. (97), (98): sign",
-    printed="a plus: they stand outside the bracket opened by the minus in the line before",
-    remark="The collected form below has the right sign.",
     source=BRUTE_FORCE_AT_WIDTH_2,
     cracking="eq. (97), (98)",
     closed="eq. (94), (95)",
@@ -409,22 +259,25 @@ def sextic_norm(net: Sextic, printed: bool = False) -> Error:
 def sextic_sign(net: Sextic, printed: bool = False) -> Error:
     """The terms with $⟨v, b⟩⟨δv + δx b, w⟩$, $⟨v, b⟩δδx‖w‖^2$ and $⟨δv + δx b, w⟩δδx‖w‖^2$ have a
     minus.
+
+    In print: a plus: they stand outside the bracket opened by the minus in the line before
+    Remark: The collected form below has the right sign.
     """
     if len(net.w) != 2:
         return None
-    return roots_error(sextic(net, sign=1.0 if printed else -1.0), net.eigenvalues)
+    sextic = cf.bias_sextic(**net.arguments)
+    if printed:
+        sextic[3:6] += 4 * torch.stack(net.mixed)
+    return roots_error(sextic, net.eigenvalues)
 
 
-@theorem(
-    tolerance=FAILS,
-    source="a round number far above round-off",
-    assumption=lambda net: net.dropped,
-    cracking="Theorem B.1",
-)
+@theorem(tolerance=FAILS, assumption=lambda net: net.dropped, cracking="Theorem B.1")
 def bias_assumptions(net: Dropped) -> Error:
     """Each assumption is needed (that on targets in its weaker form): without it the printed
     spectrum errs by at least 1 % of the largest eigenvalue.
 
     Statistic: largest error over the instances that break it; smallest over the five assumptions.
+
+    Measured by: a round number far above round-off
     """
     return relative(net.printed_spectrum, net.eigenvalues)

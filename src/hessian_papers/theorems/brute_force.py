@@ -6,15 +6,12 @@ from hessian_papers.theorems.instances import Instance
 from hessian_spectra import curvature as cv
 
 
-@theorem(
-    "brute force: curvlinops",
-    source="curvlinops, on every tenth instance",
-    every=10,
-    cracking="appendix D.1",
-)
+@theorem("brute force: curvlinops", every=10, cracking="appendix D.1")
 def second_library(net: Instance) -> Error:
     """The Hessian operator behind all eigenvalues agrees with the paper's own library,
     curvlinops.
+
+    Measured by: curvlinops, on every tenth instance
     """
     operator = cv.hessian(net.problem, backend="curvlinops", check=False)
     return relative(net.hessian, cv.dense_matrix(operator))

@@ -3,24 +3,30 @@
 A theorem is a function. It takes an instance of the family that its first argument is annotated
 with and returns the error of the statement, its docstring, from brute force; ``None`` for an
 instance that it is not about. With ``printed=True`` it returns the error of what is in print, where
-that is wrong:
+that is wrong. What is in print, a remark on the difference and what the error is taken from follow
+the statement, each behind its heading of :data:`HEADINGS`:
 
-    @theorem("Theorem 3.1: spectrum", cracking="Theorem 3.1")
-    def linear_spectrum(net: Linear) -> Error:
-        \"\"\"The 2m eigenvalues are ±δx, each m − 1 times, and the two outliers.\"\"\"
-        return relative(net.spectrum.eigenvalues, net.eigenvalues)
+    @theorem("poster: outliers", poster="key result, linear network")
+    def linear_poster(net: Linear, printed: bool = False) -> Error:
+        \"\"\"The last square under the root is $4(2⟨w, v⟩σ^2 - yx)^2$.
+
+        In print: $4(2⟨w, v⟩ - yx)^2$
+        Remark: The two agree only for $σ^2 = 1$.
+        \"\"\"
 
 Tests and ledger read the same list: the tests plant mistakes in what is measured, too, and draw
 other instances than the ledger's study.
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from hessian_papers.theorems.errors import worst
-from hessian_papers.theorems.instances import FAMILIES, Draw, Instance
+from hessian_papers.theorems.instances import FAMILIES, Instance
+from hessian_spectra.closed_form.instances import Draw
 
 Error = float | None
 ErrorFunction = Callable[..., Error]
@@ -49,6 +55,9 @@ PAPERS = {
     "data": "anon2026data",
     "dissecting": "wu2022dissecting",
 }
+# What begins a line of a theorem's docstring behind the statement, by field.
+HEADINGS = {"printed": "In print", "remark": "Remark", "source": "Measured by"}
+_HEADING = re.compile(rf"^({'|'.join(HEADINGS.values())}): ", re.MULTILINE)
 BRUTE_FORCE = "brute force: the dense Hessian of the network, by automatic differentiation"
 
 
@@ -118,8 +127,6 @@ THEOREMS: dict[str, Theorem] = {}
 def theorem(
     label: str = "",
     *,
-    printed: str = "",
-    remark: str = "",
     source: str = BRUTE_FORCE,
     tolerance: float = EXACT,
     every: int = 1,
@@ -130,9 +137,7 @@ def theorem(
 
     Args:
         label: see :class:`Theorem`, like the other arguments.
-        printed: what is in print.
-        remark: on the difference.
-        source: what the error is taken from.
+        source: what the error is taken from, where the docstring does not say it.
         tolerance: one of :data:`REASONS`.
         every: on which instances it is measured.
         assumption: which one an instance breaks.
@@ -145,25 +150,31 @@ def theorem(
     def keep(function: ErrorFunction) -> ErrorFunction:
         first = next(iter(inspect.signature(function).parameters))
         name = function.__name__.replace("_", "-")
-        if bool(printed) != ("printed" in inspect.signature(function).parameters):
+        statement, *rest = _HEADING.split(inspect.getdoc(function) or "")
+        said = dict(zip(rest[::2], rest[1::2], strict=True))
+        texts = {name: _line(said[words]) for name, words in HEADINGS.items() if words in said}
+        if ("printed" in texts) != ("printed" in inspect.signature(function).parameters):
             raise ValueError(f"{name}: expected a print and its error, or neither")
         THEOREMS[name] = Theorem(
             name=name,
             label=label,
-            statement=" ".join((function.__doc__ or "").split()),
+            statement=_line(statement),
             places={PAPERS[paper]: place for paper, place in places.items()},
             family=get_type_hints(function)[first],
             error=function,
-            printed=printed,
-            remark=remark,
-            source=source,
             tolerance=tolerance,
             every=every,
             assumption=assumption,
+            **({"source": source} | texts),
         )
         return function
 
     return keep
+
+
+def _line(text: str) -> str:
+    """The text on one line."""
+    return " ".join(text.split())
 
 
 def drawn(draw: Draw) -> Instances:
@@ -172,4 +183,4 @@ def drawn(draw: Draw) -> Instances:
     Args:
         draw: data, seed and sizes.
     """
-    return {family: family.drawn(replace(draw, family=family.stream)) for family in FAMILIES}
+    return {family: [*family.drawn(draw).values()] for family in FAMILIES}

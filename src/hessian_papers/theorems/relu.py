@@ -4,16 +4,15 @@ A cell is a sign of the input with the neurons that fire there.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Self
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from hessian_papers.theorems.catalogue import Error, theorem
 from hessian_papers.theorems.errors import basis_error, relative, vectors_error
-from hessian_papers.theorems.instances import Draw, numbers
-from hessian_papers.theorems.linear import (
+from hessian_papers.theorems.two_layer import (
     Cell,
     TwoLayer,
     block_hessian,
@@ -22,53 +21,19 @@ from hessian_papers.theorems.linear import (
     outlier_vector,
     pair,
 )
-from hessian_spectra import closed_form as cf
-from hessian_spectra.models import TwoLayerReLU
-from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.closed_form import instances
+from hessian_spectra.closed_form.instances import Draw
 
 
 @dataclass(eq=False, kw_only=True)
-class Relu(TwoLayer, stream="relu"):
-    """Two-layer ReLU networks.
-
-    The edge cases: width 1; all neurons in one cell; neurons with v_j = 0; inputs of one sign only;
-    an input at 0; one neuron in each cell; equal weights in a cell; zero residual.
-    """
+class Relu(TwoLayer, instances.Relu):
+    """Two-layer ReLU networks."""
 
     @classmethod
-    def drawn(cls, draw: Draw) -> list[Self]:
-        """The edge cases and the random networks."""
-        base = partial(cls.random, draw, width=5, points=8)
-        nets = [
-            base(width=1),
-            replace(i := base(), v=i.v.abs()),
-            replace(i := base(), v=-i.v.abs()),
-            replace(i := base(), v=torch.cat([i.v[:3], numbers(0.0, 0.0)])),
-            replace(i := base(), v=torch.cat([i.v[:3].abs(), numbers(0.0, 0.0)])),
-            replace(base(), v=numbers(1.0, -2.0, 0.0, 0.5, 0.0)),
-            # -0.3 as float32 has it: the digits of the recorded errors depend on it.
-            replace(base(), v=torch.tensor([0.0, -2.0, -0.3, 0.5, 1.0]).double()),
-            replace(i := base(), x=i.x.abs()),
-            replace(i := base(), x=-i.x.abs()),
-            replace(i := base(), x=torch.cat([i.x[:-1], numbers(0.0)])),
-            replace(i := base(), w=i.w[:2], v=numbers(1.5, -0.5)),
-            replace(i := base(), w=torch.where(i.v > 0, i.v, i.w)),
-            replace(i := base(), y=torch.relu(i.x[:, None] * i.v) @ i.w),
-        ]
-        nets += [
-            cls.random(draw, draw.integer(2, draw.width), draw.integer(2, draw.size))
-            for _ in range(draw.instances)
-        ]
-        return [replace(net, c=draw.normal(len(net.w))) for net in nets]
-
-    def model(self) -> nn.Module:
-        """The network f(x) = ⟨w, (v x)_+⟩."""
-        return TwoLayerReLU(self.v, self.w)
-
-    @property
-    def smooth(self) -> bool:
-        """At v_j = 0 the loss has a kink."""
-        return bool((self.v != 0).all())
+    def taken(cls, draw: Draw) -> dict[str, Self]:
+        """The library's networks, each with a free vector."""
+        nets = super().taken(draw).items()
+        return {name: replace(net, c=draw.normal(len(net.w))) for name, net in nets}
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -78,11 +43,6 @@ class Relu(TwoLayer, stream="relu"):
             for sign in (1, -1)
             if bool((sign * self.v > 0).any()) and bool((sign * self.x > 0).any())
         ]
-
-    @cached_property
-    def spectrum(self) -> Spectrum:
-        """The library's spectrum."""
-        return cf.two_layer_relu(self.w, self.v, self.x, self.y)
 
 
 @theorem(
@@ -109,29 +69,24 @@ def relu_blocks(net: Relu) -> Error:
     return relative(block_hessian(net.cells, len(net.w)), net.hessian)
 
 
-@theorem(
-    "2024 eq. (35), (36)",
-    remark="For $v_j = 0$ the derivative of the ReLU at 0 is taken as 0.",
-    closed="eq. (35), (36)",
-)
+@theorem("2024 eq. (35), (36)", closed="eq. (35), (36)")
 def relu_gradient(net: Relu) -> Error:
     """The gradient with respect to $w_±$ is the cell's mean of $δx$ times $v_±$; with respect to
     $v_±$ it is that mean times $w_±$.
+
+    Remark: For $v_j = 0$ the derivative of the ReLU at 0 is taken as 0.
     """
     return gradient_error(net)
 
 
-@theorem(
-    "section 3.2: ReLU",
-    printed=r"$(a)_+ = 1\lbrace a > 0\rbrace$, a step function",
-    remark=r"The appendices have $z 1\lbrace z > 0\rbrace$.",
-    source="what the network computes",
-    cracking="section 3.2",
-    closed="section 2",
-)
+@theorem("section 3.2: ReLU", cracking="section 3.2", closed="section 2")
 def relu_activation(net: Relu, printed: bool = False) -> Error:
     r"""$(a)_+ = a 1\lbrace a > 0\rbrace$: the network is $⟨w_+, v_+⟩x$ for $x > 0$ and
     $⟨w_-, v_-⟩x$ for $x < 0$.
+
+    In print: $(a)_+ = 1\lbrace a > 0\rbrace$, a step function
+    Remark: The appendices have $z 1\lbrace z > 0\rbrace$.
+    Measured by: what the network computes
     """
     slopes = [(net.w * net.v)[sign * net.v > 0].sum() for sign in (1, -1)]
     stated = torch.where(net.x > 0, slopes[0], slopes[1]) * net.x
@@ -151,14 +106,12 @@ def relu_largest(net: Relu) -> Error:
     return relative(net.spectrum.select("outlier").max(), net.eigenvalues[-1], over=net.size)
 
 
-@theorem(
-    "eq. (62), (65)",
-    printed="$δx_±$ without $n_±/n$ beside a $λ$ with $n_±/n$",
-    cracking="eq. (62), (65)",
-    closed="eq. (64), (65)",
-)
+@theorem("eq. (62), (65)", cracking="eq. (62), (65)", closed="eq. (64), (65)")
 def relu_outlier_vector(net: Relu, printed: bool = False) -> Error:
-    """$z_± = λ(w_±; v_±) + (n_±/n)δx_±(v_±; w_±)$, zero outside the cell."""
+    """$z_± = λ(w_±; v_±) + (n_±/n)δx_±(v_±; w_±)$, zero outside the cell.
+
+    In print: $δx_±$ without $n_±/n$ beside a $λ$ with $n_±/n$
+    """
     columns, values = [], []
     for cell in net.cells:
         dx = cell.mean_dx if printed else cell.moments.dx
@@ -183,26 +136,22 @@ def _bulk_error(net: Relu, *, any_vector: bool = False, without_share: bool = Fa
     return vectors_error(net.hessian, torch.stack(columns, dim=1), torch.stack(values))
 
 
-@theorem(
-    "after eq. (64): vector",
-    printed="for some vector c",
-    cracking="below eq. (64), (67)",
-    closed="below eq. (64), (65)",
-)
+@theorem("after eq. (64): vector", cracking="below eq. (64), (67)", closed="below eq. (64), (65)")
 def relu_bulk_vector(net: Relu, printed: bool = False) -> Error:
-    """In $ẑ = (I - …)c$ the vector c is zero outside the cell."""
+    """In $ẑ = (I - …)c$ the vector c is zero outside the cell.
+
+    In print: for some vector c
+    """
     return _bulk_error(net, any_vector=printed)
 
 
-@theorem(
-    "after eq. (64): value",
-    printed=r"$λ_\text{bulk} = ±δx_±$, without $n_±/n$",
-    remark="Theorem 3.4 (2024: Corollary 5) has the factor.",
-    cracking="below eq. (64), (67)",
-    closed="below eq. (64), (65)",
-)
+@theorem("after eq. (64): value", cracking="below eq. (64), (67)", closed="below eq. (64), (65)")
 def relu_bulk_value(net: Relu, printed: bool = False) -> Error:
-    """The bulk eigenvectors belong to $±(n_±/n)δx_±$."""
+    r"""The bulk eigenvectors belong to $±(n_±/n)δx_±$.
+
+    In print: $λ_\text{bulk} = ±δx_±$, without $n_±/n$
+    Remark: Theorem 3.4 (2024: Corollary 5) has the factor.
+    """
     return _bulk_error(net, without_share=printed)
 
 
@@ -216,16 +165,14 @@ def _printed_spectrum(net: Relu) -> Tensor:
     return torch.cat(parts).sort().values
 
 
-@theorem(
-    "section 3.2: v_j = 0",
-    printed="it belongs to the negative cell, $v_j ≤ 0$",
-    remark="The loss has no Hessian at $v_j = 0$; the comparison uses that of automatic "
-    "differentiation, with ReLU derivative 0 at 0.",
-    cracking="section 3.2",
-    closed="section 2",
-)
+@theorem("section 3.2: v_j = 0", cracking="section 3.2", closed="section 2")
 def relu_zero_neuron(net: Relu, printed: bool = False) -> Error:
-    """A neuron with $v_j = 0$ belongs to no cell and contributes two zero eigenvalues."""
+    """A neuron with $v_j = 0$ belongs to no cell and contributes two zero eigenvalues.
+
+    In print: it belongs to the negative cell, $v_j ≤ 0$
+    Remark: The loss has no Hessian at $v_j = 0$; the comparison uses that of automatic
+        differentiation, with ReLU derivative 0 at 0.
+    """
     # The printed count of bulk eigenvalues makes sense only where both cells have neurons.
     if not ((net.v == 0).any() and (net.v > 0).any() and (net.v < 0).any()):
         return None

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from hessian_papers.theorems.catalogue import ROOT, Error, theorem
 from hessian_papers.theorems.errors import excess, relative, worst
-from hessian_papers.theorems.instances import Draw, measured, without
-from hessian_papers.theorems.linear import Cell, Moments, TwoLayer
+from hessian_papers.theorems.instances import measured
 from hessian_papers.theorems.relu import Relu
+from hessian_papers.theorems.two_layer import Cell, Moments, TwoLayer
+from hessian_spectra.closed_form.instances import Draw, without
 
 # The overall norm is raised by this share of itself.
 MORE_NORM = 0.2
@@ -121,21 +122,24 @@ class Raised(TwoLayer):
 
 @dataclass(eq=False, kw_only=True)
 class LinearTerms(Raised, stream="terms"):
-    """Linear networks of width 2 or more.
-
-    The edge cases: w = v; w = -v; the solution; half of the target; one point.
-    """
+    """Linear networks of width 2 or more."""
 
     @classmethod
-    def drawn(cls, draw: Draw) -> list[Self]:
-        """The edge cases and the random networks."""
-        base = partial(cls.random, draw, width=4, points=7)
-        edges = [replace(i := base(), w=i.v), replace(i := base(), w=-i.v)]
-        edges += [base().solved(1.0), base().solved(2.0), base(points=1)]
-        return edges + [
-            cls.random(draw, draw.integer(2, draw.width), draw.integer(1, draw.size))
-            for _ in range(draw.instances)
-        ]
+    def edges(cls, draw: Draw) -> dict[str, Self]:
+        """Parallel layers, the solution, and one point."""
+        base = partial(cls.of_size, draw, width=4, points=7)
+        return {
+            "w = v": replace(i := base(), w=i.v),
+            "w = -v": replace(i := base(), w=-i.v),
+            "the solution": base().solved(1.0),
+            "half of the target": base().solved(2.0),
+            "one point": base(points=1),
+        }
+
+    @classmethod
+    def random(cls, draw: Draw, number: int) -> Self:
+        """Width 2 or more."""
+        return cls.of_size(draw, draw.integer(2, draw.width), draw.integer(1, draw.size))
 
     def solved(self, factor: float) -> Self:
         """The network with targets that are solved up to a factor of the network's slope."""
@@ -154,19 +158,21 @@ class CellTerms(Raised, Relu, stream="cell_terms"):
     """ReLU networks with two neurons or more, and points, in each cell."""
 
     @classmethod
-    def drawn(cls, draw: Draw) -> list[Self]:
-        """The edge cases and the random networks."""
+    def taken(cls, draw: Draw) -> dict[str, Self]:
+        """The random networks alone: each cell has to have neurons and points."""
+        return {f"random {k}": cls.random(draw, k) for k in range(draw.instances)}
+
+    @classmethod
+    def random(cls, draw: Draw, number: int) -> Self:
+        """Width 4 or more, the first neurons and points on both sides."""
 
         def both_signs(values: Tensor, of_each: int) -> Tensor:
             """The first entries positive, the next ones negative."""
             positive, negative, rest = values.split([of_each, of_each, len(values) - 2 * of_each])
             return torch.cat([positive.abs(), -negative.abs(), rest])
 
-        nets = [
-            cls.random(draw, draw.integer(4, draw.width), draw.integer(2, draw.size))
-            for _ in range(draw.instances)
-        ]
-        return [replace(net, v=both_signs(net.v, 2), x=both_signs(net.x, 1)) for net in nets]
+        net = cls.of_size(draw, draw.integer(4, draw.width), draw.integer(2, draw.size))
+        return replace(net, v=both_signs(net.v, 2), x=both_signs(net.x, 1))
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -203,8 +209,6 @@ def _raised_error(net: Raised) -> float:
 
 @theorem(
     '"semantics of sharpness"',
-    remark='"Semantics" and "a net quantification" describe this; beyond it they assert '
-    "nothing measurable.",
     cracking="section 3.1, below eq. (2)",
     closed="section 1, on the semantics of sharpness",
 )
@@ -212,21 +216,22 @@ def terms_alone(net: LinearTerms) -> Error:
     """Increasing one of the four terms, with the other three fixed, increases the sharpness. Equal
     increases of the three squares have equal effects. Measured: the sharpness of networks and
     targets constructed with such terms.
+
+    Remark: "Semantics" and "a net quantification" describe this; beyond it they assert nothing
+        measurable.
     """
     squares = net.raised[:3]
     return worst(_raised_error(net), relative(squares.max(), squares.min(), net.raised.max()))
 
 
-@theorem(
-    "section 3.1: the third term",
-    printed="(3) deviation from the target, which is $4δx^2$",
-    remark="From half of the target to the target the term grows while the deviation falls. "
-    'The earlier paper is right: "capturing part of the target".',
-    cracking="section 3.1, below eq. (2)",
-)
+@theorem("section 3.1: the third term", cracking="section 3.1, below eq. (2)")
 def terms_last(net: LinearTerms, printed: bool = False) -> Error:
     """The third term is $4(δx + σ^2⟨w, v⟩)^2$, the deviation from half of the target. It is 0
     where $⟨w, v⟩σ^2 = yx/2$, and $4yx^2$ at the solution, $δx = 0$.
+
+    In print: (3) deviation from the target, which is $4δx^2$
+    Remark: From half of the target to the target the term grows while the deviation falls. The
+        earlier paper is right: "capturing part of the target".
     """
     m, deviation = len(net.w), net.moments.dx
     if not printed:

@@ -3,9 +3,7 @@
 The set-up is that of wu2022dissecting, appendix E.3.
 """
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,10 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hessian_papers.constraints import AtLeast, Checked, Count, Positive
+from hessian_papers.constraints import AtLeast, Checked, Count, Fraction, Positive
 from hessian_papers.training.optimizers import stochastic_gradient_descent
-from hessian_spectra.progress import Log, silent
-from hessian_spectra.training import Batch, Observer, Order, Passes, Task, train_by_minibatches
+from hessian_spectra.training import Passes, train_by_passes
 from hessian_spectra.validation import require
 
 
@@ -35,12 +32,8 @@ class ClassifierDescent(Checked):
     epochs: Count
     batch_size: Count
     learning_rate: Positive
-    momentum: float
+    momentum: Fraction
     weight_decay: Annotated[float, AtLeast(0)]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(0 <= self.momentum < 1, "momentum", "a number in [0, 1)", self.momentum)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,33 +71,23 @@ def train_classifier(
     inputs: Tensor,
     labels: Tensor,
     plan: Classification,
-    *,
-    seed: int,
-    observer: Observer | None = None,
-    observed: Collection[int] = (),
-    log: Log = silent,
-    checkpoint: Path | None = None,
-    identity: Any = None,
+    **how: Any,
 ) -> np.ndarray:
-    """Minimise the cross-entropy of a classifier; observer, log and checkpoint as for all training.
+    """Minimise the cross-entropy of a classifier.
 
     Args:
         model: the network, on its device; trained in place.
         inputs: ``(n, ...)`` on that device, or where its batches are to be fetched from.
         labels: ``(n,)`` numbers of classes.
         plan: how.
-        seed: of the orders of the samples, and of dropout.
-        observer: looks at the network at the ``observed`` epochs, counted from 0 to the last.
-        observed: epochs.
-        log: see :func:`train_by_minibatches`.
-        checkpoint: see :func:`train_by_minibatches`.
-        identity: what else tells this training from others, as JSON has it.
+        how: ``seed``, ``observed`` epochs, ``identity``, ``observer``, ``log`` and ``checkpoint``,
+            as for :func:`~hessian_spectra.training.train_by_passes`.
 
     Returns:
         The mean loss of each epoch's batches ``(epochs,)`` float64; NaN after a divergence.
 
     Raises:
-        ValueError: as :func:`train_by_minibatches`; other numbers of samples.
+        ValueError: as :func:`train_by_passes`; other numbers of samples.
 
     Example:
         >>> x = torch.tensor([[-1.0], [1.0]] * 8)
@@ -116,27 +99,12 @@ def train_classifier(
     """
     counts = {len(inputs), len(labels), plan.samples}
     require(len(counts) == 1, "samples", "as many inputs and labels as the plan", sorted(counts))
-    order = Order(plan.samples, plan.batch_size, seed)
-
-    def batches(step: int) -> Sequence[Batch]:
-        chosen = order.samples(step)
-        return [(inputs[chosen], labels[chosen])]
-
-    task = Task(
-        model=model,
-        loss=lambda network, x, y: functional.cross_entropy(network(x), y),
-        batches=batches,
-        seed=seed,
-        unit="images",
-        units=plan.batch_size,
-        identity=identity,
-    )
-    losses = train_by_minibatches(
-        task,
+    losses = train_by_passes(
+        model,
+        lambda network, x, y: functional.cross_entropy(network(x), y),
         plan,
-        observer=observer,
-        observed={epoch * plan.updates for epoch in observed},
-        log=log,
-        checkpoint=checkpoint,
+        lambda step, chosen: (inputs[chosen], labels[chosen]),
+        unit="images",
+        **how,
     )
-    return np.asarray(losses.reshape(plan.epochs, plan.updates).mean(axis=1))
+    return np.asarray(losses.mean(axis=1))

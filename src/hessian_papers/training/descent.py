@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from hessian_papers.training.optimizers import stochastic_gradient_descent
 from hessian_spectra.progress import Log, silent
+from hessian_spectra.validation import require
 
 # A loss above this counts as divergence. It is far above the hump of a catapult, and far below the
 # size at which products of weights overflow.
@@ -97,14 +98,12 @@ def descend(
             steps, a distance or a batch size that is out of range, or batches without ``order``.
     """
     _check_data(inputs, targets)
-    if steps < 0:
-        raise ValueError(f"steps: expected at least 0, got {steps}")
-    if record_every < 1:
-        raise ValueError(f"record_every: expected at least 1, got {record_every}")
-    if batch_size is not None and not 1 <= batch_size <= len(inputs):
-        raise ValueError(f"batch_size: expected between 1 and {len(inputs)}, got {batch_size}")
-    if batch_size is not None and order is None:
-        raise ValueError("order: expected a torch.Generator with batch_size, got None")
+    require(steps >= 0, "steps", "at least 0", steps)
+    require(record_every >= 1, "record_every", "at least 1", record_every)
+    if batch_size is not None:
+        fits, count = 1 <= batch_size <= len(inputs), len(inputs)
+        require(fits, "batch_size", f"between 1 and {count}", batch_size)
+        require(order is not None, "order", "a torch.Generator with batch_size", order)
     batches = _batches(inputs, targets, batch_size, order)
     return _descend(model, loss, (inputs, targets), batches, optimizer, steps, record_every)
 
@@ -255,11 +254,9 @@ def _batches(
 
 
 def _check_data(inputs: Tensor, targets: Tensor) -> None:
-    if len(inputs) == 0 or len(inputs) != len(targets):
-        raise ValueError(
-            "expected at least one sample and one target per input, "
-            f"got {len(inputs)} inputs and {len(targets)} targets"
-        )
+    counts = f"{len(inputs)} inputs and {len(targets)} targets"
+    fits, expected = len(inputs) == len(targets) > 0, "at least one sample and one target per input"
+    require(fits, "inputs, targets", expected, counts)
     for name, samples in (("inputs", inputs), ("targets", targets)):
-        if not bool(torch.isfinite(samples).all()):
-            raise ValueError(f"{name}: expected finite numbers, got NaN or infinity")
+        finite = bool(torch.isfinite(samples).all())
+        require(finite, name, "finite numbers", "NaN or infinity")

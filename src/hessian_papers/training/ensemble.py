@@ -1,17 +1,24 @@
 """Training of all networks of an ensemble at once."""
 
-import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import (
+    AtLeast,
+    Checked,
+    Constraint,
+    Count,
+    Fraction,
+    Positive,
+    ProperFraction,
+)
 from hessian_papers.training.descent import LOSS_LIMIT
 from hessian_papers.training.ensemble_descent import Descent, MomentDescent, SampleDescent
-from hessian_papers.training.ensemble_plateau import Plateau
 from hessian_papers.training.ensemble_samples import Samples
 from hessian_papers.training.ensemble_width import narrow, widen
 from hessian_spectra.matrix_products import fastest_products
@@ -20,7 +27,7 @@ from hessian_spectra.progress import LOGGED_EPOCHS, Log, silent
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 
-Order = Literal["own", "shared"]
+Order = Annotated[str, Constraint("'own' or 'shared'", lambda order: order in ("own", "shared"))]
 
 CONVERGED, EPOCH_LIMIT, DIVERGED, NOT_TRAINED = 0, 1, 2, 3
 
@@ -53,19 +60,40 @@ class EnsembleTraining:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Settings:
-    """The settings of :func:`train_ensemble`, by the same names."""
+class EnsembleDescent(Checked):
+    """The settings of :func:`train_ensemble`.
 
-    learning_rate: float
-    factors: tuple[float, ...]
-    epochs: int
-    batch_size: int
-    order: str
-    smallest_rate: float
-    factor: float
-    patience: int
-    threshold: float
+    Args:
+        learning_rate: base rate η at the start; layer l has the rate η r_l.
+        factors: r_l for each layer.
+        seed: seed of the orders.
+        epochs: after how many passes over the samples a network stops, converged or not.
+        batch_size: samples in a step.
+        order: ``own``: each network has random orders of its own; ``shared``: all have the same.
+        smallest_rate: the base rate below which the scheduler does not go.
+        factor: what the scheduler multiplies the base rate with.
+        patience: how many epochs without improvement the scheduler bears.
+        threshold: the relative improvement that counts.
+    """
+
+    learning_rate: Positive
+    factors: Sequence[float]
     seed: int
+    epochs: Count
+    batch_size: Count
+    order: Order = "own"
+    smallest_rate: float = 1e-5
+    factor: ProperFraction = 0.1
+    patience: Annotated[int, AtLeast(0)] = 10
+    threshold: Fraction = 1e-4
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rate, smallest = self.learning_rate, self.smallest_rate
+        expected = f"a positive number up to the learning rate, {rate}"
+        require(0 < smallest <= rate, "smallest_rate", expected, smallest)
+        positive = all(0 < factor < torch.inf for factor in self.factors)
+        require(positive, "factors", "positive numbers", self.factors)
 
 
 def train_ensemble(
@@ -73,18 +101,9 @@ def train_ensemble(
     x: Tensor,
     y: Tensor,
     *,
-    learning_rate: float,
-    factors: Sequence[float],
     networks: Sequence[int],
-    seed: int,
-    epochs: int,
-    batch_size: int,
-    order: str = "own",
-    smallest_rate: float = 1e-5,
-    factor: float = 0.1,
-    patience: int = 10,
-    threshold: float = 1e-4,
     log: Log = silent,
+    **settings: Any,
 ) -> EnsembleTraining:
     """Mini-batch gradient descent on 1/(2n) Σ_i ‖f(x_i) − y_i‖² for each network of an ensemble.
 
@@ -97,20 +116,11 @@ def train_ensemble(
             float64.
         x: inputs ``(n, d_0)``.
         y: targets ``(n, d_L)``.
-        learning_rate: base rate η at the start; layer l has the rate η r_l.
-        factors: r_l for each layer.
         networks: the number of each network, which decides the order in which it sees the samples.
-        seed: seed of the orders.
-        epochs: after how many passes over the samples a network stops, converged or not.
-        batch_size: samples in a step.
-        order: ``own``: each network has random orders of its own; ``shared``: all have the same.
-        smallest_rate: the base rate below which the scheduler does not go.
-        factor: what the scheduler multiplies the base rate with.
-        patience: how many epochs without improvement the scheduler bears.
-        threshold: the relative improvement that counts.
         log: called at about a hundred epochs with ``loss``, the mean over the networks in training
             that have not diverged, and how many are in ``training``. Networks train in parts, one
             after the other: the epochs of a part count on from those of the parts before.
+        settings: those of :class:`EnsembleDescent`, by their names.
 
     Returns:
         The :class:`EnsembleTraining`.
@@ -129,27 +139,22 @@ def train_ensemble(
         >>> [round(weight.item(), 3) for weight in end.ensemble.weights], end.status.tolist()
         ([2.0, 2.0], [0])
     """
-    settings = _Settings(
-        learning_rate=learning_rate,
-        factors=tuple(factors),
-        epochs=epochs,
-        batch_size=batch_size,
-        order=order,
-        smallest_rate=smallest_rate,
-        factor=factor,
-        patience=patience,
-        threshold=threshold,
-        seed=seed,
-    )
-    require_piecewise_linear(ensemble.activation)
-    _check_settings(settings, ensemble.depth)
-    _check_data(ensemble, x, y, networks)
-    samples = Samples(x.to(ensemble.weights[0]), y.to(ensemble.weights[0]), batch_size)
+    plan = EnsembleDescent(**settings)
+    _check(ensemble, x, y, networks, plan)
+    samples = Samples(x.to(ensemble.weights[0]), y.to(ensemble.weights[0]), plan.batch_size)
     width, ends = ensemble.sizes[1], ensemble.sizes[0] + ensemble.sizes[-1]
     shrinks = ensemble.activation == "linear" and ensemble.depth == 2 and width > ends
     trained, basis = narrow(ensemble) if shrinks else (ensemble, None)
-    result = _in_parts(trained, networks, samples, settings, _Watch(epochs, log))
-    return result if basis is None else replace(result, ensemble=widen(result.ensemble, basis))
+    large = _has_large_products(trained, plan.batch_size)
+    end, watch = _unfinished(trained), _Watch(plan.epochs, log)
+    for places in torch.arange(trained.count).split(_together(trained, plan.batch_size)):
+        orders = _Orders([networks[place] for place in places.tolist()], samples.count, plan)
+        with fastest_products() if large else nullcontext():
+            _train(trained.select(places), places, samples, orders, plan, watch, end)
+    # What networks that diverged ended with means nothing.
+    for values in (end.loss, *end.ensemble.weights):
+        values[end.status == DIVERGED] = torch.nan
+    return end if basis is None else replace(end, ensemble=widen(end.ensemble, basis))
 
 
 class _Watch:
@@ -170,25 +175,6 @@ class _Watch:
                 self._log(self._before + epoch, metrics)
         if last:
             self._before += epoch
-
-
-def _in_parts(
-    ensemble: Ensemble,
-    networks: Sequence[int],
-    samples: Samples,
-    settings: _Settings,
-    watch: _Watch,
-) -> EnsembleTraining:
-    """Train some networks after the others."""
-    together = _together(ensemble, settings.batch_size)
-    large = _has_large_products(ensemble, settings.batch_size)
-    parts = []
-    for start in range(0, ensemble.count, together):
-        chosen = range(start, min(start + together, ensemble.count))
-        numbers = [networks[place] for place in chosen]
-        with fastest_products() if large else nullcontext():
-            parts.append(_train(ensemble.select(chosen), numbers, samples, settings, watch))
-    return _joined(parts)
 
 
 def _signals(ensemble: Ensemble, batch_size: int) -> int:
@@ -213,19 +199,18 @@ def _together(ensemble: Ensemble, batch_size: int) -> int:
 
 def _train(
     ensemble: Ensemble,
-    networks: Sequence[int],
+    places: Tensor,
     samples: Samples,
-    settings: _Settings,
+    orders: "_Orders",
+    plan: EnsembleDescent,
     watch: _Watch,
-) -> EnsembleTraining:
-    """Train networks side by side until the last is done."""
+    end: EnsembleTraining,
+) -> None:
+    """Train networks side by side until the last is done, and put down how each ended."""
     device = ensemble.weights[0].device
-    descent = _descent(ensemble, samples, settings)
-    plateau = _plateau(ensemble.count, settings, device)
-    orders = _Orders(networks, samples.count, settings)
-    end = _unfinished(ensemble)
-    places = torch.arange(ensemble.count, device=device)
-    for epoch in range(1, settings.epochs + 1):
+    descent, places = _descent(ensemble, samples, plan), places.to(device)
+    plateau = _Plateau(ensemble.count, plan, device)
+    for epoch in range(1, plan.epochs + 1):
         rate = plateau.rate
         descent.descend(orders.draw().to(device), rate)
         loss = descent.losses()
@@ -233,7 +218,7 @@ def _train(
         diverged = ~(loss <= LOSS_LIMIT)
         status = torch.where(plateau.advance(loss), CONVERGED, EPOCH_LIMIT)
         status[diverged] = DIVERGED
-        stops = (status != EPOCH_LIMIT) | (epoch == settings.epochs)
+        stops = (status != EPOCH_LIMIT) | (epoch == plan.epochs)
         watch(epoch, loss, stops)
         if bool(stops.any()):
             stopped, others = stops.nonzero().flatten(), (~stops).nonzero().flatten()
@@ -247,36 +232,53 @@ def _train(
             places = places[others]
             for part in (descent, plateau, orders):
                 part.select(others)
-    return _without_diverged(end)
 
 
-def _plateau(count: int, settings: _Settings, device: torch.device) -> Plateau:
-    return Plateau(
-        count,
-        rate=settings.learning_rate,
-        smallest_rate=settings.smallest_rate,
-        factor=settings.factor,
-        patience=settings.patience,
-        threshold=settings.threshold,
-        device=device,
-    )
+class _Plateau:
+    """``torch.optim.lr_scheduler.ReduceLROnPlateau`` for many networks, and an end to it.
 
+    A loss is an improvement if it is below (1 − threshold) times the best before. After more than
+    ``patience`` epochs in a row without one, the rate is multiplied by ``factor``, but not taken
+    below ``smallest_rate``; a network whose rate is the smallest already is then done.
 
-def _without_diverged(end: EnsembleTraining) -> EnsembleTraining:
-    """NaN in place of what networks that diverged ended with."""
-    lost = end.status == DIVERGED
-    for values in (end.loss, *end.ensemble.weights):
-        values[lost] = torch.nan
-    return end
+    Args:
+        count: the number of networks.
+        plan: with the rates at the start and at the end, factor, patience and threshold.
+        device: where the losses are.
+    """
+
+    def __init__(self, count: int, plan: EnsembleDescent, device: torch.device) -> None:
+        rate, self._plan = plan.learning_rate, plan
+        self.rate = torch.full((count,), rate, dtype=torch.float64, device=device)
+        self._best = torch.full_like(self.rate, torch.inf)
+        self._waited = torch.zeros(count, dtype=torch.int64, device=device)
+
+    def select(self, networks: Tensor) -> None:
+        """Go on with the networks at these places only."""
+        self.rate, self._best = self.rate[networks], self._best[networks]
+        self._waited = self._waited[networks]
+
+    def advance(self, losses: Tensor) -> Tensor:
+        """Take in the losses ``(N,)`` after an epoch; returns which networks are done."""
+        better = losses < self._best * (1 - self._plan.threshold)
+        self._best = torch.where(better, losses, self._best)
+        self._waited = torch.where(better, 0, self._waited + 1)
+        over = self._waited > self._plan.patience
+        # Products of rates and factors miss the smallest rate by rounding.
+        last = self.rate <= self._plan.smallest_rate * (1 + 1e-9)
+        lowered = (self.rate * self._plan.factor).clamp(min=self._plan.smallest_rate)
+        self.rate = torch.where(over & ~last, lowered, self.rate)
+        self._waited = torch.where(over, 0, self._waited)
+        return over & last
 
 
 class _Orders:
     """The order in which each network sees the samples in each epoch."""
 
-    def __init__(self, networks: Sequence[int], count: int, settings: _Settings) -> None:
-        self._shared = settings.order == "shared"
+    def __init__(self, networks: Sequence[int], count: int, plan: EnsembleDescent) -> None:
+        self._shared = plan.order == "shared"
         purposes = ["order"] if self._shared else [f"order {network}" for network in networks]
-        self._generators = [generator(settings.seed, purpose) for purpose in purposes]
+        self._generators = [generator(plan.seed, purpose) for purpose in purposes]
         self._orders = torch.empty(len(purposes), count, dtype=torch.int64)
 
     def select(self, networks: Tensor) -> None:
@@ -292,73 +294,41 @@ class _Orders:
         return self._orders
 
 
-def _descent(ensemble: Ensemble, samples: Samples, settings: _Settings) -> Descent:
+def _descent(ensemble: Ensemble, samples: Samples, plan: EnsembleDescent) -> Descent:
     # As many signals go through a linear network as it has inputs; or those of a batch, if fewer.
-    linear = ensemble.activation == "linear" and settings.batch_size >= ensemble.sizes[0]
+    linear = ensemble.activation == "linear" and plan.batch_size >= ensemble.sizes[0]
     kind = MomentDescent if linear else SampleDescent
-    return kind(ensemble, samples, settings.factors, shared=settings.order == "shared")
+    return kind(ensemble, samples, plan.factors, shared=plan.order == "shared")
 
 
 def _unfinished(ensemble: Ensemble) -> EnsembleTraining:
     """The form in which the ends of all networks are put down, one after the other."""
-    count, device = ensemble.count, ensemble.weights[0].device
-    return EnsembleTraining(
-        ensemble=replace(ensemble, weights=tuple(map(torch.empty_like, ensemble.weights))),
-        loss=torch.empty(count, dtype=torch.float64, device=device),
-        epochs=torch.empty(count, dtype=torch.int64, device=device),
-        status=torch.empty(count, dtype=torch.int8, device=device),
-        rate=torch.empty(count, dtype=torch.float64, device=device),
+    weights = tuple(weight.new_empty(weight.shape) for weight in ensemble.weights)
+    loss, rate, epochs, status = (
+        weights[0].new_empty(ensemble.count, dtype=dtype)
+        for dtype in (torch.float64, torch.float64, torch.int64, torch.int8)
     )
+    ended = replace(ensemble, weights=weights)
+    return EnsembleTraining(ensemble=ended, loss=loss, epochs=epochs, status=status, rate=rate)
 
 
-def _joined(parts: Sequence[EnsembleTraining]) -> EnsembleTraining:
-    layers = zip(*(part.ensemble.weights for part in parts), strict=True)
-    return EnsembleTraining(
-        ensemble=replace(parts[0].ensemble, weights=tuple(torch.cat(layer) for layer in layers)),
-        loss=torch.cat([part.loss for part in parts]),
-        epochs=torch.cat([part.epochs for part in parts]),
-        status=torch.cat([part.status for part in parts]),
-        rate=torch.cat([part.rate for part in parts]),
-    )
-
-
-def _check_settings(settings: _Settings, depth: int) -> None:
-    def positive(value: float) -> bool:
-        return math.isfinite(value) and value > 0
-
-    factors, rate, smallest = settings.factors, settings.learning_rate, settings.smallest_rate
+def _check(
+    ensemble: Ensemble, x: Tensor, y: Tensor, networks: Sequence[int], plan: EnsembleDescent
+) -> None:
+    require_piecewise_linear(ensemble.activation)
+    depth, inputs, outputs = ensemble.depth, ensemble.sizes[0], ensemble.sizes[-1]
     require(depth >= 2, "ensemble", "two or more layers", depth)
-    require(positive(rate), "learning_rate", "a positive number", rate)
-    require(len(factors) == depth, "factors", f"one for each of {depth} layers", factors)
-    require(all(map(positive, factors)), "factors", "positive numbers", factors)
-    require(settings.epochs >= 1, "epochs", "at least 1", settings.epochs)
-    require(settings.batch_size >= 1, "batch_size", "at least 1", settings.batch_size)
-    require(settings.order in get_args(Order), "order", "'own' or 'shared'", settings.order)
-    require(
-        positive(smallest) and smallest <= rate,
-        "smallest_rate",
-        f"a positive number up to the learning rate, {rate}",
-        smallest,
-    )
-    require(0 < settings.factor < 1, "factor", "a number in (0, 1)", settings.factor)
-    require(settings.patience >= 0, "patience", "at least 0", settings.patience)
-    require(0 <= settings.threshold < 1, "threshold", "a number in [0, 1)", settings.threshold)
-
-
-def _check_data(ensemble: Ensemble, x: Tensor, y: Tensor, networks: Sequence[int]) -> None:
-    inputs, outputs = ensemble.sizes[0], ensemble.sizes[-1]
+    expected = f"one for each of {depth} layers"
+    require(len(plan.factors) == depth, "factors", expected, plan.factors)
     expected = f"inputs (n, {inputs}) and targets (n, {outputs}) for one or more samples"
     shapes = (tuple(x.shape), tuple(y.shape))
     rows = len(x) if x.ndim == 2 else 0
     require(rows > 0 and shapes == ((rows, inputs), (rows, outputs)), "x, y", expected, shapes)
-    require(bool(torch.isfinite(x).all()), "x", "finite numbers", "NaN or infinity")
-    require(bool(torch.isfinite(y).all()), "y", "finite numbers", "NaN or infinity")
-    known = (torch.float32, torch.float64)
+    for name, values in (("x", x), ("y", y)):
+        require(bool(torch.isfinite(values).all()), name, "finite numbers", "NaN or infinity")
     dtype = ensemble.weights[0].dtype
-    require(dtype in known, "ensemble", "float32 or float64", dtype)
-    require(
-        len(networks) == ensemble.count > 0,
-        "networks",
-        f"one number for each of {ensemble.count} networks, at least one",
-        list(networks),
-    )
+    known = dtype in (torch.float32, torch.float64)
+    require(known, "ensemble", "float32 or float64", dtype)
+    expected = f"one number for each of {ensemble.count} networks, at least one"
+    fits = len(networks) == ensemble.count > 0
+    require(fits, "networks", expected, list(networks))

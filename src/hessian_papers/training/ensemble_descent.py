@@ -49,6 +49,11 @@ class Descent:
         self._shared = shared
         self._buffers = Buffers(weights[0])
         self.select(torch.arange(ensemble.count, device=weights[0].device))
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Compute what of the samples does not change."""
+        raise NotImplementedError
 
     def select(self, networks: Tensor) -> None:
         """Go on with the networks at these places only."""
@@ -142,10 +147,8 @@ class Descent:
 class SampleDescent(Descent):
     """The signals are the samples of a batch."""
 
-    def __init__(
-        self, ensemble: Ensemble, samples: Samples, factors: Sequence[float], *, shared: bool
-    ) -> None:
-        super().__init__(ensemble, samples, factors, shared=shared)
+    def _prepare(self) -> None:
+        samples = self._samples
         natural = torch.arange(samples.count, device=samples.x.device)
         x, y = samples.gather(samples.split(natural[None])[0])
         # Copies, because the next gathering takes the same memory.
@@ -178,10 +181,8 @@ class MomentDescent(Descent):
     of the loss along P is (P S − C)/b, whatever the number of samples.
     """
 
-    def __init__(
-        self, ensemble: Ensemble, samples: Samples, factors: Sequence[float], *, shared: bool
-    ) -> None:
-        super().__init__(ensemble, samples, factors, shared=shared)
+    def _prepare(self) -> None:
+        samples = self._samples
         x, y = (part[:-1].double() / math.sqrt(samples.count) for part in (samples.x, samples.y))
         # 1/(2n) Σ‖P x − y‖² = ‖P R' − y'Q‖²/2 + what no P can fit, with x/√n = Q R: free of the
         # cancellation between the moments.

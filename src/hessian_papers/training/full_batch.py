@@ -1,16 +1,23 @@
 """Full-batch gradient descent over thousands of epochs, which can be interrupted."""
 
-import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
 
+from hessian_papers.constraints import (
+    AtLeast,
+    Checked,
+    Count,
+    Fraction,
+    Positive,
+    ProperFraction,
+)
 from hessian_papers.training.descent import LOSS_LIMIT
 from hessian_papers.training.full_batch_state import State
 from hessian_papers.training.halving import gains_too_little
@@ -49,31 +56,47 @@ class FullBatchTraining:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Settings:
-    """The settings of :func:`full_batch_descent`, by the same names."""
+class FullBatchDescent(Checked):
+    """The settings of :func:`full_batch_descent`.
 
-    learning_rate: float
-    epochs: int
-    record: tuple[int, ...]
-    patience: int
-    threshold: float
-    factor: float
-    smallest_rate: float
+    The rule of halving is that of anon2026data, appendix C: "< 0.1% improvement in loss over 100
+    epochs".
+
+    Args:
+        learning_rate: η at the start.
+        epochs: the number of updates.
+        record: the epochs to keep the weights at, in rising order; 0 is the start.
+        patience: over how many epochs the gain is taken.
+        threshold: the relative gain below which the rate is lowered.
+        factor: what the rate is multiplied by.
+        smallest_rate: the training stops below it; 0 for never.
+    """
+
+    learning_rate: Positive
+    epochs: Annotated[int, AtLeast(0)]
+    record: Sequence[int]
+    patience: Count = 100
+    threshold: Fraction = 1e-3
+    factor: ProperFraction = 0.5
+    smallest_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        record = list(self.record)
+        fits = record == sorted(set(record)) and {*record} <= {*range(self.epochs + 1)}
+        require(fits, "record", f"rising epochs from 0 to {self.epochs}", record)
+        expected = f"a number from 0 to the learning rate, {self.learning_rate}"
+        fits = 0 <= self.smallest_rate <= self.learning_rate
+        require(fits, "smallest_rate", expected, self.smallest_rate)
 
 
 def full_batch_descent(
     objective: Objective,
     weights: Sequence[Tensor],
     *,
-    learning_rate: float,
-    epochs: int,
-    record: Sequence[int],
-    patience: int = 100,
-    threshold: float = 1e-3,
-    factor: float = 0.5,
-    smallest_rate: float = 0.0,
     log: Log = silent,
     checkpoint: Path | None = None,
+    **settings: Any,
 ) -> FullBatchTraining:
     """Gradient descent W ← W − η ∇L(W), whose rate η is halved when the loss gains too little.
 
@@ -86,18 +109,12 @@ def full_batch_descent(
     Args:
         objective: the loss.
         weights: W_l ``(d_l, d_{l−1})`` at the start, of the objective's type; not changed.
-        learning_rate: η at the start.
-        epochs: the number of updates.
-        record: the epochs to keep the weights at, in rising order; 0 is the start.
-        patience: over how many epochs the gain is taken.
-        threshold: the relative gain below which the rate is lowered.
-        factor: what the rate is multiplied by.
-        smallest_rate: the training stops below it; 0 for never.
         log: called at about a hundred epochs with ``loss`` and ``learning_rate``; by a training
             that goes on, first with those before.
         checkpoint: a folder for the unfinished state, written about every half minute. If it is
             that of this training, which was interrupted, the training goes on from it, to the same
             bits as without the interruption; any other is written over. Whoever trains removes it.
+        settings: those of :class:`FullBatchDescent`, by their names.
 
     Returns:
         The :class:`FullBatchTraining`.
@@ -117,55 +134,39 @@ def full_batch_descent(
         >>> [round((last @ first).item(), 6) for first, last in end.weights], end.finished
         ([1.0, 4.0], 100)
     """
-    settings = _Settings(
-        learning_rate=learning_rate,
-        epochs=epochs,
-        record=tuple(record),
-        patience=patience,
-        threshold=threshold,
-        factor=factor,
-        smallest_rate=smallest_rate,
-    )
-    _check(settings)
-    state = State.start(weights, learning_rate, epochs)
+    plan = FullBatchDescent(**settings)
+    state = State.start(weights, plan.learning_rate, plan.epochs)
     save = None
     if checkpoint is not None:
-        name = digest([vars(settings), objective.digest(), tensors_digest("start", *weights)])
+        words = vars(plan) | {"record": [*plan.record]}
+        name = digest([words, objective.digest(), tensors_digest("start", *weights)])
         state.read(checkpoint / STATE, name)
         save = Saver(partial(state.write, checkpoint / STATE, name))
     fast = fastest_products() if objective.dtype == torch.float32 else nullcontext()
     with torch.no_grad(), fast:
-        diverged_at = _descend(objective, state, settings, _Watch(epochs, log), save)
-    return _finished(state, settings, diverged_at)
-
-
-class _Watch:
-    """Tells how a training goes on."""
-
-    def __init__(self, epochs: int, log: Log) -> None:
-        self._every = max(epochs // LOGGED_EPOCHS, 1)
-        self._log = log
-
-    def __call__(self, state: State, epoch: int) -> None:
-        """Log an epoch if it is one of those that are."""
-        if epoch % self._every == 0:
-            loss, rate = float(state.losses[epoch]), float(state.rates[epoch])
-            self._log(epoch, {"loss": loss, "learning_rate": rate})
+        diverged_at = _descend(objective, state, plan, log, save)
+    return _finished(state, plan, diverged_at)
 
 
 def _descend(
     objective: Objective,
     state: State,
-    settings: _Settings,
-    watch: _Watch,
+    plan: FullBatchDescent,
+    log: Log,
     save: Saver | None,
 ) -> int | None:
     """Train until ``state.epoch`` is the last epoch reached; the epoch of divergence, if any."""
     evaluate, factors = objective.follow(state.weights)
     updates = [(weight, *pair) for weight, pair in zip(state.weights, factors, strict=True)]
-    record, losses = set(settings.record), state.losses
+    record, losses, every = set(plan.record), state.losses, max(plan.epochs // LOGGED_EPOCHS, 1)
+
+    def tell(epoch: int) -> None:
+        if epoch % every == 0:
+            rate = float(state.rates[epoch])
+            log(epoch, {"loss": float(losses[epoch]), "learning_rate": rate})
+
     for epoch in range(state.epoch):
-        watch(state, epoch)
+        tell(epoch)
     while True:
         epoch = state.epoch
         loss = evaluate()
@@ -176,16 +177,14 @@ def _descend(
             return epoch
         losses[epoch] = loss
         since = max(state.halvings, default=0)
-        if gains_too_little(
-            losses, epoch, since, patience=settings.patience, threshold=settings.threshold
-        ):
-            state.rate *= settings.factor
+        if gains_too_little(losses, epoch, since, patience=plan.patience, threshold=plan.threshold):
+            state.rate *= plan.factor
             state.halvings.append(epoch)
         state.rates[epoch] = state.rate
         if epoch in record:
             state.keep()
-        watch(state, epoch)
-        if epoch == settings.epochs or state.rate < settings.smallest_rate:
+        tell(epoch)
+        if epoch == plan.epochs or state.rate < plan.smallest_rate:
             return None
         for weight, left, right in updates:
             weight.addmm_(left, right, alpha=-state.rate)
@@ -194,14 +193,14 @@ def _descend(
             save()
 
 
-def _finished(state: State, settings: _Settings, diverged_at: int | None) -> FullBatchTraining:
+def _finished(state: State, plan: FullBatchDescent, diverged_at: int | None) -> FullBatchTraining:
     losses, rates = torch.from_numpy(state.losses), torch.from_numpy(state.rates)
     if diverged_at is None:
         losses[state.epoch :], rates[state.epoch :] = losses[state.epoch], rates[state.epoch]
-        while len(state.kept) < len(settings.record):
+        while len(state.kept) < len(plan.record):
             state.keep()
     return FullBatchTraining(
-        recorded=settings.record[: len(state.kept)],
+        recorded=tuple(plan.record[: len(state.kept)]),
         weights=state.kept,
         losses=losses,
         rates=rates,
@@ -209,19 +208,3 @@ def _finished(state: State, settings: _Settings, diverged_at: int | None) -> Ful
         finished=state.epoch,
         diverged_at=diverged_at,
     )
-
-
-def _check(settings: _Settings) -> None:
-    rate, smallest = settings.learning_rate, settings.smallest_rate
-    require(math.isfinite(rate) and rate > 0, "learning_rate", "a positive number", rate)
-    require(settings.epochs >= 0, "epochs", "at least 0", settings.epochs)
-    record: Any = list(settings.record)
-    fits = record == sorted(set(record)) and (
-        not record or 0 <= record[0] <= record[-1] <= settings.epochs
-    )
-    require(fits, "record", f"rising epochs from 0 to {settings.epochs}", record)
-    require(settings.patience >= 1, "patience", "at least 1", settings.patience)
-    require(0 <= settings.threshold < 1, "threshold", "a number in [0, 1)", settings.threshold)
-    require(0 < settings.factor < 1, "factor", "a number in (0, 1)", settings.factor)
-    expected = f"a number from 0 to the learning rate, {rate}"
-    require(0 <= smallest <= rate, "smallest_rate", expected, smallest)

@@ -1,7 +1,6 @@
 """Pre-training of a language model in nanoGPT's set-up, which can be interrupted."""
 
-from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,7 @@ from torch import Tensor, nn
 
 from hessian_papers.data.tools.tokens import batch
 from hessian_papers.training.pretraining import Pretraining
-from hessian_spectra.progress import Log, silent
-from hessian_spectra.training import Batch, Observer, Task, rank_and_count, train_by_minibatches
+from hessian_spectra.training import Batch, Task, rank_and_count, train_by_minibatches
 from hessian_spectra.validation import require
 
 # From a model and sequences of tokens (B, T + 1) to the mean loss and the logits.
@@ -25,11 +23,8 @@ def pretrain(
     *,
     context: int,
     seed: int,
-    observer: Observer | None = None,
-    observed: Collection[int] = (),
-    log: Log = silent,
-    checkpoint: Path | None = None,
     identity: Any = None,
+    **how: Any,
 ) -> np.ndarray:
     """Train a language model by AdamW; step t is the state after t updates.
 
@@ -47,16 +42,10 @@ def pretrain(
         plan: how it is trained.
         context: length T of a sequence.
         seed: of the batches and of dropout.
-        observer: looks at the network at the ``observed`` steps, before their updates.
-        observed: from 0 to ``plan.steps``.
-        log: called at about a hundred steps, and the observed ones, with ``loss``,
-            ``learning_rate``, ``tokens_per_second`` and the observer's metrics; by a training that
-            goes on, first with those before, without their speed.
-        checkpoint: a folder for the unfinished state, written about every half minute. If it is
-            that of this training, which was interrupted, the training goes on from it, on the same
-            device to the same bits as without the interruption. Whoever trains removes it.
         identity: what else tells this training from others, beside plan, text and first weights,
             as JSON has it.
+        how: ``observer``, ``observed`` steps, ``log`` and ``checkpoint``, as for
+            :func:`~hessian_spectra.training.train_by_minibatches`.
 
     Returns:
         The loss of each step's batch ``(steps,)`` float64; NaN after the end of a divergence.
@@ -98,6 +87,4 @@ def pretrain(
         units=size * context,
         identity=[context, identity],
     )
-    return train_by_minibatches(
-        task, plan, observer=observer, observed=observed, log=log, checkpoint=checkpoint
-    )
+    return train_by_minibatches(task, plan, **how)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from hessian_spectra.validation import require
+
 
 def stochastic_gradient_descent(
     model: nn.Module,
@@ -43,7 +45,13 @@ def stochastic_gradient_descent(
         >>> optimizer.param_groups[0]["momentum"]
         0.9
     """
-    _check_settings(learning_rate, momentum, nesterov, weight_decay)
+    require(0 < learning_rate < math.inf, "learning_rate", "a positive number", learning_rate)
+    require(0 <= momentum < 1, "momentum", "a number in [0, 1)", momentum)
+    ahead = nesterov or initial_velocity is not None
+    name = "nesterov" if nesterov else "initial_velocity"
+    require(momentum > 0 or not ahead, name, "momentum above 0 with it", momentum)
+    expected = "a number of at least 0"
+    require(0 <= weight_decay < math.inf, "weight_decay", expected, weight_decay)
     optimizer = torch.optim.SGD(
         model.parameters(),
         lr=learning_rate,
@@ -53,25 +61,9 @@ def stochastic_gradient_descent(
     )
     if initial_velocity is not None:
         parameters = list(model.parameters())
-        expected = [tuple(parameter.shape) for parameter in parameters]
+        known = [tuple(parameter.shape) for parameter in parameters]
         shapes = [tuple(velocity.shape) for velocity in initial_velocity]
-        if shapes != expected:
-            raise ValueError(f"initial_velocity: expected shapes {expected}, got {shapes}")
-        if momentum == 0.0:
-            raise ValueError("initial_velocity: expected momentum above 0, got momentum 0.0")
+        require(shapes == known, "initial_velocity", f"shapes {known}", shapes)
         for parameter, velocity in zip(parameters, initial_velocity, strict=True):
             optimizer.state[parameter]["momentum_buffer"] = velocity.detach().to(parameter).clone()
     return optimizer
-
-
-def _check_settings(
-    learning_rate: float, momentum: float, nesterov: bool, weight_decay: float
-) -> None:
-    if not (math.isfinite(learning_rate) and learning_rate > 0):
-        raise ValueError(f"learning_rate: expected a positive number, got {learning_rate}")
-    if not 0 <= momentum < 1:
-        raise ValueError(f"momentum: expected a number in [0, 1), got {momentum}")
-    if nesterov and momentum == 0:
-        raise ValueError("nesterov: expected momentum above 0 with nesterov=True, got momentum 0.0")
-    if not (math.isfinite(weight_decay) and weight_decay >= 0):
-        raise ValueError(f"weight_decay: expected a number of at least 0, got {weight_decay}")

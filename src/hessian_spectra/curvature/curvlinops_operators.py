@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from hessian_spectra.curvature.batches import Batch
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.network import FixedNetwork, loss_and_outputs
 from hessian_spectra.curvature.problem import Problem, require_problem
+from hessian_spectra.curvature.undisturbed import differentiable_attention
 from hessian_spectra.validation import optional_import, require
 
 
@@ -133,7 +133,7 @@ class CurvlinopsOperator(Operator):
                 check_deterministic=False,
                 num_data=len(inputs),
             )
-            with right_gradient(), without_deprecations(), sdpa_kernel(SDPBackend.MATH):
+            with right_gradient(), without_deprecations(), differentiable_attention():
                 total.add_((operator @ columns).detach(), alpha=weight)
         return total
 

@@ -9,6 +9,7 @@ import torch.utils.checkpoint
 from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 Function = Callable[..., Any]
 Arguments = tuple[Any, ...]
@@ -31,6 +32,31 @@ class FunctionMode(TorchFunctionMode):
     ) -> Any:
         """The result that the mode gives; torch calls this."""
         return self.call(func, args, kwargs or {})
+
+
+class DispatchMode(TorchDispatchMode):
+    """A mode that is told of each operation that runs, also while derivatives are taken."""
+
+    @abstractmethod
+    def note(self, func: Function, args: Arguments, kwargs: Named, result: Any) -> None:
+        """Look at an operation that has run."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Torch's compiler would be loaded to leave this alone, which takes three seconds."""
+        return False
+
+    def __torch_dispatch__(
+        self,
+        func: Function,
+        types: Sequence[type],
+        args: Arguments = (),
+        kwargs: Named | None = None,
+    ) -> Any:
+        """The result as it is; torch calls this."""
+        result = func(*args, **(kwargs or {}))
+        self.note(func, args, kwargs or {}, result)
+        return result
 
 
 class Doubles(FunctionMode):

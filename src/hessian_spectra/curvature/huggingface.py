@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import torch
@@ -53,16 +54,10 @@ class HuggingFaceBatches:
         return examples if self._batched else -(-examples // self._batch_size)
 
     def __iter__(self) -> Iterator[dict[str, Tensor]]:
-        gathered: list[Mapping[str, Any]] = []
-        for example in self._dataset:
-            if self._batched:
-                yield self._completed(dict(example))
-                continue
-            gathered.append(example)
-            if len(gathered) == self._batch_size:
-                yield self._completed(_together(gathered, self._arguments))
-                gathered = []
-        if gathered:
+        examples = iter(self._dataset)
+        if self._batched:
+            yield from (self._completed(dict(batch)) for batch in examples)
+        while gathered := list(islice(examples, self._batch_size)):
             yield self._completed(_together(gathered, self._arguments))
 
     def _completed(self, batch: dict[str, Tensor]) -> dict[str, Tensor]:

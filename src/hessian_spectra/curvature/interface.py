@@ -82,8 +82,12 @@ def size_of(operator: SymmetricOperator) -> int:
 _LARGEST = {torch.float32: 1e18, torch.float64: 1e70}
 
 
-def require_moderate(images: Tensor) -> None:
+def require_moderate(images: Tensor, of: str = "operator") -> None:
     """Refuse products that are not finite, or so large that what is computed of them is not.
+
+    Args:
+        images: the products.
+        of: what multiplied, for the message.
 
     Raises:
         NotFiniteError: their length together is above 1e18 in float32, 1e70 in float64.
@@ -92,9 +96,9 @@ def require_moderate(images: Tensor) -> None:
     if not float(torch.linalg.vector_norm(images)) <= most:
         largest = float(images.abs().max())
         if not largest < float("inf"):
-            raise NotFiniteError("operator: a product is not finite")
+            raise NotFiniteError(f"{of}: a product is not finite")
         raise NotFiniteError(
-            f"operator: expected products below {most:g} ({images.dtype}), so that sums of their "
+            f"{of}: expected products below {most:g} ({images.dtype}), so that sums of their "
             f"powers are finite, got {largest:.1e}; multiply the loss by a small constant, or "
             "scale the data"
         )

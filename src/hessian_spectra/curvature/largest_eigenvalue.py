@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from hessian_spectra.curvature.batches import Batch
+from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.eigenpairs import top_eigenpairs
 from hessian_spectra.curvature.interface import SymmetricOperator
 from hessian_spectra.curvature.operators import hessian
@@ -34,7 +35,7 @@ class Sharpness:
     eigenvector: Tensor
 
 
-class CountedProducts:
+class CountedProducts(Operator):
     """An operator that counts the vectors it multiplies.
 
     Args:
@@ -42,16 +43,12 @@ class CountedProducts:
     """
 
     def __init__(self, operator: SymmetricOperator) -> None:
-        self._operator = operator
-        self.shape = operator.shape
-        self.dtype = operator.dtype
-        self.device = operator.device
-        self.count = 0
+        super().__init__(operator.shape[0], operator.dtype, operator.device)
+        self._operator, self.count = operator, 0
 
-    def __matmul__(self, x: Tensor) -> Tensor:
-        """The product with a vector ``(p,)`` or with each column of a matrix ``(p, k)``."""
-        self.count += 1 if x.ndim == 1 else x.shape[1]
-        return self._operator @ x
+    def _matmat(self, columns: Tensor) -> Tensor:
+        self.count += columns.shape[1]
+        return self._operator @ columns
 
 
 def sharpness(

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from hessian_spectra.curvature.batches import Batch, cast
 from hessian_spectra.curvature.function_modes import Doubles, HeldPadding, Kept
@@ -18,7 +17,7 @@ from hessian_spectra.curvature.hooks import make_hooks_private
 from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.rows import norm
 from hessian_spectra.curvature.selection import named_parameters
-from hessian_spectra.curvature.undisturbed import users_code
+from hessian_spectra.curvature.undisturbed import differentiable_attention, users_code
 from hessian_spectra.validation import require
 
 # Broadcasting outputs (n, 1) against targets (n,) gives these losses a wrong value, not an error.
@@ -106,9 +105,7 @@ class FixedNetwork:
     @contextmanager
     def _exactly(self) -> Iterator[None]:
         """The settings under which the function that runs is the one that is meant."""
-        with Kept(), ExitStack() as stack:
-            # The fused kernels cannot be differentiated twice; this one is the same function.
-            stack.enter_context(sdpa_kernel(SDPBackend.MATH))
+        with Kept(), differentiable_attention(), ExitStack() as stack:
             if "torch._dynamo" in sys.modules:
                 # What is compiled inside has no second derivatives; the function behind it has.
                 stack.enter_context(torch.compiler.set_stance("force_eager"))

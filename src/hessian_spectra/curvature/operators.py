@@ -6,7 +6,6 @@ from typing import Literal, get_args, overload
 
 from hessian_spectra.curvature.composition import Operator
 from hessian_spectra.curvature.curvlinops_operators import CurvlinopsOperator
-from hessian_spectra.curvature.mixing import training_modes
 from hessian_spectra.curvature.plain_derivatives import or_plainly
 from hessian_spectra.curvature.problem import Problem, require_problem
 from hessian_spectra.curvature.products import (
@@ -21,6 +20,7 @@ from hessian_spectra.curvature.self_check import (
     check_repeatable,
 )
 from hessian_spectra.curvature.undisturbed import undisturbed
+from hessian_spectra.curvature.weighting import training_modes
 from hessian_spectra.validation import require, require_word
 
 Backend = Literal["autograd", "curvlinops"]
@@ -157,7 +157,7 @@ def _checked(name: str, problem: Problem, backend: str, check: Check, keep_graph
         # Before the graph of the whole is built and kept.
         checked = partial(compare, partial(built, sample), sample)
         if backend == "autograd":
-            or_plainly(problem, checked)
+            or_plainly(problem.checked, checked)
         else:
             checked()
         problem.checked.add(known)

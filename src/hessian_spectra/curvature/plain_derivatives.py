@@ -9,7 +9,6 @@ from typing import TypeVar
 import torch
 
 from hessian_spectra.curvature.interface import OperatorError, PlainDerivativesWarning
-from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.undisturbed import interrupt_behind
 
 R = TypeVar("R")
@@ -18,9 +17,9 @@ R = TypeVar("R")
 _PLAIN = "plain derivatives"
 
 
-def is_plain(problem: Problem) -> bool:
-    """Whether torch's own layers are used for a problem."""
-    return _PLAIN in problem.checked
+def is_plain(checked: set[str]) -> bool:
+    """Whether torch's own layers are used for the problem that remembers this."""
+    return _PLAIN in checked
 
 
 @contextmanager
@@ -43,13 +42,15 @@ def explaining_missing_derivatives() -> Iterator[None]:
         ) from error
 
 
-def or_plainly(problem: Problem, first: Callable[[], R], again: Callable[[], R] | None = None) -> R:
+def or_plainly(
+    checked: set[str], first: Callable[[], R], again: Callable[[], R] | None = None
+) -> R:
     """The result of a computation, by torch's own layers where it fails by the fast ones.
 
     From then on the problem has torch's own, which is said once, unless they fail too.
 
     Args:
-        problem: the problem, which remembers it.
+        checked: what the problem remembers, ``problem.checked``.
         first: the computation.
         again: the same by torch's own layers, where ``first`` is not to be called again.
 
@@ -65,13 +66,13 @@ def or_plainly(problem: Problem, first: Callable[[], R], again: Callable[[], R] 
         # Its frames hold the graph that failed.
         reason = error.with_traceback(None)
     interrupt = interrupt_behind(reason)
-    if interrupt is not None or is_plain(problem):
+    if interrupt is not None or is_plain(checked):
         raise interrupt or reason
-    problem.checked.add(_PLAIN)
+    checked.add(_PLAIN)
     try:
         result = (again or first)()
     except BaseException:
-        problem.checked.discard(_PLAIN)
+        checked.discard(_PLAIN)
         raise
     # One line, without the cure that follows a cause.
     cause = re.split(r"[;\n]", str(reason))[0] or type(reason).__name__

@@ -25,11 +25,6 @@ from hessian_spectra.curvature.batches import (
 )
 from hessian_spectra.curvature.huggingface import HuggingFaceBatches, own_loss
 from hessian_spectra.curvature.memory import rows_within
-from hessian_spectra.curvature.mixing import (
-    require_fixed_statistics,
-    require_one_loss,
-    training_modes,
-)
 from hessian_spectra.curvature.network import (
     FixedNetwork,
     Objective,
@@ -53,6 +48,9 @@ from hessian_spectra.curvature.weighting import (
     known_weighting,
     loss_if_any,
     measured_weighting,
+    require_fixed_statistics,
+    require_one_loss,
+    training_modes,
 )
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require, require_length
@@ -307,7 +305,7 @@ class Problem:
         level = self._weighting.level
         if rows(first, level) is None:
             raise ValueError("memory: batches with tensors of different lengths cannot be cut")
-        return rows_within(memory, self.fixed(), first, level)
+        return rows_within(memory, self.fixed(), first, self.checked, level)
 
     def _counted(self) -> tuple[int, float]:
         """The number of batches that count, and the divisor of their weights."""

@@ -74,9 +74,10 @@ class DifferentiatedOperator(Operator):
         """Build one batch's graph and return the product with its matrix, or a block of it."""
 
     def _build(self) -> Iterator[_Built]:
+        checked = self.problem.checked
         for batch, weight in self.problem.batches():
             # No reference stays here: who multiplies lets go of one graph before the next is built.
-            yield _Built(batch, or_plainly(self.problem, partial(self._attempt, batch)), weight)
+            yield _Built(batch, or_plainly(checked, partial(self._attempt, batch)), weight)
 
     def _multiplied(
         self, built: _Built, block: Sequence[int], vector: Sequence[Tensor], keep: bool
@@ -91,11 +92,11 @@ class DifferentiatedOperator(Operator):
             built.product = self._attempt(built.batch)
             return product()
 
-        return or_plainly(self.problem, product, anew)
+        return or_plainly(self.problem.checked, product, anew)
 
     def _attempt(self, batch: Batch) -> Product:
         """The product with one batch's matrix, by torch's own layers where the fast ones failed."""
-        fast = self._fast = FastSecondDerivatives(plain=is_plain(self.problem))
+        fast = self._fast = FastSecondDerivatives(plain=is_plain(self.problem.checked))
         # The caller may have switched gradients off, and means those of training.
         with torch.enable_grad(), explaining_missing_derivatives(), fast:
             product = self._differentiate(batch)
@@ -110,7 +111,7 @@ class DifferentiatedOperator(Operator):
                 not made for.
         """
         loss, outputs = self.network.forward(batch)
-        if self._fast.nested and not is_plain(self.problem):
+        if self._fast.nested and not is_plain(self.problem.checked):
             raise OperatorError("the model or the loss takes derivatives itself")
         return loss, outputs
 

@@ -179,20 +179,15 @@ _CORRECTIONS: _Table = {
     torch._weight_norm: (_normalise_weight, ("v", "g", "dim")),
     functional.layer_norm: (_normalise_elementarily, _LAYER_NORM),
 }
+_ACTIVATIONS = (functional.gelu, functional.silu, functional.mish)
+_CONVOLUTIONS = (functional.conv1d, functional.conv2d, functional.conv3d)
 _REPLACEMENTS: _Table = _CORRECTIONS | {
-    functional.gelu: (_activate, _ONE),
-    functional.silu: (_activate, _ONE),
-    functional.mish: (_activate, _ONE),
-    functional.relu: (_rectify, _ONE),
-    torch.relu: (_rectify, _ONE),
-    Tensor.relu: (_rectify, _ONE),
+    **dict.fromkeys(_ACTIVATIONS, (_activate, _ONE)),
+    **dict.fromkeys((functional.relu, torch.relu, Tensor.relu), (_rectify, _ONE)),
     functional.softmax: (_soften, ("input", "dim")),
-    torch.softmax: (_soften, ("input", "dim", "dtype")),
-    Tensor.softmax: (_soften, ("input", "dim", "dtype")),
+    **dict.fromkeys((torch.softmax, Tensor.softmax), (_soften, ("input", "dim", "dtype"))),
     functional.linear: (_map_linearly, ("input", "weight", "bias")),
     functional.layer_norm: (_normalise, _LAYER_NORM),
     functional.batch_norm: (_normalise_batch, _BATCH_NORM),
-    functional.conv1d: (_convolve, _CONVOLUTION),
-    functional.conv2d: (_convolve, _CONVOLUTION),
-    functional.conv3d: (_convolve, _CONVOLUTION),
+    **dict.fromkeys(_CONVOLUTIONS, (_convolve, _CONVOLUTION)),
 }

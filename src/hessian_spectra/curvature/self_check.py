@@ -1,7 +1,6 @@
 """Does an operator multiply by the matrix it stands for? Symmetry and differences tell."""
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +15,7 @@ from hessian_spectra.curvature.interface import (
     NotFiniteError,
     OperatorError,
     SymmetricOperator,
+    require_moderate,
 )
 from hessian_spectra.curvature.network import (
     FixedNetwork,
@@ -205,14 +205,7 @@ def _product(
     """A product with an operator that is let go, and how exact it should be."""
     operator = build()
     product = operator @ direction
-    if not all_finite(product):
-        raise NotFiniteError(f"{name}: a product with a random vector is not finite")
-    if not math.isfinite(norm(product)):
-        raise NotFiniteError(
-            f"{name}: the squares of a product are not finite, its largest number is "
-            f"{float(product.abs().max()):.1e}; multiply the loss by a small constant, or scale "
-            "the data"
-        )
+    require_moderate(product, name)
     autocast = getattr(operator, "autocast", False)
     return product, _AUTOCAST if autocast else _TOLERANCES[problem.dtype]
 

@@ -7,25 +7,20 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode
+from torch.nn.attention import SDPBackend, _cur_sdpa_kernel_backends, _sdpa_kernel
+from torch.utils._python_dispatch import _get_current_dispatch_mode
 
-from hessian_spectra.matrix_products import full_precision
+from hessian_spectra.curvature.function_modes import Arguments, DispatchMode, Named
+from hessian_spectra.matrix_products import Shared, full_precision
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_SDP = torch.backends.cuda
-# Which kernels of attention may be used: how to ask, and how to say it.
-_ATTENTION_KERNELS = (
-    (_SDP.flash_sdp_enabled, _SDP.enable_flash_sdp),
-    (_SDP.mem_efficient_sdp_enabled, _SDP.enable_mem_efficient_sdp),
-    (_SDP.math_sdp_enabled, _SDP.enable_math_sdp),
-    (_SDP.cudnn_sdp_enabled, _SDP.enable_cudnn_sdp),
-)
 
 
 class undisturbed:  # noqa: N801 -- a context manager, called like a function
@@ -55,52 +50,54 @@ class undisturbed:  # noqa: N801 -- a context manager, called like a function
         self._before = self._state()
         _begin(self._before)
 
-    def __exit__(self, error: object, *details: object) -> None:
-        _restore(self._before, failed=error is not None)
+    def __exit__(self, *details: object) -> None:
+        try:
+            _restore(self._before)
+        finally:
+            _restore(self._before)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """The function, after which all is as it was before."""
 
         @functools.wraps(function)
         def guarded(*args: P.args, **settings: P.kwargs) -> R:
-            before, failed = self._state(), True
+            before = self._state()
             try:
                 try:
                     _begin(before)
-                    result = function(*args, **settings)
-                    failed = False
-                    return result
-                except Exception as error:
-                    if (interrupt := interrupt_behind(error)) is not None:
-                        _leave_blocks(error)
-                        raise interrupt from None
-                    raise
-                except BaseException as interrupt:
-                    _leave_blocks(interrupt)
-                    raise
+                    return function(*args, **settings)
+                except BaseException as error:
+                    if (interrupt := interrupt_behind(error)) is None:
+                        raise
+                    _leave_blocks(error)
+                    raise interrupt from None
                 finally:
-                    _restore(before, failed)
+                    _restore(before)
             finally:
-                _restore(before, failed)
+                _restore(before)
 
         return guarded
 
     def _state(self) -> "_State":
         device = self._device or torch.device("cuda" if torch.cuda.is_initialized() else "cpu")
-        lowered = tuple(kind for kind in {"cpu", device.type} if torch.is_autocast_enabled(kind))
         alone = _THREAD.streams is None and threading.active_count() == 1
-        return _State(
-            lowered=lowered,
-            cached=torch.is_autocast_cache_enabled(),
-            gradients=torch.is_grad_enabled(),
-            modes=torch._C._len_torch_function_stack(),
-            watching=torch._C._len_torch_dispatch_stack(),
-            kernels=tuple(enabled() for enabled, _ in _ATTENTION_KERNELS),
-            stance=dynamo._stance if (dynamo := _dynamo()) else None,
-            streams=_THREAD.streams,
-            generators=_generators(device, self._foreign) if alone else None,
-            user=object(),
-        )
+        lowered = [kind for kind in {"cpu", device.type} if torch.is_autocast_enabled(kind)]
+        modes = torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
+        undo: list[Callable[[], object]] = [
+            *(partial(torch.set_autocast_enabled, kind, True) for kind in lowered),
+            partial(torch.set_autocast_cache_enabled, torch.is_autocast_cache_enabled()),
+            partial(torch.set_grad_enabled, torch.is_grad_enabled()),
+            partial(_leave_modes, *modes),
+            *(partial(setting.leave_since, setting.own_users) for setting in _SHARED),
+            partial(setattr, _THREAD, "streams", _THREAD.streams),
+        ]
+        # What was compiled runs as such or not, which this module decides once it is loaded.
+        if (dynamo := sys.modules.get("torch._dynamo.eval_frame")) is not None:
+            undo.append(partial(dynamo._set_stance, dynamo._stance))
+        if alone:
+            generators = _generators(device, self._foreign)
+            undo.append(partial(_set_generators, generators, generators))
+        return _State(lowered, alone, undo)
 
 
 class _Thread(threading.local):
@@ -113,6 +110,12 @@ class _Thread(threading.local):
 
 
 _THREAD = _Thread()
+# Attention by the one kernel that can be differentiated twice, the same function as the others.
+differentiable_attention = Shared(
+    _cur_sdpa_kernel_backends, lambda _: _sdpa_kernel([SDPBackend.MATH]), _sdpa_kernel
+)
+# What torch sets for the whole process.
+_SHARED = (differentiable_attention, full_precision)
 
 
 @contextmanager
@@ -164,40 +167,15 @@ def users_data(data: Iterable[R], device: torch.device) -> Iterator[R]:
         yield batch
 
 
-class Watching(TorchDispatchMode):
-    """Sees each of torch's operations that this thread calls in a block."""
-
-    def called(self, operation: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Call the operation, and return what it makes."""
-        raise NotImplementedError
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Torch's compiler would be loaded to leave this alone, which takes three seconds."""
-        return False
-
-    def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Sequence[type],
-        args: tuple[Any, ...] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        return self.called(func, args, kwargs or {})
-
-
-class _Drawing(Watching):
+class _Drawing(DispatchMode):
     """Notes whether this thread draws from a global generator of torch's."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen = False
+    seen = False
 
-    def called(self, operation: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Note whether it draws."""
-        if torch.Tag.nondeterministic_seeded in getattr(operation, "tags", ()):
+    def note(self, func: Any, args: Arguments, kwargs: Named, result: Any) -> None:
+        """Look for an operation that draws, from no generator of its own."""
+        if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
             self.seen |= kwargs.get("generator") is None
-        return operation(*args, **kwargs)
 
 
 # How the states of generators are read and set, by what draws from them.
@@ -263,25 +241,19 @@ def with_draws(function: Callable[[], R]) -> tuple[R, bool]:
     return value, not torch.equal(before, torch.get_rng_state())
 
 
-class _State(NamedTuple):
-    """The states that a computation may leave changed."""
+@dataclass(frozen=True, eq=False)
+class _State:
+    """The state before a computation.
 
-    lowered: tuple[str, ...]
-    cached: bool
-    gradients: bool
-    modes: int
-    watching: int
-    kernels: tuple[bool, ...]
-    stance: Any
-    streams: dict[str, Any] | None
-    # None where other threads may draw.
-    generators: dict[str, Any] | None
-    user: object
+    Attributes:
+        lowered: the kinds of devices for which autocast is on.
+        alone: whether no other thread may draw.
+        undo: each takes one state back that a computation may leave changed, however often.
+    """
 
-
-def _dynamo() -> Any:
-    """The module that decides whether compiled functions run as such, where any was compiled."""
-    return sys.modules.get("torch._dynamo.eval_frame")
+    lowered: Sequence[str]
+    alone: bool
+    undo: Sequence[Callable[[], object]]
 
 
 def _begin(before: _State) -> None:
@@ -292,31 +264,23 @@ def _begin(before: _State) -> None:
     for kind in before.lowered:
         torch.set_autocast_enabled(kind, False)
         torch.set_autocast_cache_enabled(False)
-    full_precision.enter(before.user)
-    if before.generators is None:
-        _THREAD.streams = dict(before.streams or {})
+    full_precision.enter(before)
+    if not before.alone:
+        _THREAD.streams = dict(_THREAD.streams or {})
 
 
-def _restore(before: _State, failed: bool) -> None:
-    for kind in before.lowered:
-        torch.set_autocast_enabled(kind, True)
-        torch.set_autocast_cache_enabled(before.cached)
-    torch.set_grad_enabled(before.gradients)
-    while torch._C._len_torch_function_stack() > before.modes:
+def _restore(before: _State) -> None:
+    for undo in before.undo:
+        undo()
+
+
+def _leave_modes(functions: int, dispatches: int) -> None:
+    """End the modes that were entered since there were so many."""
+    while torch._C._len_torch_function_stack() > functions:
         torch._C._pop_torch_function_stack()
-    while torch._C._len_torch_dispatch_stack() > before.watching:
+    while torch._C._len_torch_dispatch_stack() > dispatches:
         mode: Any = _get_current_dispatch_mode()
         try:
             mode.__exit__(None, None, None)
         except IndexError:  # interrupted as it ended: torch had forgotten what it began with
             torch._C._pop_torch_dispatch_stack(None)
-    if failed:
-        # An interrupt may leave them as they are for a forward pass, which else gives them back.
-        for (_, enable), was_enabled in zip(_ATTENTION_KERNELS, before.kernels, strict=True):
-            enable(was_enabled)
-    if before.stance is not None:
-        _dynamo()._set_stance(before.stance)
-    _THREAD.streams = before.streams
-    full_precision.leave(before.user)
-    if before.generators is not None:
-        _set_generators(before.generators, before.generators)

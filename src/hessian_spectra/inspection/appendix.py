@@ -2,9 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass, fields
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields, replace
 
 from hessian_spectra.inspection.findings import Report
 from hessian_spectra.inspection.table import number
@@ -29,7 +28,7 @@ class Row:
         residual: of an eigenvalue, relative to the largest one met.
     """
 
-    checkpoint: str
+    checkpoint: str = ""
     quantity: str
     layer: str = ""
     value: float
@@ -41,59 +40,52 @@ class Row:
 def rows(reports: Reports) -> Iterator[Row]:
     """The numbers of all reports, as far as they were found."""
     for name, report in reports.items():
-        for quantity, layer, entries in (*_of_network(report), *_of_layers(report)):
-            low, high = entries.get("interval", (None, None))
-            yield Row(
-                checkpoint=name,
-                quantity=quantity,
-                layer=layer,
-                value=entries["value"],
-                low=low,
-                high=high,
-                residual=entries.get("residual"),
-            )
+        for row in (*_of_network(report), *_of_layers(report)):
+            yield replace(row, checkpoint=name)
 
 
-def _of_network(report: Report) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Quantity, no layer, and value with interval or residual."""
+def _estimate(quantity: str, value: float, interval: Sequence[float], layer: str = "") -> Row:
+    low, high = interval
+    return Row(quantity=quantity, layer=layer, value=value, low=low, high=high)
+
+
+def _of_network(report: Report) -> Iterator[Row]:
     loss = report.values("loss")
     for key, title in (("loss", "loss"), ("gradient_norm", "gradient norm")):
         if key in loss:
-            yield title, "", {"value": loss[key]}
+            yield Row(quantity=title, value=loss[key])
     for key, title in (("hessian", "Hessian"), ("ggn", "Gauss-Newton")):
         values = report.values(f"sharpness_{key}")
         if values:
-            entries = {"value": values["sharpness"], "residual": values["residual"]}
-            yield f"sharpness, {title}", "", entries
+            quantity = f"sharpness, {title}"
+            yield Row(quantity=quantity, value=values["sharpness"], residual=values["residual"])
     top = report.values("top")
     pairs = zip(top.get("eigenvalues", ()), top.get("residuals", ()), strict=True)
     for rank, (value, residual) in enumerate(pairs, start=1):
-        yield f"eigenvalue {rank}", "", {"value": value, "residual": residual}
+        yield Row(quantity=f"eigenvalue {rank}", value=value, residual=residual)
     for name, part in report.values("operations").get("parts", {}).items():
-        yield f"gap by {name}", "", {"value": part}
-    smallest = report.values("smallest")
-    if smallest:
-        entries = {"value": smallest["eigenvalue"], "residual": smallest["residual"]}
-        yield "smallest eigenvalue", "", entries
-    trace = report.values("trace")
-    if trace:
-        yield "trace", "", {"value": trace["trace"], "interval": trace["interval"]}
+        yield Row(quantity=f"gap by {name}", value=part)
+    if smallest := report.values("smallest"):
+        value, residual = smallest["eigenvalue"], smallest["residual"]
+        yield Row(quantity="smallest eigenvalue", value=value, residual=residual)
+    if trace := report.values("trace"):
+        yield _estimate("trace", trace["trace"], trace["interval"])
     density = report.values("density")
     for key in ("negative_mass", "effective_rank"):
         if key in density:
-            entries = {"value": density[key], "interval": density[f"{key}_interval"]}
-            yield key.replace("_", " "), "", entries
+            yield _estimate(key.replace("_", " "), density[key], density[f"{key}_interval"])
 
 
-def _of_layers(report: Report) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _of_layers(report: Report) -> Iterator[Row]:
     for row in report.values("layers").get("layers", ()):
         name = row["name"] or "(the model itself)"
-        yield "sharpness", name, {"value": row["sharpness"], "residual": row["residual"]}
-        yield "trace", name, {"value": row["trace"], "interval": row["interval"]}
+        value, residual = row["sharpness"], row["residual"]
+        yield Row(quantity="sharpness", layer=name, value=value, residual=residual)
+        yield _estimate("trace", row["trace"], row["interval"], name)
     for row in report.values("kronecker").get("layers", ()):
         name = row["name"] or "(the model itself)"
-        yield "sharpness by Kronecker factors", name, {"value": row["product"][0]}
-        yield "overlap with Kronecker factors", name, {"value": row["overlap"]}
+        for title, value in (("sharpness by", row["product"][0]), ("overlap with", row["overlap"])):
+            yield Row(quantity=f"{title} Kronecker factors", layer=name, value=value)
 
 
 def csv_text(reports: Reports) -> str:

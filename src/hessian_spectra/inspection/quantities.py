@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature.layerwise.layers import KINDS, layer_of
+from hessian_spectra.curvature.layerwise.layers import KINDS, is_layer
 from hessian_spectra.curvature.products import DifferentiatedOperator
 from hessian_spectra.curvature.selection import grouped, named_parameters
 from hessian_spectra.inspection.findings import Clock, Finding
@@ -60,26 +60,15 @@ class Quantities:
         self.problem, self._clock, self._seed = problem, clock, seed
         self._k = min(k, problem.size)
         self.layers = _chosen(list(grouped(problem.names, "module")), layers)
-        self._top: Spectrum | None = None
+        self._top_pairs: Spectrum | None = None
         self._traces: Mapping[str, cv.TraceEstimate] = {}
 
     def all(self) -> dict[str, Callable[[Finding], None]]:
         """The functions by key, in the order in which they are called."""
-        return {
-            "loss": self._loss,
-            "closed_forms": self._closed_forms,
-            # Before the Hessian, whose graph is kept to the end: two would be in memory.
-            "sharpness_ggn": self._sharpness_ggn,
-            "sharpness_hessian": self._sharpness_hessian,
-            "top": self._top_eigenvalues,
-            "smallest": self._smallest,
-            "gradient": self._gradient,
-            "operations": self._operations,
-            "trace": self._trace,
-            "density": self._density,
-            "layers": self._layers,
-            "kronecker": self._kronecker,
-        }
+        # Last what needs the Hessian, whose graph is kept to the end: two would be in memory.
+        first = ("loss", "closed_forms", "sharpness_ggn")
+        keys = (*first, *(key for key in TITLES if key not in first))
+        return {key: getattr(self, f"_{key}") for key in keys}
 
     @cached_property
     def _hessian(self) -> DifferentiatedOperator:
@@ -132,36 +121,36 @@ class Quantities:
             watched = self._clock.watched(operator)
             return cv.top_eigenpairs(watched, k, which=which, seed=self._seed)
 
-    def _top_eigenvalues(self, finding: Finding) -> None:
+    def _top(self, finding: Finding) -> None:
         pairs = self._pairs(finding, self._hessian, self._k)
         assert pairs.residuals is not None
         order = pairs.values.argsort(descending=True)
         finding.values["eigenvalues"] = pairs.values[order].tolist()
         finding.values["residuals"] = pairs.residuals[order].tolist()
         finding.values["method"] = pairs.method.partition(",")[0]
-        self._top = pairs
+        self._top_pairs = pairs
 
     def _smallest(self, finding: Finding) -> None:
         values = finding.values
         values["eigenvalue"], values["residual"] = self._outermost(finding, self._hessian, "SA")
 
-    def _gradient(self, finding: Finding) -> None:
-        if self._top is None:
+    def _top_vectors(self) -> Tensor:
+        if self._top_pairs is None:
             raise ValueError("it needs the top eigenvectors")
-        gradient = self.problem.gradient()
+        return self._top_pairs.eigenvectors()
+
+    def _gradient(self, finding: Finding) -> None:
+        vectors, gradient = self._top_vectors(), self.problem.gradient()
         if not gradient.any():
             raise ValueError("the gradient is zero")
-        vectors = self._top.eigenvectors()
         shares = (vectors.T @ (gradient / gradient.norm())).square().flip(0)
         finding.values["shares"] = shares.tolist()
         finding.values["total"] = float(shares.sum())
 
     def _operations(self, finding: Finding) -> None:
         """The parts by operation of what the Gauss-Newton matrix misses at the top eigenvector."""
-        if self._top is None:
-            raise ValueError("it needs the top eigenvectors")
+        vector = self._top_vectors()[:, -1].contiguous()
         self._clock.check()
-        vector = self._top.eigenvectors()[:, -1].contiguous()
         result = cv.functional_parts(self.problem, vector)
         finding.values |= {"functional": result.functional, "rest": result.rest}
         finding.values |= {"parts": dict(result.parts), "hessian": result.hessian}
@@ -217,7 +206,7 @@ class Quantities:
         names = [
             name
             for name, weight in weight_of.items()
-            if weight in weights and (isinstance(kinds.get(name), KINDS) or self._has_factors(name))
+            if weight in weights and is_layer(kinds.get(name))
         ]
         finding.values["layers"] = []
         for layer in self._layerwise(finding, names):
@@ -227,14 +216,6 @@ class Quantities:
             weight = weights[weight_of[layer.name]] if usual else layer.hessian
             row = self._factored(finding, layer, weight)
             finding.values["layers"].append(row)
-
-    def _has_factors(self, name: str) -> bool:
-        """Whether the layer-wise part knows a layer that is of none of torch's kinds."""
-        try:
-            layer_of(self.problem.model, name)
-        except ValueError:
-            return False
-        return True
 
     def _layerwise(self, finding: Finding, names: list[str]) -> Iterator[cv.Layerwise]:
         """The layers that have factors, from passes over the data that they share."""

@@ -59,16 +59,12 @@ def _summary(finding: Finding) -> tuple[str, str]:
     """The value and what is known of its error, or why there is none."""
     if finding.status in ("failed", "missing"):
         return "-", "failed, see below" if finding.status == "failed" else finding.reason
-    value, error = _SUMMARIES[finding.key](finding.values)
+    summary = _SUMMARIES[finding.key]
+    if isinstance(summary, tuple):
+        value, error = (text.format(**finding.values) for text in summary)
+    else:
+        value, error = summary(finding.values)
     return value, f"{error}; {finding.reason}" if finding.status == "partial" else error
-
-
-def _loss(values: dict[str, Any]) -> tuple[str, str]:
-    return number(values["loss"]), f"gradient norm {number(values['gradient_norm'])}"
-
-
-def _sharpness(values: dict[str, Any]) -> tuple[str, str]:
-    return number(values["sharpness"]), f"residual {values['residual']:.1e}"
 
 
 def _top(values: dict[str, Any]) -> tuple[str, str]:
@@ -82,15 +78,6 @@ def _gradient(values: dict[str, Any]) -> tuple[str, str]:
 def _gap(values: dict[str, Any]) -> tuple[str, str]:
     share = values["functional"] / values["hessian"] if values["hessian"] else math.nan
     return number(values["functional"]), f"{share:.2%} of the curvature along the top eigenvector"
-
-
-def _trace(values: dict[str, Any]) -> tuple[str, str]:
-    low, high = map(number, values["interval"])
-    return number(values["trace"]), f"{values['level']:.0%} interval {low} to {high}"
-
-
-def _smallest(values: dict[str, Any]) -> tuple[str, str]:
-    return number(values["eigenvalue"]), f"residual {values['residual']:.1e}"
 
 
 def _density(values: dict[str, Any]) -> tuple[str, str]:
@@ -115,16 +102,18 @@ def _form_count(values: dict[str, Any]) -> tuple[str, str]:
     return "none", f"of {len(values['candidates'])} applies, reasons in the file"
 
 
-_SUMMARIES: dict[str, Callable[[dict[str, Any]], tuple[str, str]]] = {
-    "loss": _loss,
+_SHARPNESS = ("{sharpness:.5g}", "residual {residual:.1e}")
+# Functions of a finding's values, or texts that these are put into, digits as number has them.
+_SUMMARIES: dict[str, Callable[[dict[str, Any]], tuple[str, str]] | tuple[str, str]] = {
+    "loss": ("{loss:.5g}", "gradient norm {gradient_norm:.5g}"),
     "closed_forms": _form_count,
-    "sharpness_hessian": _sharpness,
-    "sharpness_ggn": _sharpness,
+    "sharpness_hessian": _SHARPNESS,
+    "sharpness_ggn": _SHARPNESS,
     "top": _top,
-    "smallest": _smallest,
+    "smallest": ("{eigenvalue:.5g}", "residual {residual:.1e}"),
     "gradient": _gradient,
     "operations": _gap,
-    "trace": _trace,
+    "trace": ("{trace:.5g}", "{level:.0%} interval {interval[0]:.5g} to {interval[1]:.5g}"),
     "density": _density,
     "layers": _layer_count,
     "kronecker": _layer_count,

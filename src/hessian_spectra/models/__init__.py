@@ -1,6 +1,7 @@
 """The networks that theorems are about, and their loss: parameters in the papers' order."""
 
 from hessian_spectra.models.attention import SelfAttention, VectorSelfAttention
+from hessian_spectra.models.balanced import balanced_weights
 from hessian_spectra.models.ensemble import (
     Activation,
     Ensemble,
@@ -26,5 +27,6 @@ __all__ = [
     "TwoLayerLinear",
     "TwoLayerReLU",
     "VectorSelfAttention",
+    "balanced_weights",
     "require_piecewise_linear",
 ]

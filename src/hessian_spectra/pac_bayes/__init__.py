@@ -3,19 +3,18 @@
 from hessian_spectra.pac_bayes.bases import BATCH, curvature_in, layer_factors
 from hessian_spectra.pac_bayes.bounding import bound, certify
 from hessian_spectra.pac_bayes.certificate import Alternative, Certificate, alternatives, table
-from hessian_spectra.pac_bayes.local import (
-    OBJECTIVES,
-    LocalDescent,
-    minimise_locally,
-    start_locally,
-)
-from hessian_spectra.pac_bayes.minimisation import (
+from hessian_spectra.pac_bayes.draws import error_of_draws
+from hessian_spectra.pac_bayes.local import minimise_locally
+from hessian_spectra.pac_bayes.minimisation import minimise_bound
+from hessian_spectra.pac_bayes.objectives import OBJECTIVES
+from hessian_spectra.pac_bayes.posterior import GaussianPosterior
+from hessian_spectra.pac_bayes.settings import (
     BoundDescent,
     BoundSettings,
     DivergedError,
-    minimise_bound,
+    LocalDescent,
 )
-from hessian_spectra.pac_bayes.posterior import GaussianPosterior, error_of_draws
+from hessian_spectra.pac_bayes.starts import start_locally
 
 __all__ = [
     "BATCH",

@@ -10,7 +10,8 @@ from torch.nn import functional
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.pac_bayes.layers import layers_of
-from hessian_spectra.pac_bayes.posterior import Basis
+from hessian_spectra.pac_bayes.posterior import Basis, GaussianPosterior
+from hessian_spectra.training import Observer
 from hessian_spectra.validation import require
 
 # Samples that pass through the network together.
@@ -126,24 +127,45 @@ def _exact(layer: cv.Layerwise) -> Basis:
 KINDS = (STANDARD, "kronecker", "printed output", "nearest", "exact")
 
 
-def arrays_of(bases: Mapping[str, Basis]) -> Arrays:
-    """The arrays of layers' bases, by names that :func:`bases_from` reads."""
-    return {
-        f"bases/{layer}/{name}": value.cpu().numpy()
-        for layer, basis in bases.items()
-        for name, value in basis.arrays().items()
-    }
+class BasesObserver(Observer):
+    """An observer of a posterior's training, with the posterior's bases and terms of its bound.
 
+    Args:
+        posterior: the one that is trained.
+        inputs: ``(n, ...)``.
+    """
 
-def bases_from(arrays: Arrays, names: Sequence[str], device: torch.device) -> dict[str, Basis]:
-    """The bases of some layers among arrays, on a device."""
-    parts: dict[str, dict[str, Tensor]] = {name: {} for name in names}
-    for key, value in arrays.items():
-        kind, _, rest = key.partition("/")
-        if kind == "bases":
-            layer, _, name = rest.rpartition("/")
-            parts[layer][name] = torch.from_numpy(value).to(device)
-    return {layer: Basis(**part) for layer, part in parts.items()}
+    def __init__(self, posterior: GaussianPosterior, inputs: Tensor) -> None:
+        self._posterior, self._inputs = posterior, inputs
+        # What the first layer's basis makes of the samples.
+        self.leading: Tensor | None = None
+        self._terms: dict[int, dict[str, float]] = {}
+
+    def use(self, bases: Mapping[str, Basis]) -> None:
+        """Take the posterior's numbers as those in other bases."""
+        self._posterior.bases = dict(bases)
+        self.leading = self._posterior.leading(self._inputs)
+
+    def metrics(self, step: int) -> Mapping[str, float]:
+        """The terms of the bound."""
+        return self._terms.get(step, {})
+
+    def state(self) -> Arrays:
+        """The bases."""
+        return {
+            f"bases/{layer}/{name}": value.cpu().numpy()
+            for layer, basis in self._posterior.bases.items()
+            for name, value in basis.arrays().items()
+        }
+
+    def restore(self, state: Arrays) -> None:
+        """Go on from there."""
+        parts: dict[str, dict[str, Tensor]] = {name: {} for name in self._posterior.names}
+        for key, value in state.items():
+            if key.startswith("bases/"):
+                layer, _, name = key.removeprefix("bases/").rpartition("/")
+                parts[layer][name] = torch.from_numpy(value).to(self._posterior.mean.device)
+        self.use({layer: Basis(**part) for layer, part in parts.items()})
 
 
 def _printed(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> dict[str, Tensor]:

@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,11 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from hessian_spectra.pac_bayes.certificate import Certificate
+from hessian_spectra.pac_bayes.draws import error_of_draws
 from hessian_spectra.pac_bayes.layers import require_used_once
-from hessian_spectra.pac_bayes.local import LocalDescent, minimise_locally, start_locally
-from hessian_spectra.pac_bayes.minimisation import BoundDescent, DivergedError, minimise_bound
-from hessian_spectra.pac_bayes.posterior import GaussianPosterior, error_of_draws
+from hessian_spectra.pac_bayes.local import minimise_locally
+from hessian_spectra.pac_bayes.minimisation import minimise_bound
+from hessian_spectra.pac_bayes.posterior import GaussianPosterior
 from hessian_spectra.pac_bayes.priors import NOTHING, Seen, refuse_if_seen, unseen
 from hessian_spectra.pac_bayes.samples import (
     COMPARED,
@@ -26,6 +27,8 @@ from hessian_spectra.pac_bayes.samples import (
     require_fixed_order,
     warn_of_samples,
 )
+from hessian_spectra.pac_bayes.settings import BoundDescent, Descent, DivergedError, LocalDescent
+from hessian_spectra.pac_bayes.starts import start_locally
 from hessian_spectra.progress import Log, silent
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
@@ -157,18 +160,18 @@ def bound(
     passes, size, rate = _schedule(
         method, len(others), epochs, batch_size, learning_rate, endless=math.isinf(seconds)
     )
-    common: Any = {"epochs": passes, "batch_size": size, "learning_rate": rate, "basis": basis,
-              "delta": delta, "grid_precision": grid_precision,
-              "largest_variance": largest_variance}  # fmt: skip
-    chances: Any = {"largest_variance": largest_variance, "grid_precision": grid_precision,
-               "delta": delta, "delta_monte_carlo": delta_monte_carlo}  # fmt: skip
+    family: Any = {"largest_variance": largest_variance, "grid_precision": grid_precision,
+                   "delta": delta}  # fmt: skip
+    common = {"epochs": passes, "batch_size": size, "learning_rate": rate, "basis": basis, **family}
+    chances = {**family, "delta_monte_carlo": delta_monte_carlo}
+    how: Any = {"seed": seed, "log": log, "checkpoint": checkpoint}
     if method == LOCAL:
         descent = LocalDescent(**common, objective=objective, renewals=renewals, seconds=seconds)
-        _train_locally(posterior, network, kept, descent, seed, log, checkpoint, chances)
+        _train_locally(posterior, network, kept, descent, chances, **how)
     else:
         settings = BoundDescent(**common, decay_every=max(passes // 5, 1), smoothing=SMOOTHING,
                                 refresh=refresh, refresh_grows=False)  # fmt: skip
-        _train(posterior, network, kept, settings, seed, log, checkpoint)
+        _train(posterior, network, kept, settings, **how)
     return certify(posterior, (inputs, labels), prior_saw=prior_saw, draws=draws, seed=seed,
                    basis=basis, epochs=passes, **chances)  # fmt: skip
 
@@ -292,10 +295,11 @@ def _train_locally(
     network: nn.Module,
     samples: tuple[Tensor, Tensor],
     settings: LocalDescent,
+    chances: Mapping[str, Any],
+    *,
     seed: int,
     log: Log,
-    checkpoint: Path | None,
-    chances: Mapping[str, Any],
+    **how: Any,
 ) -> None:
     """Train the posterior, and go back to where it began, or to the prior, if that is better."""
     states, trained = [], posterior.mean.detach().clone()
@@ -303,31 +307,23 @@ def _train_locally(
         posterior.mean.data.copy_(trained)
         start_locally(posterior, network, *samples, settings, seed=seed, at_prior=at_prior)
         states.append(copy.deepcopy((posterior.state_dict(), posterior.bases)))
-    with _bar(len(samples[1]), settings) as report:
-        minimise_locally(
-            posterior,
-            network,
-            *samples,
-            settings,
-            seed=seed,
-            log=report(log),
-            checkpoint=checkpoint,
-        )
+    with _bar(len(samples[1]), settings, log) as report:
+        minimise_locally(posterior, network, *samples, settings, seed=seed, log=report, **how)
     states.append(copy.deepcopy((posterior.state_dict(), posterior.bases)))
 
-    def use(state: Any) -> None:
+    def bound_of(state: Any) -> float:
         posterior.load_state_dict(state[0])
         posterior.bases = state[1]
-
-    bounds = []
-    for state in states:
-        use(state)
         # Of draws of their own: the certificate's know nothing of the choice.
-        certificate = certify(posterior, samples, prior_saw="other data", draws=COMPARING,
-                              seed=generator(seed, "choice").initial_seed(), **chances)  # fmt: skip
-        bounds.append(certificate.bound)
+        own = generator(seed, "choice").initial_seed()
+        given: Any = {"prior_saw": "other data", "draws": COMPARING, "seed": own, **chances}
+        return certify(posterior, samples, **given).bound
+
+    bounds = [bound_of(state) for state in states]
     # The trained one where it is no worse than where it, or the prior, began.
-    use(states[max(range(3), key=lambda place: (-bounds[place], place))])
+    best = max(range(3), key=lambda place: (-bounds[place], place))
+    posterior.load_state_dict(states[best][0])
+    posterior.bases = states[best][1]
 
 
 def _train(
@@ -335,35 +331,31 @@ def _train(
     network: nn.Module,
     samples: tuple[Tensor, Tensor],
     settings: BoundDescent,
-    seed: int,
+    *,
     log: Log,
-    checkpoint: Path | None,
+    **how: Any,
 ) -> None:
     """Train the posterior as Algorithm 1 does.
 
     Raises:
         ValueError: the training diverges.
     """
-    with _bar(len(samples[1]), settings) as report:
-        path = minimise_bound(posterior, network, *samples, settings, seed=seed,
-                              log=report(log), checkpoint=checkpoint)  # fmt: skip
+    with _bar(len(samples[1]), settings, log) as report:
+        path = minimise_bound(posterior, network, *samples, settings, log=report, **how)
     if not np.isfinite(path["surrogate"]).all():
         raise DivergedError(settings.learning_rate)
 
 
 @contextmanager
-def _bar(samples: int, settings: LocalDescent | BoundDescent) -> Iterator[Callable[[Log], Log]]:
-    """A bar of a training's progress, with the bound so far; it gives logs that move it."""
+def _bar(samples: int, settings: Descent, log: Log) -> Iterator[Log]:
+    """A bar of a training's progress, with the bound so far; it gives a log that moves it."""
     steps = settings.epochs * math.ceil(samples / settings.batch_size)
     with tqdm(total=steps, desc="posterior", unit="update", disable=None, leave=False) as bar:
 
-        def moving(log: Log) -> Log:
-            def report(step: int, metrics: Mapping[str, float]) -> None:
-                bar.update(step - bar.n)
-                if "bound" in metrics:
-                    bar.set_postfix(bound=f"{metrics['bound']:.4f}")
-                log(step, metrics)
+        def report(step: int, metrics: Mapping[str, float]) -> None:
+            bar.update(step - bar.n)
+            if "bound" in metrics:
+                bar.set_postfix(bound=f"{metrics['bound']:.4f}")
+            log(step, metrics)
 
-            return report
-
-        yield moving
+        yield report

@@ -1,9 +1,8 @@
 """The certificate: its bound, every term of it, and what other theorems make of them."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,18 +16,6 @@ from hessian_spectra.validation import require
 GRID = 1000
 
 UNION, FINITE = "any j ≥ 1 (B_RE, paper)", f"j ≤ {GRID} (Maurer)"
-
-
-class _Priors(NamedTuple):
-    """Priors of the family by ascending index, ``(k,)`` each."""
-
-    indices: Tensor
-    variances: Tensor
-    kls: Tensor
-
-    def at(self, place: int) -> cf.Prior:
-        index, variance, kl = (float(part[place]) for part in self)
-        return cf.Prior(int(index), variance, kl)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,9 +78,10 @@ class Certificate:
         fitting = cf.prior_index(
             variance / self.moments.parameters, self.largest_variance, self.precision
         )
-        priors = self._priors(max(1, math.ceil(float(fitting))))
-        terms = cf.complexity(priors.kls, self.samples, priors.indices, self.delta)
-        return priors.at(int(terms.argmin()))
+        count = max(1, math.ceil(float(fitting)))
+        return self._best(
+            count, lambda kls, indices: cf.complexity(kls, self.samples, indices, self.delta)
+        )
 
     @property
     def error(self) -> float:
@@ -113,16 +101,15 @@ class Certificate:
 
     def of_grid(self) -> cf.Prior:
         """The prior with the smallest divergence among the first ``GRID`` of the family."""
-        priors = self._priors(GRID)
-        return priors.at(int(priors.kls.argmin()))
+        return self._best(GRID, lambda kls, indices: kls)
 
-    def _priors(self, count: int) -> "_Priors":
-        """The first so many of the family."""
+    def _best(self, count: int, term: Callable[[Tensor, Tensor], Tensor]) -> cf.Prior:
+        """The prior with the smallest term of divergence and index, of the family's first few."""
         indices = torch.arange(1, count + 1, dtype=torch.float64)
         variances = cf.prior_variance(indices, self.largest_variance, self.precision)
-        sums = self.moments.squared_distance, self.moments.variance_sum
-        logarithms, number = self.moments.log_variance_sum, self.moments.parameters
-        return _Priors(indices, variances, cf.gaussian_kl(*sums, logarithms, number, variances))
+        kls = cf.gaussian_kl(**vars(self.moments), prior_variance=variances)
+        best = int(term(kls, indices).argmin())
+        return cf.Prior(best + 1, float(variances[best]), float(kls[best]))
 
     def __str__(self) -> str:
         """The terms and the alternatives, as a table."""
@@ -173,9 +160,8 @@ def alternatives(*certificates: Certificate) -> list[Alternative]:
     Source: wu2022dissecting, eq. (277); Maurer (2004), Theorem 5.
     """
     spent = sorted({(item.delta, item.delta_monte_carlo) for item in certificates})
-    require(
-        len(spent) == 1, "certificates", "some with the same delta and delta_monte_carlo", spent
-    )
+    expected = "some with the same delta and delta_monte_carlo"
+    require(len(spent) == 1, "certificates", expected, spent)
     return [item for each in certificates for item in _of(each, len(certificates))]
 
 
@@ -210,19 +196,11 @@ def table(*certificates: Certificate) -> str:
     """
     candidates = alternatives(*certificates)
     lines = [line for certificate in certificates for line in [*_terms(certificate), ""]]
-    head = ("prior saw", "union over prior variances", "n", "j", "KL", "alone", "all at once")
-    rows = [
-        (
-            certificate.prior_saw,
-            certificate.union,
-            str(certificate.samples),
-            str(certificate.prior.index),
-            f"{certificate.prior.kl:.1f}",
-            f"{certificate.alone:.4f}",
-            f"{certificate.at_once:.4f}",
-        )
-        for certificate in candidates
-    ]
+    rows = [("prior saw", "union over prior variances", "n", "j", "KL", "alone", "all at once")]
+    for each in candidates:
+        prior = str(each.prior.index), f"{each.prior.kl:.1f}"
+        bounds = f"{each.alone:.4f}", f"{each.at_once:.4f}"
+        rows.append((each.prior_saw, each.union, str(each.samples), *prior, *bounds))
     confidence = certificates[0].confidence
     return "\n".join(
         [
@@ -231,51 +209,31 @@ def table(*certificates: Certificate) -> str:
             "the samples; who takes the smallest, or quotes several, takes the last column.",
             "The best of k seeds spends δ' k times: give each δ'/k, or name the seed before.",
             "",
-            *aligned([head, *rows]),
+            *aligned(rows),
         ]
     )
 
 
-def _terms(certificate: Certificate) -> list[str]:
-    prior = certificate.prior
+def _terms(of: Certificate) -> list[str]:
+    """The lines of one certificate: what it says, and each term with what belongs to it."""
+    prior = of.prior
     heading = (
-        f"With probability {certificate.confidence:.4g} the stochastic network errs on at most "
-        f"{certificate.bound:.2%} of new samples."
+        f"With probability {of.confidence:.4g} the stochastic network errs on at most "
+        f"{of.bound:.2%} of new samples."
     )
-    spent = (
-        f"δ = {certificate.delta:g} over samples, δ' = {certificate.delta_monte_carlo:g} over draws"
-    )
+    family = f"λ = c exp(−j/b), c = {of.largest_variance:g}, b = {of.precision:g}"
+    spent = f"δ = {of.delta:g} over samples, δ' = {of.delta_monte_carlo:g} over draws"
     rows = [
-        ("prior saw", certificate.prior_saw, ""),
-        (
-            "samples n",
-            f"{certificate.samples}",
-            f"of {certificate.given}, in {certificate.classes} classes",
-        ),
-        (
-            "error of the draws",
-            f"{certificate.mean_error:.5f}",
-            f"{certificate.draws} pairs of network and sample",
-        ),
-        ("error at most", f"{certificate.error:.5f}", f"at δ' = {certificate.delta_monte_carlo:g}"),
-        ("KL(Q, P)", f"{prior.kl:.2f}", f"P = {certificate.moments.parameters} parameters"),
-        (
-            "prior variance λ",
-            f"{prior.variance:.4g}",
-            f"trained to {certificate.trained_variance:.4g}",
-        ),
-        (
-            "its index j",
-            f"{prior.index}",
-            f"λ = c exp(−j/b), c = {certificate.largest_variance:g}, b = {certificate.precision:g}",
-        ),
-        ("B_RE", f"{certificate.complexity:.5f}", f"at δ = {certificate.delta:g}"),
-        ("bound", f"{certificate.bound:.5f}", "largest p with kl(error, p) ≤ B_RE"),
-        ("confidence", f"{certificate.confidence:.4g}", spent),
-        (
-            "posterior",
-            certificate.basis,
-            f"basis; {certificate.epochs} epochs, seed {certificate.seed}",
-        ),
+        ("prior saw", of.prior_saw, ""),
+        ("samples n", f"{of.samples}", f"of {of.given}, in {of.classes} classes"),
+        ("error of the draws", f"{of.mean_error:.5f}", f"{of.draws} pairs of network and sample"),
+        ("error at most", f"{of.error:.5f}", f"at δ' = {of.delta_monte_carlo:g}"),
+        ("KL(Q, P)", f"{prior.kl:.2f}", f"P = {of.moments.parameters} parameters"),
+        ("prior variance λ", f"{prior.variance:.4g}", f"trained to {of.trained_variance:.4g}"),
+        ("its index j", f"{prior.index}", family),
+        ("B_RE", f"{of.complexity:.5f}", f"at δ = {of.delta:g}"),
+        ("bound", f"{of.bound:.5f}", "largest p with kl(error, p) ≤ B_RE"),
+        ("confidence", f"{of.confidence:.4g}", spent),
+        ("posterior", of.basis, f"basis; {of.epochs} epochs, seed {of.seed}"),
     ]
     return [heading, "", *aligned(rows)]

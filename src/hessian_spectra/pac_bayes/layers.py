@@ -42,9 +42,12 @@ class Layer:
         """The place behind the layer's last number."""
         return self.start + self.outputs * (self.inputs + self.has_bias)
 
-    def parameter(self, kind: str) -> str:
-        """The name of its ``weight`` or ``bias`` in the network's state."""
-        return f"{self.name}.{kind}" if self.name else kind
+    @property
+    def shapes(self) -> dict[str, torch.Size]:
+        """The shapes of the weight, and of the bias if there is one, by the names in the state."""
+        prefix = f"{self.name}." if self.name else ""
+        bias = {f"{prefix}bias": torch.Size([self.outputs])} if self.has_bias else {}
+        return {f"{prefix}weight": self.shape, **bias}
 
     def weight(self, numbers: Tensor) -> Tensor:
         """The layer's weight ``(m, d)`` among the numbers of all, a view."""
@@ -54,6 +57,11 @@ class Layer:
     def bias(self, numbers: Tensor) -> Tensor | None:
         """The layer's bias ``(m,)`` among the numbers of all, a view."""
         return numbers[self.end - self.outputs : self.end] if self.has_bias else None
+
+    def parts(self, numbers: Tensor) -> list[Tensor]:
+        """The weight, and the bias if there is one, among the numbers of all: views."""
+        bias = self.bias(numbers)
+        return [self.weight(numbers), *([] if bias is None else [bias])]
 
 
 def layers_of(model: nn.Module) -> list[Layer]:

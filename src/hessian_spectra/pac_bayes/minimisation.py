@@ -1,10 +1,8 @@
 """Minimisation of a PAC-Bayes bound over Gaussian posteriors."""
 
 import math
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,115 +12,25 @@ from torch.nn import functional
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
-from hessian_spectra.pac_bayes.bases import (
-    KINDS,
-    STANDARD,
-    arrays_of,
-    bases_from,
-    layer_bases,
+from hessian_spectra.pac_bayes.bases import STANDARD, BasesObserver, layer_bases
+from hessian_spectra.pac_bayes.draws import OneNetwork
+from hessian_spectra.pac_bayes.posterior import GaussianPosterior
+from hessian_spectra.pac_bayes.settings import (
+    BoundDescent,
+    PriorFamily,
+    divergence_of,
+    exponential,
 )
-from hessian_spectra.pac_bayes.posterior import GaussianPosterior, OneNetwork
-from hessian_spectra.progress import Log, silent
 from hessian_spectra.seeding import generator
-from hessian_spectra.training.minibatches import Batch, Observer, Task, train_by_minibatches
-from hessian_spectra.training.passes import Order, Passes
-from hessian_spectra.validation import require, require_each
+from hessian_spectra.training import Batch, Passes, train_by_passes
+from hessian_spectra.validation import require
 
 # So many numbers are added up in their own precision.
 PART = 4096
 # An update takes so many numbers at a time: what it has of them fits into a processor's cache.
 FITTING = 131072
-# The logarithm of the largest number.
-LARGEST = math.log(sys.float_info.max)
 # Of how many epochs, about, the terms of the bound are kept.
 KEPT = 100
-
-
-class DivergedError(ValueError):
-    """The training of a posterior diverges at its learning rate."""
-
-    def __init__(self, learning_rate: float) -> None:
-        super().__init__(
-            "learning_rate: expected a rate at which the posterior's training does not diverge, "
-            f"got {learning_rate!r}"
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class BoundSettings:
-    """The settings with which a posterior is found, whatever its basis.
-
-    Args:
-        epochs: passes over the samples, each in a new order; paper: 2000.
-        batch_size: samples of an update; open in the paper.
-        learning_rate: of RMSprop at the start; paper: 0.001.
-        decay_every: epochs after which it falls to a tenth, again and again; paper: 400.
-        smoothing: of RMSprop's mean squares; open in the paper.
-        refresh: epochs after which the basis is found anew, 0 for never; paper: 10 or never.
-        delta: the bound may fail with this probability, over samples; paper: 0.025.
-        grid_precision: b of the prior's variances ``λ = c exp(−j/b)``; paper: 100.
-        largest_variance: c; paper: 0.1.
-    """
-
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    decay_every: int
-    smoothing: float
-    refresh: int
-    delta: float
-    grid_precision: float
-    largest_variance: float
-
-    def __post_init__(self) -> None:
-        counts = ("epochs", "batch_size", "decay_every")
-        require_each(self, counts, lambda count: count >= 1, "at least 1")
-        require(self.refresh >= 0, "refresh", "at least 0", self.refresh)
-        sizes = ("learning_rate", "grid_precision", "largest_variance")
-        require_each(self, sizes, lambda size: 0 < size < math.inf, "a positive number")
-        require(0 <= self.smoothing < 1, "smoothing", "a number in [0, 1)", self.smoothing)
-        require(0 < self.delta < 1, "delta", "a probability in (0, 1)", self.delta)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BoundDescent(BoundSettings):
-    """The settings with which a posterior is found, whatever the number of samples.
-
-    Args:
-        basis: in which the covariance is diagonal, ``standard``, ``kronecker``,
-            ``nearest``, ``printed output`` or ``exact``.
-        refresh_grows: whether ``refresh`` takes ten times as many epochs whenever the rate falls.
-    """
-
-    basis: str
-    refresh_grows: bool
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(self.basis in KINDS, "basis", f"one of {', '.join(KINDS)}", self.basis)
-
-
-class PriorFamily:
-    """The priors ``λ = c exp(−j/b)`` of a bound from so many samples, for a real ``j``."""
-
-    samples: int
-    delta: float
-    grid_precision: float
-    largest_variance: float
-
-    @property
-    def largest_half_logarithm(self) -> float:
-        """``½ ln λ`` for ``j = 1``: no larger prior is among those that the bound holds for."""
-        return 0.5 * (math.log(self.largest_variance) - 1 / self.grid_precision)
-
-    def index(self, half: float) -> float:
-        """``j`` of a prior's ``½ ln λ``, at least 1."""
-        return max(self.grid_precision * (math.log(self.largest_variance) - 2 * half), 1.0)
-
-    def complexity(self, divergence: float, index: float) -> float:
-        """``B_RE`` (closed_form.complexity), here for a real ``j`` as well."""
-        union = 2 * math.log(index) + math.log(math.pi**2 * self.samples / (6 * self.delta))
-        return (divergence + union) / (self.samples - 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +69,7 @@ class _Plan(BoundDescent, Passes, PriorFamily):
         return {
             "divergence": divergence,
             "index": index,
-            "prior_variance": _exponential(2 * half),
+            "prior_variance": exponential(2 * half),
             "complexity": self.complexity(divergence, index),
         }
 
@@ -175,7 +83,7 @@ class _Regulariser(torch.autograd.Function):
     ) -> Tensor:
         half.data.clamp_(max=plan.largest_half_logarithm)
         number, scale = posterior.mean.numel(), float(half)
-        precision = _exponential(-2 * scale)
+        precision = exponential(-2 * scale)
         distance = posterior.mean.data - posterior.prior
         squares = float(torch.dot(distance, distance)) + _total(variances)
         logarithms = 2 * _total(posterior.log_deviation.data)
@@ -195,16 +103,6 @@ class _Regulariser(torch.autograd.Function):
         posterior.mean.grad.add_(distance, alpha=factor)
         posterior.log_deviation.grad.add_(variances, alpha=factor).sub_(share * slope)
         return gradients[0] * ctx.of_half, None, None, None
-
-
-def divergence_of(squares: float, logarithms: float, number: int, half: float) -> float:
-    """``KL(Q ‖ P)`` (closed_form.gaussian_kl) with ``squares`` the sum that λ divides."""
-    return 0.5 * (squares * _exponential(-2 * half) - number + 2 * half * number - logarithms)
-
-
-def _exponential(exponent: float) -> float:
-    """``exp``, infinite where no number is as large: there a training diverges."""
-    return math.inf if exponent > LARGEST else math.exp(exponent)
 
 
 def _parts(model: nn.Module) -> Iterator[nn.Parameter]:
@@ -229,17 +127,19 @@ def _total(values: Tensor) -> float:
     return float(parts.sum(dtype=torch.float64) + values[whole:].sum(dtype=torch.float64))
 
 
-class _Bases(Observer):
+class _Bases(BasesObserver):
     """Finds the bases before some epochs, and keeps the terms of the bound."""
 
     def __init__(
-        self, posterior: GaussianPosterior, plan: _Plan, model: nn.Module, data: Sequence[Tensor]
+        self,
+        posterior: GaussianPosterior,
+        plan: _Plan,
+        model: nn.Module,
+        data: tuple[Tensor, Tensor],
     ) -> None:
-        self._posterior, self._plan = posterior, plan
-        self._model, (self._inputs, self._labels) = model, data
+        super().__init__(posterior, data[0])
+        self._plan, self._model, self._data = plan, model, data
         self._refreshes = {*plan.refreshes()}
-        self._terms: dict[int, dict[str, float]] = {}
-        self.leading: Tensor | None = None
 
     def __call__(self, step: int) -> None:
         """Look at the posterior before an epoch."""
@@ -247,40 +147,31 @@ class _Bases(Observer):
         if epoch in self._refreshes and self._plan.basis != STANDARD:
             self._model.load_state_dict(self._posterior.model_state())
             try:
-                bases = layer_bases(self._model, self._inputs, self._labels, self._plan.basis)
-                self._use(bases)
+                self.use(layer_bases(self._model, *self._data, self._plan.basis))
             except (cv.OperatorError, torch.linalg.LinAlgError, ValueError):
                 # A mean that diverged on the way has no curvature, and keeps its bases to the end.
                 if epoch == 0:
                     raise
-        self._terms[epoch] = self._plan.terms(self._posterior)
-
-    def _use(self, bases: Any) -> None:
-        self._posterior.bases = dict(bases)
-        self.leading = self._posterior.leading(self._inputs)
-
-    def metrics(self, step: int) -> dict[str, float]:
-        """The terms of the bound."""
-        return self._terms.get(step // self._plan.updates, {})
+        self._terms[step] = self._plan.terms(self._posterior)
 
     def terms(self, epochs: Iterable[int]) -> Arrays:
         """The terms of some epochs by name, with these; NaN where training has not come to one."""
         epochs = sorted(epochs)
-        kept = [self._terms.get(epoch, {}) for epoch in epochs]
-        values = {name: [terms.get(name, math.nan) for terms in kept] for name in TERMS}
-        return {"epoch": np.array(epochs), **{name: np.array(v) for name, v in values.items()}}
+        kept = [self._terms.get(epoch * self._plan.updates, {}) for epoch in epochs]
+        values = {name: np.array([terms.get(name, math.nan) for terms in kept]) for name in TERMS}
+        return {"epoch": np.array(epochs), **values}
 
     def state(self) -> Arrays:
         """The bases, and the terms so far."""
-        state = arrays_of(self._posterior.bases)
-        return state | {f"terms/{name}": values for name, values in self.terms(self._terms).items()}
+        terms = self.terms(step // self._plan.updates for step in self._terms)
+        return super().state() | {f"terms/{name}": values for name, values in terms.items()}
 
     def restore(self, state: Arrays) -> None:
         """Go on from there."""
         for place, epoch in enumerate(state["terms/epoch"].tolist()):
-            self._terms[epoch] = {name: float(state[f"terms/{name}"][place]) for name in TERMS}
-        posterior = self._posterior
-        self._use(bases_from(state, posterior.names, posterior.mean.device))
+            terms = {name: float(state[f"terms/{name}"][place]) for name in TERMS}
+            self._terms[epoch * self._plan.updates] = terms
+        super().restore(state)
 
 
 TERMS = ("divergence", "index", "prior_variance", "complexity")
@@ -294,9 +185,8 @@ def minimise_bound(
     settings: BoundDescent,
     *,
     seed: int,
-    log: Log = silent,
-    checkpoint: Path | None = None,
     identity: Any = None,
+    **how: Any,
 ) -> Arrays:
     """Minimise ``ě(Q) + (B_RE/2)^½`` over a posterior's mean and deviations and the prior's λ.
 
@@ -311,9 +201,9 @@ def minimise_bound(
         labels: ``(n,)``.
         settings: how.
         seed: of the samples' orders and the networks.
-        log: as for all training, with the terms of the bound at some epochs.
-        checkpoint: as for all training.
-        identity: as for all training.
+        identity: what else tells this training from others, as JSON has it.
+        how: ``log``, which is told the terms of the bound at some epochs, and ``checkpoint``, as
+            for :func:`~hessian_spectra.training.train_by_minibatches`.
 
     Returns:
         ``surrogate (epochs,)``, the mean of the minimised quantity over an epoch's updates; and
@@ -333,12 +223,11 @@ def minimise_bound(
     plan = _Plan(samples=len(inputs), **vars(settings))
     inputs = inputs.flatten(1)
     bases = _Bases(posterior, plan, model, (inputs, labels))
-    order = Order(len(inputs), plan.batch_size, seed)
     numbers = posterior.mean.numel()
 
-    def batches(step: int) -> Sequence[Batch]:
+    def batch(step: int, chosen: Tensor) -> Batch:
         noise = torch.empty(numbers).normal_(generator=generator(seed, f"network {step}"))
-        return [(order.samples(step).to(inputs.device), noise)]
+        return chosen.to(inputs.device), noise
 
     def loss(posterior: GaussianPosterior, chosen: Tensor, noise: Tensor) -> Tensor:
         deviation = posterior.log_deviation.detach().exp()
@@ -350,23 +239,18 @@ def minimise_bound(
         regulariser: Tensor = _Regulariser.apply(half, posterior, plan, deviation.square_())
         return surrogate + regulariser
 
-    task = Task(
-        model=posterior,
-        loss=loss,
-        batches=batches,
-        seed=seed,
-        unit="images",
-        units=plan.batch_size,
-        identity=[identity, vars(settings)],
-    )
     regular = range(0, plan.epochs + 1, max(plan.epochs // KEPT, 1))
     shown = {*plan.refreshes(), *regular, plan.epochs}
-    losses = train_by_minibatches(
-        task,
+    losses = train_by_passes(
+        posterior,
+        loss,
         plan,
+        batch,
+        seed=seed,
+        unit="images",
         observer=bases,
-        observed={epoch * plan.updates for epoch in shown},
-        log=log,
-        checkpoint=checkpoint,
+        observed=shown,
+        identity=[identity, vars(settings)],
+        **how,
     )
-    return {"surrogate": losses.reshape(plan.epochs, -1).mean(axis=1), **bases.terms(shown)}
+    return {"surrogate": losses.mean(axis=1), **bases.terms(shown)}

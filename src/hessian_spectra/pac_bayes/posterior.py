@@ -8,20 +8,15 @@ Hessian is E[M] itself. Turned or not, the prior is the same.
 Source: wu2022dissecting, section 6 and appendix H; Dziugaite and Roy (2017).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from hessian_spectra.pac_bayes.layers import Layer, layers_of, wired
-from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require
 
-# Samples that are evaluated together, and numbers of their own weights that are drawn together.
-EVALUATED, DRAWN = 1000, 2**24
 # The smallest size of a weight whose logarithm is its first deviation.
 SMALLEST = 1e-8
 
@@ -41,15 +36,18 @@ class Basis:
     whole: Tensor | None = None
 
     def turned(self, entries: Tensor) -> Tensor:
-        """``U E Vᵀ``, from this basis to the standard one, of ``E (m, d)``."""
-        if self.whole is not None:
+        """``U E Vᵀ``, from this basis to the standard one, of ``E (m, d)``; ``U e`` of a bias."""
+        is_bias = entries.ndim == 1
+        if self.whole is not None and not is_bias:
             return (self.whole @ entries.flatten()).view_as(entries)
         if self.outputs is not None:
             entries = self.outputs @ entries
-        return entries if self.inputs is None else entries @ self.inputs.T
+        return entries if self.inputs is None or is_bias else entries @ self.inputs.T
 
     def returned(self, entries: Tensor) -> Tensor:
-        """``Uᵀ G V``, back to this basis, of ``G (m, d)``."""
+        """``Uᵀ G V``, back to this basis, of ``G (m, d)``; ``Uᵀ g`` of a bias."""
+        if entries.ndim == 1:
+            return entries if self.outputs is None else entries @ self.outputs
         if self.whole is not None:
             return (self.whole.T @ entries.flatten()).view_as(entries)
         if self.outputs is not None:
@@ -177,45 +175,30 @@ class GaussianPosterior(nn.Module):
         values = self.mean.detach()
         if noise is not None:
             values = values + self.turned(noise * self.log_deviation.detach().exp())
-        state = {}
-        for layer in self.layers:
-            weight = layer.weight(values).view(layer.shape)
-            state[layer.parameter("weight")] = weight.clone()
-            bias = layer.bias(values)
-            if bias is not None:
-                state[layer.parameter("bias")] = bias.clone()
-        return state
+        return {
+            name: part.reshape(shape).clone()
+            for layer in self.layers
+            for (name, shape), part in zip(layer.shapes.items(), layer.parts(values), strict=True)
+        }
+
+    def parts(self, numbers: Tensor) -> list[Tensor]:
+        """The weights and biases of the layers among the numbers of all, one after the other."""
+        return [part for layer in self.layers for part in layer.parts(numbers)]
 
     def turned(self, entries: Tensor) -> Tensor:
         """Numbers ``(P,)`` from the layers' bases in the standard one."""
-        return self._by_layer(entries, lambda basis, part: basis.turned(part), _from_outputs)
+        return self._by_layer(entries, Basis.turned)
 
     def returned(self, values: Tensor) -> Tensor:
         """Numbers ``(P,)`` from the standard basis in those of the layers."""
-        return self._by_layer(values, lambda basis, part: basis.returned(part), _to_outputs)
+        return self._by_layer(values, Basis.returned)
 
-    def _by_layer(
-        self,
-        numbers: Tensor,
-        of_weight: Callable[[Basis, Tensor], Tensor],
-        of_bias: Callable[[Basis, Tensor], Tensor],
-    ) -> Tensor:
+    def _by_layer(self, numbers: Tensor, change: Callable[[Basis, Tensor], Tensor]) -> Tensor:
         result = torch.empty_like(numbers)
         for layer in self.layers:
-            basis = self.bases[layer.name]
-            layer.weight(result).copy_(of_weight(basis, layer.weight(numbers)))
-            bias, own = layer.bias(result), layer.bias(numbers)
-            if bias is not None and own is not None:
-                bias.copy_(of_bias(basis, own))
+            for own, new in zip(layer.parts(numbers), layer.parts(result), strict=True):
+                new.copy_(change(self.bases[layer.name], own))
         return result
-
-
-def _from_outputs(basis: Basis, bias: Tensor) -> Tensor:
-    return bias if basis.outputs is None else basis.outputs @ bias
-
-
-def _to_outputs(basis: Basis, bias: Tensor) -> Tensor:
-    return bias if basis.outputs is None else bias @ basis.outputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,212 +229,6 @@ def _mean(posterior: GaussianPosterior, layer: Layer, x: Tensor) -> Tensor:
     return out if bias is None else out + bias
 
 
-class OneNetwork:
-    """The same perturbation for all samples; what follows it backwards adds to the gradients.
-
-    Where that costs less than the perturbed weight ``W + U E Vᵀ``, what passes through is computed,
-    ``X Wᵀ + ((X V) Eᵀ) Uᵀ``: products with the batch, none of weights with bases.
-
-    Args:
-        entries: ``(P,)`` perturbations in the layers' bases, ``ξ s^½``.
-        leading: ``X V`` of the first layer, if it is known.
-    """
-
-    def __init__(self, entries: Tensor, leading: Tensor | None = None) -> None:
-        self._entries, self._leading = entries, leading
-
-    def __call__(self, posterior: GaussianPosterior, layer: Layer, x: Tensor) -> Tensor:
-        """The outputs of a layer."""
-        turned = self._leading if layer is posterior.layers[0] else None
-        outputs: Tensor = _OneNetworkLayer.apply(
-            x.flatten(0, 1), posterior.mean, posterior, layer, self._entries, turned
-        )
-        return outputs.view(*x.shape[:2], layer.outputs)
-
-
-class _OneNetworkLayer(torch.autograd.Function):
-    """A perturbed layer, whose gradients go where the posterior's optimizer finds them."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        x: Tensor,
-        mean: Tensor,
-        posterior: GaussianPosterior,
-        layer: Layer,
-        entries: Tensor,
-        turned: Tensor | None,
-    ) -> Tensor:
-        basis = posterior.bases[layer.name]
-        weight, noise = layer.weight(mean), layer.weight(entries)
-        bias, own = layer.bias(mean), layer.bias(entries)
-        if basis.pays(len(x), layer.outputs, layer.inputs):
-            if turned is None:
-                turned = x if basis.inputs is None else x @ basis.inputs
-            out, inner = x @ weight.T, turned @ noise.T
-            if own is not None:
-                inner += own
-            out += inner if basis.outputs is None else inner @ basis.outputs.T
-        else:
-            turned, noise = None, weight + basis.turned(noise)
-            out = x @ noise.T
-            if own is not None:
-                out += own if basis.outputs is None else basis.outputs @ own
-        if bias is not None:
-            out += bias
-        ctx.save_for_backward(x, turned)
-        ctx.about = posterior, layer, entries, noise
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        (x, turned), (posterior, layer, entries, noise) = ctx.saved_tensors, ctx.about
-        (gradient,) = gradients
-        basis = posterior.bases[layer.name]
-        of_mean, of_deviation = posterior.mean.grad, posterior.log_deviation.grad
-        weight = layer.weight(of_mean)
-        if turned is None:
-            plain = gradient.T @ x
-            weight += plain
-            slope = basis.returned(plain)
-        else:
-            weight.addmm_(gradient.T, x)
-            inner = gradient if basis.outputs is None else gradient @ basis.outputs
-            slope = inner.T @ turned
-        layer.weight(of_deviation).addcmul_(slope, layer.weight(entries))
-        bias = layer.bias(of_mean)
-        if bias is not None:
-            plain = gradient.sum(dim=0)
-            bias += plain
-            plain = plain if basis.outputs is None else plain @ basis.outputs
-            layer.bias(of_deviation).addcmul_(plain, layer.bias(entries))
-        if not ctx.needs_input_grad[0]:
-            return (None,) * 6
-        if turned is None:
-            return (gradient @ noise, *(None,) * 5)
-        back = gradient @ layer.weight(posterior.mean.detach())
-        inner = inner @ noise
-        back += inner if basis.inputs is None else inner @ basis.inputs.T
-        return (back, *(None,) * 5)
-
-
-class OwnNetworks:
-    """A perturbation of its own for each sample.
-
-    At a single position what comes out is drawn, not the weights: given what goes in, ``U E Vᵀ x``
-    is Gaussian with independent entries of variance ``Σ_j s_ij (Vᵀ x)_j²`` in the basis U: exact,
-    layer after layer. At several positions, as in a convolution, a sample meets the same weights,
-    which are drawn; as in a basis that is no product.
-
-    Args:
-        posterior: at whose deviations.
-        draws: where the numbers come from; for a posterior on another device than this generator,
-            one there takes its seed: what would be copied is a number a weight and sample.
-    """
-
-    def __init__(self, posterior: GaussianPosterior, draws: torch.Generator) -> None:
-        self._deviation = posterior.log_deviation.detach().exp()
-        self._variance = self._deviation.square()
-        device = posterior.mean.device
-        own = draws.device.type == device.type
-        seed = draws.initial_seed()
-        self._draws = draws if own else torch.Generator(device).manual_seed(seed)
-
-    def __call__(self, posterior: GaussianPosterior, layer: Layer, x: Tensor) -> Tensor:
-        """The outputs of a layer."""
-        basis = posterior.bases[layer.name]
-        mean = posterior.mean.detach()
-        out = x @ layer.weight(mean).T
-        bias = layer.bias(mean)
-        if bias is not None:
-            out += bias
-        if basis.whole is not None or x.shape[1] > 1:
-            size = max(DRAWN // (layer.outputs * layer.inputs), 1)
-            noise = torch.cat([self._of_weights(basis, layer, part) for part in x.split(size)])
-            return out + noise
-        turned = x if basis.inputs is None else x @ basis.inputs
-        spread = turned.square() @ layer.weight(self._variance).T
-        variance = layer.bias(self._variance)
-        if variance is not None:
-            spread += variance
-        noise = spread.sqrt() * self._normal(spread.shape, out)
-        return out + (noise if basis.outputs is None else noise @ basis.outputs.T)
-
-    def _of_weights(self, basis: Basis, layer: Layer, x: Tensor) -> Tensor:
-        """The share of weights and biases that are sampled for each sample anew."""
-        deviations = layer.weight(self._deviation).flatten()
-        entries = deviations * self._normal((len(x), len(deviations)), x)
-        if basis.whole is not None:
-            entries = entries @ basis.whole.T
-        elif basis.inputs is not None:
-            x = x @ basis.inputs
-        noise = x @ entries.view(len(x), layer.outputs, layer.inputs).transpose(1, 2)
-        outputs = None if basis.whole is not None else basis.outputs
-        noise = noise if outputs is None else noise @ outputs.T
-        own = layer.bias(self._deviation)
-        if own is not None:
-            bias = own * self._normal((len(x), 1, layer.outputs), x)
-            noise += bias if basis.outputs is None else bias @ basis.outputs.T
-        return noise
-
-    def _normal(self, shape: Sequence[int], like: Tensor) -> Tensor:
-        device = self._draws.device
-        return torch.randn(tuple(shape), generator=self._draws, device=device).to(like)
-
-
-def error_of_draws(
-    posterior: GaussianPosterior, inputs: Tensor, labels: Tensor, *, draws: int, seed: int
-) -> float:
-    """The mean error of so many pairs of a network drawn from the posterior and a sample.
-
-    The pairs are independent: each sample, drawn with replacement, meets a network of its own.
-
-    Args:
-        posterior: where networks are drawn from.
-        inputs: ``(n, ...)``.
-        labels: ``(n,)`` classes.
-        draws: how many pairs.
-        seed: of samples and networks.
-
-    Returns:
-        The share of them that is classified wrongly, an unbiased estimate of the error ``ê(Q)``.
-
-    Raises:
-        ValueError: no draws.
-
-    Source: wu2022dissecting, appendix H, whose draws are of networks alone.
-
-    Example:
-        >>> model = nn.Sequential(nn.Linear(1, 2))
-        >>> _ = model[0].weight.data.copy_(torch.tensor([[-100.0], [100.0]]))
-        >>> _ = model[0].bias.data.zero_()
-        >>> posterior = GaussianPosterior(model, model.state_dict())
-        >>> _ = posterior.log_deviation.data.fill_(-9.0)
-        >>> x = torch.tensor([[-1.0], [1.0]])
-        >>> error_of_draws(posterior, x, torch.tensor([0, 1]), draws=100, seed=0)
-        0.0
-    """
-    require(draws >= 1, "draws", "at least 1", draws)
-    wrong = 0
-    with torch.no_grad():
-        for part, count in enumerate(_parts(draws)):
-            numbers = generator(seed, f"networks and samples {part}")
-            chosen = torch.randint(len(labels), (count,), generator=numbers).to(labels.device)
-            scores = posterior(inputs[chosen], OwnNetworks(posterior, numbers))
-            wrong += int((scores.argmax(dim=1) != labels[chosen]).sum())
-    return wrong / draws
-
-
-def _parts(total: int) -> Iterator[int]:
-    for start in range(0, total, EVALUATED):
-        yield min(EVALUATED, total - start)
-
-
-def _named(value: object) -> str:
-    """The kind of a thing that should be a tensor."""
-    return "none" if value is None else type(value).__name__
-
-
 def _flat(layers: Sequence[Layer], values: Mapping[str, Tensor]) -> Tensor:
     """The weights of the layers, one after the other.
 
@@ -459,16 +236,13 @@ def _flat(layers: Sequence[Layer], values: Mapping[str, Tensor]) -> Tensor:
         ValueError: one is missing, no tensor, of another shape, or not finite.
     """
     parts = []
-    for layer in layers:
-        shapes = {layer.parameter("weight"): layer.shape}
-        if layer.has_bias:
-            shapes[layer.parameter("bias")] = torch.Size([layer.outputs])
-        for name, shape in shapes.items():
-            value = values.get(name)
-            if not torch.is_tensor(value) or value.shape != shape:
-                got = tuple(value.shape) if torch.is_tensor(value) else _named(value)
-                raise ValueError(f"prior: expected {name} of shape {tuple(shape)}, got {got}")
-            if not bool(torch.isfinite(value).all()):
-                raise ValueError(f"{name}: expected finite weights, got NaN or infinite ones")
-            parts.append(value.detach().flatten())
+    for name, shape in (entry for layer in layers for entry in layer.shapes.items()):
+        value = values.get(name)
+        if not torch.is_tensor(value) or value.shape != shape:
+            kind = "none" if value is None else type(value).__name__
+            got = tuple(value.shape) if torch.is_tensor(value) else kind
+            raise ValueError(f"prior: expected {name} of shape {tuple(shape)}, got {got}")
+        if not bool(torch.isfinite(value).all()):
+            raise ValueError(f"{name}: expected finite weights, got NaN or infinite ones")
+        parts.append(value.detach().flatten())
     return torch.cat(parts)

@@ -76,11 +76,8 @@ def _mask(given: Tensor, count: int) -> Tensor:
         return given
     whole = given.ndim == 1 and not given.is_floating_point() and not given.is_complex()
     require(whole, "prior_saw", "a mask or indices", f"{given.dtype} {tuple(given.shape)}")
-    outside = given[(given < 0) | (given >= count)]
-    if len(outside):
-        raise ValueError(
-            f"prior_saw: expected indices from 0 to {count - 1}, got {int(outside[0])}"
-        )
+    outside = given[(given < 0) | (given >= count)].tolist()
+    require(not outside, "prior_saw", f"indices from 0 to {count - 1}", next(iter(outside), None))
     seen = torch.zeros(count, dtype=torch.bool)
     seen[given.long()] = True
     return seen

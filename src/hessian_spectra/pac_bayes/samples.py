@@ -76,9 +76,8 @@ def classes_of(network: nn.Module, inputs: Tensor, labels: Tensor) -> int:
             f"scores that differ by {float((scores - each).abs().max()):.1e}"
         )
     classes = shape[1]
-    outside = labels[(labels < 0) | (labels >= classes)]
-    if len(outside):
-        raise ValueError(f"labels: expected 0 to {classes - 1}, got {int(outside[0])}")
+    outside = labels[(labels < 0) | (labels >= classes)].tolist()
+    require(not outside, "labels", f"0 to {classes - 1}", next(iter(outside), None))
     return classes
 
 

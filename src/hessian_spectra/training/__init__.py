@@ -4,7 +4,7 @@
 """
 
 from hessian_spectra.training.minibatches import Batch, Observer, Plan, Task, train_by_minibatches
-from hessian_spectra.training.passes import Order, Passes
+from hessian_spectra.training.passes import Order, Passes, train_by_passes
 from hessian_spectra.training.ranks import add_up, join, rank_and_count
 from hessian_spectra.training.unfinished import STATE, Saver, read_unfinished, tensors_digest
 
@@ -23,4 +23,5 @@ __all__ = [
     "read_unfinished",
     "tensors_digest",
     "train_by_minibatches",
+    "train_by_passes",
 ]

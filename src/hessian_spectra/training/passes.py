@@ -1,16 +1,21 @@
 """Passes over samples: how many updates they are, and which samples an update is of."""
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from hessian_spectra.seeding import generator
+from hessian_spectra.training.minibatches import Batch, Task, train_by_minibatches
 
 
 @dataclass(frozen=True, kw_only=True)
-class Passes:
+class Passes(ABC):
     """Passes over so many samples: the updates of the weights, in plain precision."""
 
     samples: int
@@ -29,6 +34,14 @@ class Passes:
     def steps(self) -> int:
         """Updates in all."""
         return self.epochs * self.updates
+
+    @abstractmethod
+    def rate(self, step: int) -> float:
+        """The learning rate of the update that follows ``step``."""
+
+    @abstractmethod
+    def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
+        """The optimiser that updates the model's weights."""
 
 
 class Order:
@@ -57,3 +70,49 @@ class Order:
             draws = generator(self._seed, f"order {epoch}")
             self._epoch, self._order = epoch, torch.randperm(self._samples, generator=draws)
         return self._order[place * self._size : (place + 1) * self._size]
+
+
+def train_by_passes(
+    model: nn.Module,
+    loss: Callable[..., Tensor],
+    plan: Passes,
+    batch: Callable[[int, Tensor], Batch],
+    *,
+    seed: int,
+    unit: str,
+    observed: Collection[int] = (),
+    identity: Any = None,
+    **how: Any,
+) -> np.ndarray:
+    """Train a network in passes over samples.
+
+    Args:
+        model: the network, on its device; trained in place.
+        loss: from the model and the tensors of a batch to its mean loss.
+        plan: how.
+        batch: from the number of an update and its samples to the tensors.
+        seed: of the orders of the samples, and of dropout.
+        unit: what samples are called where progress is told.
+        observed: the epochs before which an observer looks at the network, from 0 to the last.
+        identity: what else tells this training from others, as JSON has it.
+        how: ``observer``, ``log`` and ``checkpoint`` of :func:`train_by_minibatches`.
+
+    Returns:
+        The loss of each batch ``(epochs, updates)`` float64; NaN after a divergence.
+
+    Raises:
+        ValueError: as :func:`train_by_minibatches`.
+    """
+    order = Order(plan.samples, plan.batch_size, seed)
+    task = Task(
+        model=model,
+        loss=loss,
+        batches=lambda step: [batch(step, order.samples(step))],
+        seed=seed,
+        unit=unit,
+        units=plan.batch_size,
+        identity=identity,
+    )
+    steps = {epoch * plan.updates for epoch in observed}
+    losses = train_by_minibatches(task, plan, observed=steps, **how)
+    return losses.reshape(plan.epochs, plan.updates)

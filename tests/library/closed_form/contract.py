@@ -1,167 +1,149 @@
-"""The contract suite takes a closed form's cases, and has the dense truth behind them."""
+"""The dense truth behind an instance, and what every closed form promises of its spectrum."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.autograd.functional import hessian, jacobian
+from torch.func import functional_call
 
-from hessian_spectra import closed_form as cf
+from hessian_spectra.closed_form import instances
+from hessian_spectra.closed_form.instances import FAMILIES, Draw, Instance
+from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.spectrum import Spectrum
 
-Arguments = dict[str, Any]
 # Relative to the largest eigenvalue; both sides round, and the widest case has 30 parameters.
 TOLERANCE = 1e-10
-Loss = Callable[[Tensor], Tensor]
+# Two draws beside the ledger's.
+DRAW = Draw(seed=3, instances=9, width=6, size=8)
+# One instance for each closed form.
+FORMS = {
+    name: FAMILIES[name].drawn(DRAW)[case]
+    for name, case in {
+        "linear": "random 3",
+        "relu": "random 1",
+        "sextic": "random 0",
+        "correlated_input": "random 0",
+        "multi_output": "random 1",
+        "orthogonal": "random 0",
+        "attention": "random 1",
+        "balanced": "a singular value of 0",
+    }.items()
+}
 
 
-@dataclass(frozen=True)
-class Case:
-    """One network and its data.
+def functions(model: nn.Module, x: Tensor) -> tuple[Callable[[Tensor], Tensor], Tensor]:
+    """The outputs as a function of all parameters in one vector, and this vector, in float64."""
+    shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
+    theta = torch.cat([parameter.detach().double().flatten() for parameter in model.parameters()])
 
-    Args:
-        arguments: the closed form's arguments by name, tensors in float64.
-        parameters: ``(p,)`` where the Hessian is taken, in the closed form's parameter order.
-        loss: the loss as a function of such a vector, in plain torch.
-        keywords: options of the closed form.
-    """
+    def outputs(vector: Tensor) -> Tensor:
+        pieces = vector.split([shape.numel() for shape in shapes.values()])
+        named = zip(shapes.items(), pieces, strict=True)
+        state = {name: piece.view(shape) for (name, shape), piece in named}
+        return functional_call(model, state, (x.double(),))
 
-    arguments: Arguments
-    parameters: Tensor
-    loss: Loss
-    keywords: Arguments = field(default_factory=dict)
-
-    def hessian(self) -> Tensor:
-        """The dense Hessian by automatic differentiation, in float64."""
-        return torch.autograd.functional.hessian(self.loss, self.parameters)
+    return outputs, theta
 
 
-@dataclass(frozen=True, kw_only=True)
-class LeastSquaresCase(Case):
-    """A case whose closed form is about the Gauss-Newton matrix of the loss.
-
-    Args:
-        outputs: the outputs at all samples, as a function of the parameters.
-        samples: their number.
-    """
-
-    outputs: Loss
-    samples: int
-
-    def hessian(self) -> Tensor:
-        """The dense Gauss-Newton matrix, by the Jacobian from automatic differentiation."""
-        jacobian = torch.autograd.functional.jacobian(self.outputs, self.parameters)
-        jacobian = jacobian.reshape(-1, len(self.parameters))
-        return jacobian.T @ jacobian / self.samples
+def brute_force(model: nn.Module, x: Tensor, y: Tensor, loss: nn.Module) -> Tensor:
+    """The Hessian by reverse over reverse, in the order of the model's own parameters."""
+    outputs, theta = functions(model, x)
+    return hessian(lambda vector: loss(outputs(vector), y.double()), theta)
 
 
-@dataclass(frozen=True)
-class Draws:
-    """Random numbers and sizes for one case.
-
-    Args:
-        random: the stream.
-        sizes: the size of each letter of ``ClosedForm.sizes``.
-        weights, inputs, targets: standard deviations.
-        coarse: whether to round to integers, which makes degenerate weights and data common.
-    """
-
-    random: torch.Generator
-    sizes: Mapping[str, int]
-    weights: float = 1.0
-    inputs: float = 1.0
-    targets: float = 1.0
-    coarse: bool = False
-
-    def normal(self, letters: str) -> Tensor:
-        """Standard normal numbers of a shape given by letters, rounded if ``coarse``."""
-        numbers = self.generic(letters)
-        return numbers.round() if self.coarse else numbers
-
-    def generic(self, letters: str) -> Tensor:
-        """Standard normal numbers, never rounded."""
-        shape = [self.sizes[letter] for letter in letters]
-        return torch.randn(shape, dtype=torch.float64, generator=self.random)
+def gauss_newton(model: nn.Module, x: Tensor) -> Tensor:
+    """``Jᵀ J / n``, the Jacobian by automatic differentiation."""
+    matrix = jacobian(*functions(model, x))
+    matrix = matrix.reshape(-1, matrix.shape[-1])
+    return matrix.T @ matrix / len(x)
 
 
-class ClosedForm(ABC):
-    """A closed form with what the suite needs to test it.
-
-    Attributes:
-        name: its name in ``hessian_spectra.closed_form``.
-        sizes: for each letter of the shapes the smallest and largest size of random cases.
-        shapes: for each argument the letters of its shape and which of the draws' scales it has.
-        scalings: laws ``H(2^k-scaled arguments) = 2^(k s) H``: for each the power of each argument,
-            and ``s`` under the key ``"hessian"``.
-    """
-
-    name: str
-    sizes: Mapping[str, tuple[int, int]]
-    shapes: Mapping[str, tuple[str, str]]
-    scalings: list[dict[str, int]]
-
-    @abstractmethod
-    def case(self, **arguments: Any) -> Case:
-        """The case of given arguments: writes the loss down."""
-
-    def draw(self, draws: Draws) -> Case:
-        """A random case that satisfies the assumptions; of ``shapes`` where there are none."""
-        return self.case(
-            **{
-                name: getattr(draws, scale) * draws.normal(letters)
-                for name, (letters, scale) in self.shapes.items()
-            }
-        )
-
-    @abstractmethod
-    def edges(self) -> dict[str, Case]:
-        """Degenerate cases by name."""
-
-    @abstractmethod
-    def kinds(self, arguments: Arguments) -> dict[str, int]:
-        """The number of eigenvalues of each kind that the theorem tells of."""
-
-    def spectrum(self, **arguments: Any) -> Spectrum:
-        """The closed form itself, of arguments by name."""
-        spectrum: Spectrum = getattr(cf, self.name)(**arguments)
-        return spectrum
-
-    def violations(self) -> dict[str, Case]:
-        """For each assumption, as the error names it, a case that violates it."""
-        return {}
-
-    def draws(self, seed: int = 0, **sizes: int) -> Draws:
-        """Draws for a fixed case; sizes that are not given are the smallest one plus 2."""
-        full = {letter: sizes.get(letter, low + 2) for letter, (low, _) in self.sizes.items()}
-        return Draws(torch.Generator().manual_seed(seed), full)
-
-    def example(self, seed: int = 0, **sizes: int) -> Case:
-        """A random case of unit scale."""
-        return self.draw(self.draws(seed, **sizes))
+def truth(net: Instance) -> Tensor:
+    """The dense matrix that the closed form is about."""
+    if isinstance(net, instances.Deep):
+        return gauss_newton(net.model(), net.x)
+    return brute_force(net.model(), net.x, net.y, HalfSquaredError(net.per))
 
 
-def require_spectrum(actual: Spectrum, hessian: Tensor) -> None:
+def flat(net: Instance) -> dict[str, Tensor]:
+    """The closed form's tensors by the names that messages use."""
+    arguments = dict(net.arguments)
+    layers = arguments.pop("weights", [])
+    return {f"W_{k}": layer for k, layer in enumerate(layers, start=1)} | arguments
+
+
+def evaluate(net: Instance, tensors: dict[str, Any] | None = None, **keywords: Any) -> Spectrum:
+    """The closed form of an instance, or of others of its arguments."""
+    taken = flat(net) if tensors is None else dict(tensors)
+    if isinstance(net, instances.Deep):
+        taken["weights"] = [taken.pop(name) for name in list(taken) if name.startswith("W_")]
+    return type(net).closed_form(**taken, **keywords)
+
+
+def unchecked(net: Instance) -> dict[str, bool]:
+    """The option by which inputs may break the closed form's assumptions, where it has any."""
+    some = (instances.Biased, instances.Orthogonal, instances.Deep)
+    return {"check": False} if isinstance(net, some) else {}
+
+
+def mapped(net: Instance, function: Callable[[str, Tensor], Tensor]) -> Instance:
+    """The instance with other weights and data, by name."""
+    changes = {name: function(name, getattr(net, name)) for name in (*net.layers, "x", "y")}
+    if isinstance(net, instances.Deep):
+        changes["weights"] = tuple(function(f"W_{k}", w) for k, w in enumerate(net.weights, 1))
+    return replace(net, **changes)
+
+
+def require_spectrum(actual: Spectrum, matrix: Tensor) -> None:
     """All eigenvalues and, as an orthonormal basis, all eigenvectors are the matrix's."""
-    p = len(hessian)
-    truth = torch.linalg.eigvalsh(hessian)
-    size = float(truth.abs().max())
+    p = len(matrix)
+    expected = torch.linalg.eigvalsh(matrix)
+    size = float(expected.abs().max())
     values, vectors = actual.eigenvalues, actual.eigenvectors()
     assert values.shape == (p,)
     assert values.dtype == torch.float64
     assert bool((values.diff() >= 0).all())
-    assert float((values - truth).abs().max()) <= TOLERANCE * size
+    assert float((values - expected).abs().max()) <= TOLERANCE * size
     assert vectors.shape == (p, p)
     assert float((vectors.T @ vectors - torch.eye(p).double()).abs().max()) <= TOLERANCE
-    assert float((hessian @ vectors - vectors * values).abs().max()) <= TOLERANCE * size
+    assert float((matrix @ vectors - vectors * values).abs().max()) <= TOLERANCE * size
 
 
-def half_mean_square(residual: Tensor) -> Tensor:
-    """Half the mean square, the papers' loss."""
-    return (residual**2).mean() / 2
+def kinds(net: Any) -> dict[str, int]:
+    """The number of eigenvalues of each kind that the theorem tells of."""
+    match net:
+        case instances.Relu(v=v):
+            cells = [size for size in (int((v > 0).sum()), int((v < 0).sum())) if size > 0]
+            zeros = 2 * int((v == 0).sum())
+            bulk = sum(2 * size - 2 for size in cells)
+            return {"outlier": 2 * len(cells), "bulk": bulk, "zero": zeros}
+        case instances.TwoLayer(w=w):
+            return {"outlier": 2, "bulk": 2 * len(w) - 2}
+        case instances.Biased(w=w):
+            m = len(w)
+            return {"outlier": 5 if m > 1 else 3, "bulk": 2 * max(m - 2, 0), "zero": m - 1}
+        case instances.SeveralInputs(w=w) | instances.MultiOutput(w=w):
+            return {"outlier": 2 * len(w), "bulk": 2 * len(w) * (w.shape[1] - 1)}
+        case instances.Orthogonal(V=V):
+            (m, inputs), rank = V.shape, min(V.shape)
+            zeros = (inputs - 1) * (m - 1)
+            return {"outlier": 2 * rank + inputs - 1, "bulk": 2 * (m - rank), "zero": zeros}
+        case instances.AnyAttention(w_query=query):
+            return {"outlier": 3, "bulk": 2 * len(query) - 2}
+        case _:
+            return kinds_of_layers(net.weights)
 
 
-def vector(*numbers: float) -> Tensor:
-    """A float64 vector."""
-    return torch.tensor(numbers, dtype=torch.float64)
+def kinds_of_layers(weights: tuple[Tensor, ...]) -> dict[str, int]:
+    """The kinds for layers that the theorem is about: balanced, or two of them."""
+    parameters = sum(weight.numel() for weight in weights)
+    if len(weights) == 1:
+        return {"bulk": parameters}
+    first, last = (int(torch.linalg.matrix_rank(weights[k])) for k in (0, -1))
+    inputs, outputs = weights[0].shape[1], len(weights[-1])
+    positive = inputs * outputs - (inputs - first) * (outputs - last)
+    pairs = first * last
+    return {"outlier": pairs, "bulk": positive - pairs, "zero": parameters - positive}

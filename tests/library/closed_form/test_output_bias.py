@@ -2,48 +2,53 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from torch import nn
 
 from hessian_spectra import closed_form as cf
+from hessian_spectra.closed_form.instances import FAMILIES, standardised
+from hessian_spectra.models import HalfSquaredError, LinearWithBias
 
-from .cases import LinearWithBias, standardised
-from .contract import Case, Draws, require_spectrum
+from .contract import DRAW, FORMS, brute_force, mapped, require_spectrum, unchecked
 
-FORM = LinearWithBias()
+ARGUMENTS = FORMS["sextic"].arguments
 
 
-def check(case: Case):
-    actual = cf.linear_with_bias(**case.arguments, **case.keywords)
-    require_spectrum(actual, case.hessian())
-    m = len(case.arguments["w"])
+class WithOutputBias(LinearWithBias):
+    def __init__(self, w, v, b, c):
+        super().__init__(w, v, b)
+        self.c = nn.Parameter(c)
+
+    def forward(self, x):
+        return super().forward(x) + self.c
+
+
+def check(net, bias, **keywords):
+    actual = cf.linear_with_bias(**net.arguments, output_bias=bias, **keywords)
+    model = WithOutputBias(net.w, net.v, net.b, bias)
+    require_spectrum(actual, brute_force(model, net.x, net.y, HalfSquaredError("sample")))
+    m = len(net.w)
     counts = {"outlier": 6 if m > 1 else 4, "bulk": 2 * max(m - 2, 0), "zero": m - 1}
     assert {kind: len(actual.select(kind)) for kind in counts} == counts
 
 
-@settings(max_examples=30, derandomize=True, database=None)
-@given(data=st.data())
-def test_random_network(data):
-    sizes = {name: data.draw(st.integers(*ends), name) for name, ends in FORM.sizes.items()}
-    power = st.integers(-3, 3)
-    scales = {name: 10.0 ** data.draw(power, name) for name in ("weights", "inputs", "targets")}
-    coarse = data.draw(st.booleans(), "coarse")
-    seed = data.draw(st.integers(0, 2**32), "seed")
-    draws = Draws(torch.Generator().manual_seed(seed), sizes, **scales, coarse=coarse)
-    case, bias = FORM.draw(draws), draws.weights * draws.normal("")
-    x = case.arguments["x"]
-    check(FORM.case(**case.arguments, output_bias=bias))
-    changed = {**case.arguments, "x": draws.inputs * x + draws.targets}
-    check(FORM.case(**changed, output_bias=bias, check=False))
+def test_networks_of_all_families_at_several_scales():
+    nets = [*FAMILIES["sextic"].drawn(DRAW).values(), *FAMILIES["bias"].drawn(DRAW).values()]
+    for number, net in enumerate(nets):
+        factor = 10.0 ** (number % 7 - 3)
+        bias = factor * net.w.sum()
+        weights = mapped(net, lambda name, t: t * factor if name in "wvb" else t)  # noqa: B023
+        check(mapped(weights, lambda name, t: t * factor**2 if name == "y" else t), bias)  # noqa: B023
+        check(mapped(weights, lambda name, t: factor * t + 1 if name == "x" else t), bias,  # noqa: B023
+              **unchecked(net))  # fmt: skip
+        check(mapped(net, lambda name, t: t if name == "x" else t.round()), bias.round())
 
 
 @pytest.mark.parametrize("power", [-400, 400])
 def test_weights_of_any_size(power):
     """The derivative by the output bias is 1 whatever the weights are."""
-    a = FORM.example(m=3, n=5).arguments
-    scaled = {**a, **{name: a[name] * 2.0**power for name in "wvb"}, "y": 0 * a["y"]}
-    zero = torch.zeros((), dtype=torch.float64)
-    actual = cf.linear_with_bias(**scaled, output_bias=zero)
+    scaled = {**ARGUMENTS, **{name: ARGUMENTS[name] * 2.0**power for name in "wvb"}}
+    scaled["y"] = 0 * scaled["y"]
+    actual = cf.linear_with_bias(**scaled, output_bias=torch.zeros((), dtype=torch.float64))
     if power < 0:
         assert actual.eigenvalues[-1] == pytest.approx(1.0)
         # Beside 1: the mean of x, which is rounding, times weights of 1e-120.
@@ -54,7 +59,7 @@ def test_weights_of_any_size(power):
 
 
 def test_inputs_are_standardised_with_it_as_well():
-    a = FORM.example(m=3, n=5).arguments
-    assert float(standardised(a["x"]).mean()) == pytest.approx(0.0, abs=1e-12)
+    x = ARGUMENTS["x"]
+    torch.testing.assert_close(standardised(3 * x + 1), x)
     with pytest.raises(cf.AssumptionError, match=r"mean\(x\) = 0"):
-        cf.linear_with_bias(**{**a, "x": a["x"] + 0.1}, output_bias=0.5)
+        cf.linear_with_bias(**{**ARGUMENTS, "x": x + 0.1}, output_bias=0.5)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy
 import torch
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
@@ -21,6 +21,8 @@ SHARES = st.one_of(
 INSIDE = SHARES.filter(lambda q: 0 < q < 1)
 BUDGETS = st.floats(-18, 3).map(lambda power: 10**power)
 EPSILON = np.finfo(float).eps
+# Decimals of hundreds of digits take long.
+few = settings(max_examples=25)
 
 
 def exact_kl(q, p):
@@ -40,6 +42,7 @@ def bisected(q, c, steps=60):
     return low, high
 
 
+@few
 @given(SHARES, SHARES)
 @example(0.0, 1.0)
 @example(1.0, 0.0)
@@ -55,6 +58,7 @@ def test_the_divergence_has_the_digits_of_its_definition(q, p):
     assert actual == pytest.approx(expected, rel=1e-13, abs=1e-300)
 
 
+@few
 @given(INSIDE, BUDGETS)
 @example(1e-300, 1e-18)
 @example(5e-324, 1.0)
@@ -73,6 +77,7 @@ def test_the_inverse_is_that_of_a_bisection_and_not_below_it(q, c):
     assert low - slack <= actual <= high + slack
 
 
+@few
 @given(SHARES, SHARES)
 def test_they_are_each_others_inverse(q, p):
     q, p = min(q, p), max(q, p)
@@ -84,6 +89,7 @@ def test_they_are_each_others_inverse(q, p):
         assert float(cf.binary_kl(q, actual)) == pytest.approx(float(divergence), rel=1e-8)
 
 
+@few
 @given(SHARES, SHARES, BUDGETS, BUDGETS)
 def test_the_inverse_is_monotone_in_both(q, other, c, more):
     (q, other), (c, more) = sorted((q, other)), sorted((c, more))
@@ -93,6 +99,7 @@ def test_the_inverse_is_monotone_in_both(q, other, c, more):
     assert float(cf.kl_inverse(other, c)) >= actual * (1 - 4 * EPSILON)
 
 
+@few
 @given(SHARES, BUDGETS)
 def test_the_inverse_at_its_ends(q, c):
     assert float(cf.kl_inverse(q, 0.0)) == q
@@ -115,6 +122,7 @@ def test_arrays_numbers_and_lists_give_the_same():
         assert torch.equal(actual.reshape(()), expected)
 
 
+@few
 @given(
     st.integers(1, 6).flatmap(
         lambda count: st.tuples(
@@ -162,6 +170,7 @@ def test_index_and_variance_of_a_prior_are_inverse():
     assert_close(cf.prior_index(variances, 0.1, 100), indices, rtol=0, atol=1e-11)
 
 
+@few
 @given(st.floats(-4, 4), st.floats(1, 50), st.floats(0, 100), st.integers(1, 50))
 def test_the_best_prior_is_the_better_neighbour(power, b, distance, parameters):
     variance, n, c, delta = 10**power, 1000, 0.1, 0.05

@@ -8,8 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from hessian_spectra import closed_form as cf
-
-from .contract import Draws, vector
+from hessian_spectra.closed_form.instances import Draw, numbers
 
 
 def exact_outliers(w, v, x, y):
@@ -27,10 +26,6 @@ def exact_outliers(w, v, x, y):
         return rest / largest, largest
 
 
-def draws(seed, **sizes):
-    return Draws(torch.Generator().manual_seed(seed), sizes)
-
-
 @pytest.mark.parametrize(
     ("w_scale", "v_scale", "x_scale", "y_scale"),
     [
@@ -46,9 +41,9 @@ def draws(seed, **sizes):
     ],
 )
 def test_two_layer_linear_at_extreme_scales(w_scale, v_scale, x_scale, y_scale):
-    draw = draws(0, m=3, n=4)
-    w, v = w_scale * draw.normal("m"), v_scale * draw.normal("m")
-    x, y = x_scale * draw.normal("n"), y_scale * draw.normal("n")
+    draw = Draw()
+    w, v = w_scale * draw.normal(3), v_scale * draw.normal(3)
+    x, y = x_scale * draw.normal(4), y_scale * draw.normal(4)
     smallest, largest = cf.two_layer_linear(w, v, x, y).select("outlier").tolist()
     expected = exact_outliers(w, v, x, y)
     assert largest == pytest.approx(float(expected[1]), rel=1e-14)
@@ -58,7 +53,7 @@ def test_two_layer_linear_at_extreme_scales(w_scale, v_scale, x_scale, y_scale):
 @pytest.mark.parametrize("ratio", [2.0**30, 2.0**60, 2.0**400])
 def test_small_outlier_keeps_its_digits(ratio):
     # T/2 - √(...) would lose all of them: the outliers are 12 to 240 orders of magnitude apart.
-    w, v, x, y = vector(ratio, 1), vector(0, 1), vector(1, 2), vector(0, 0)
+    w, v, x, y = numbers(ratio, 1.0), numbers(0.0, 1.0), numbers(1.0, 2.0), numbers(0.0, 0.0)
     smallest, largest = cf.two_layer_linear(w, v, x, y).select("outlier").tolist()
     expected = exact_outliers(w, v, x, y)
     assert smallest == pytest.approx(float(expected[0]), rel=1e-14)
@@ -69,31 +64,9 @@ def test_small_outlier_keeps_its_digits(ratio):
 
 def test_coincident_outliers_do_not_split():
     # The printed square root of a difference splits them by the root of the rounding error.
-    w = draws(1, m=50).normal("m")
-    x = draws(2, n=100).normal("n")
+    w, x = Draw(seed=1).normal(50), Draw(seed=2).normal(100)
     values = cf.two_layer_linear(w, w, x, 2 * (w @ w) * x).select("outlier")
     assert float(values[1] - values[0]) <= 1e-14 * float(values[1])
-
-
-@pytest.mark.parametrize("scale", [1e-100, 1e100])
-def test_other_forms_at_extreme_scales(scale):
-    # A power of ten is not a power of two, so that here every rounding differs.
-    draw = draws(3, m=3, n=8, D=2, K=2, b=2, l=3)
-    w, v, x, y = draw.normal("Dm"), draw.normal("Dm"), draw.normal("nD"), draw.normal("n")
-    eye, ends, none = torch.eye(3).double(), [1.0, -1.0], [0.0, 0.0]
-    forms = (
-        lambda s: cf.multi_input(s * w, s * v, x, s**2 * y),
-        lambda s: cf.multi_input(w, v, s * x, s * y),
-        lambda s: cf.multi_output(s * w, s * v, x[:, 0], s**2 * x),
-        lambda s: cf.two_layer_relu(s * w[0], s * v[0], y, s**2 * y),
-        lambda s: cf.linear_with_bias(s * w[0], s * v[0], s * v[1], ends, none),
-        lambda s: cf.self_attention(1 / s, w[0] / s, v[0] / s, s * x, y[:2] + 0 * x),
-        lambda s: cf.deep_linear([s * w, s * v.T], eye, eye),
-    )
-    for form in forms:
-        scaled, plain = form(scale).eigenvalues, form(1.0).eigenvalues
-        error = (scaled / scale**2 - plain).abs().max()
-        assert float(error) <= 1e-12 * float(plain.abs().max())
 
 
 def test_saturated_attention_stays_finite():
@@ -122,32 +95,29 @@ class LargestArray(TorchDispatchMode):
         return result
 
 
-MILLION = 10**6
+MILLION, SAMPLES = 10**6, 10**5
 LARGE = {
-    "two_layer_linear": lambda d: (d.normal("m"), d.normal("m"), d.normal("n"), d.normal("n")),
-    "two_layer_relu": lambda d: (d.normal("m"), d.normal("m"), d.normal("n"), d.normal("n")),
+    "two_layer_linear": lambda d: (*d(2, MILLION), *d(2, SAMPLES)),
+    "two_layer_relu": lambda d: (*d(2, MILLION), *d(2, SAMPLES)),
     "linear_with_bias": lambda d: (
-        *(d.normal("m"), d.normal("m"), d.normal("m")),
-        torch.tensor([1.0, -1.0]).double().repeat(d.sizes["n"] // 2),
-        d.normal("n"),
+        *d(3, MILLION),
+        numbers(1.0, -1.0).repeat(SAMPLES // 2),
+        d(SAMPLES),
     ),
-    "multi_input": lambda d: (d.normal("Dm"), d.normal("Dm"), d.normal("nD"), d.normal("n")),
-    "multi_output": lambda d: (d.normal("Dm"), d.normal("Dm"), d.normal("n"), d.normal("nD")),
+    "multi_input": lambda d: (*d(2, 2, MILLION), d(SAMPLES, 2), d(SAMPLES)),
+    "multi_output": lambda d: (*d(2, 2, MILLION), d(SAMPLES), d(SAMPLES, 2)),
     "deep_linear": lambda d: (
-        [d.normal("mD"), d.normal("Dm")],
-        torch.tensor([[1.0, 1.0], [1.0, -1.0]]).double(),
+        [d(MILLION, 2), d(2, MILLION)],
+        numbers(1.0, 1.0, 1.0, -1.0).reshape(2, 2),
         torch.zeros(2, 2).double(),
     ),
-    "self_attention": lambda d: (
-        *(torch.tensor(1.0).double(), 1e-3 * d.normal("m"), 1e-3 * d.normal("m")),
-        *(d.normal("tt"), d.normal("tt")),
-    ),
+    "self_attention": lambda d: (numbers(1.0)[0], *1e-3 * d(2, MILLION), *d(2, 10, 10)),
 }
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_a_million_hidden_units_need_no_large_array(name):
-    arguments = LARGE[name](draws(4, m=MILLION, n=10**5, D=2, t=10))
+    arguments = LARGE[name](Draw(seed=4).normal)
     with LargestArray() as largest:
         spectrum = getattr(cf, name)(*arguments)
         values = spectrum.eigenvalues

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from hessian_spectra import closed_form as cf
+from hessian_spectra.closed_form.instances import numbers
 
-from .cases import LinearWithBias
-from .contract import vector
+from .contract import FORMS
 
 NAN, INF = math.nan, math.inf
 EYE = torch.eye(2).double()
@@ -37,7 +37,7 @@ def vectors(name, tensor):
 
 
 def with_output_bias(bias):
-    return cf.linear_with_bias(**LinearWithBias().example().arguments, output_bias=bias)
+    return cf.linear_with_bias(**FORMS["sextic"].arguments, output_bias=bias)
 
 
 REFUSALS = [
@@ -54,11 +54,11 @@ REFUSALS = [
     (pair(1.0, 4.0, -3.0, 1.0, 0.0), "inner_product: expected at most 2.0 in absolute value"),
     (pair([1.0, 2.0], 1.0, [0.0, 0.0, 0.0], 1.0, 0.0), "broadcast"),
     (pair(NAN, 1.0, 0.0, 1.0, 0.0), "squared_norm_w: expected finite numbers"),
-    (attention(vector(1, 2, 3)),
+    (attention(numbers(1.0, 2.0, 3.0)),
      r"score_bias: expected a shape that broadcasts to .* = \(1, 2, 2\)"),
-    (attention(vector(NAN, 0)), "score_bias: expected finite numbers"),
-    (attention(vector(INF, 0)), "score_bias: expected finite numbers"),
-    (attention(vector(-INF, -INF)), "expected no row with every score masked, got 2"),
+    (attention(numbers(NAN, 0.0)), "score_bias: expected finite numbers"),
+    (attention(numbers(INF, 0.0)), "score_bias: expected finite numbers"),
+    (attention(numbers(-INF, -INF)), "expected no row with every score masked, got 2"),
     (attention(torch.tensor([1, 2])), "score_bias: expected float32 or float64"),
     (vectors("value", torch.ones(2, 3)), "W_value: expected shape .* d = 2"),
     (vectors("key", torch.ones(2, 6)), "W_key: expected shape .* k = 7"),
@@ -85,7 +85,7 @@ REFUSALS = [
     (lambda: cf.least_squares_singular_values([[1.0]], [[1.0]], 0), "depth: expected at least 1"),
     (lambda: cf.deep_linear_trace([[[1.0]]], [[1.0, 2.0]]), r"second_moment: .* got \(1, 2\)"),
     (lambda: cf.balancedness_defect([]), "weights: expected a list of at least one matrix"),
-    (lambda: cf.balancedness_defect(vector(1)[0]), "weights: expected a list of matrices"),
+    (lambda: cf.balancedness_defect(numbers(1.0)[0]), "weights: expected a list of matrices"),
     (lambda: cf.rectified_moments(0.0, 0.0), r"^deviation: expected positive numbers, got 0"),
     (lambda: cf.rectified_moments([1.0, 2.0], [1.0] * 3), "^expected shapes that broadcast"),
     (lambda: cf.decoupled_output_hessian([[1.0]], [[1.0]], [1.5]),

@@ -6,8 +6,9 @@ import torch
 from torch.testing import assert_close
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, VectorSelfAttention
+
+from .contract import brute_force
 
 
 def draw(*shape, seed=0):
@@ -20,9 +21,9 @@ def instance(d=2, key_dimension=7, seed=0, scale=1.0):
     return [scale * tensor for tensor in tensors[:3]] + tensors[3:]
 
 
-def hessian(value, query, key, x, y, sink_bias=0.0):
-    model = VectorSelfAttention(value, query, key, sink_bias)
-    return cv.dense_matrix(cv.hessian(cv.Problem(model, HalfSquaredError("element"), [(x, y)])))
+def hessian(*arguments, sink_bias=0.0):
+    *weights, x, y = arguments
+    return brute_force(VectorSelfAttention(*weights, sink_bias), x, y, HalfSquaredError("element"))
 
 
 def sink(length, bias):

@@ -1,9 +1,6 @@
 """Small ensembles in float64, and their Hessians by automatic differentiation."""
 
-from dataclasses import replace
-
 import torch
-from hypothesis import strategies as st
 from torch import Tensor
 from torch.autograd.functional import hessian
 from torch.func import functional_call
@@ -52,18 +49,3 @@ def dense(networks: Ensemble, x: Tensor, y: Tensor) -> Tensor:
 
         actual.append(hessian(loss, torch.cat([value.reshape(-1) for value in values])))
     return torch.stack(actual)
-
-
-@st.composite
-def problems(draw):
-    """The arguments of :func:`problem`: 1 to 6 layers, of any widths and multipliers."""
-    sizes = draw(st.lists(st.integers(1, 4), min_size=2, max_size=7))
-    layers = {"min_size": len(sizes) - 1, "max_size": len(sizes) - 1}
-    multipliers = draw(st.lists(st.floats(0.1, 2), **layers))
-    samples, seed = draw(st.integers(1, 6)), draw(st.integers(0, 1000))
-    return sizes, draw(st.sampled_from(ACTIVATIONS)), tuple(multipliers), samples, seed
-
-
-def problem(sizes, activation, multipliers, samples, seed):
-    networks = ensemble(sizes, activation, 2, seed)
-    return replace(networks, multipliers=multipliers), *data(sizes, samples, seed)

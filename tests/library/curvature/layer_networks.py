@@ -101,6 +101,11 @@ def problem_of(network: Network, model: nn.Module) -> cv.Problem:
     return cv.Problem(model, network.loss, [(x[:2], y[:2]), (x[2:], y[2:])])
 
 
+def layer_of(key: str, name: str) -> cv.Layerwise:
+    """A layer of one of the networks."""
+    return cv.layerwise(problem_of(NETWORKS[key], NETWORKS[key].model()), name)
+
+
 def dense(network: Network, model: nn.Module, name: str) -> Tensor:
     """The Hessian by the weight, row by row."""
     x, y = network.data()

@@ -66,12 +66,11 @@ def close(actual: Tensor, expected: Tensor) -> None:
     assert_close(actual, expected, rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize("sizes", [(2, 2, 3), (1, 6)], ids=str)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("pack", PACKS)
-def test_ragged_samples_add_up_as_all_of_them_do(pack, loss, sizes):
+def test_ragged_samples_add_up_as_all_of_them_do(pack, loss):
     (packed, unpack), loss_fn, rest = PACKS[pack], LOSSES[loss], iter(RAGGED)
-    data = [packed([next(rest) for _ in range(size)]) for size in sizes]
+    data = [packed([next(rest) for _ in range(size)]) for size in (1, 4, 2)]
     close(dense(loss_fn, unpack, data), dense(loss_fn, unpack, [packed(RAGGED)]))
 
 

@@ -9,19 +9,19 @@ from hessian_spectra import curvature as cv
 
 from .cases import normal
 from .test_eigenpairs import matrix
-from .test_trace_errors import fewest, held
+from .test_trace_errors import SEEDS, fewest, held
 
 
-@pytest.fixture(scope="module", params=["random", "trained"])
-def hessian(request):
-    """The Hessian of a perceptron, of a problem in two batches."""
+@pytest.fixture(scope="module")
+def hessian():
+    """The Hessian of a trained perceptron, of a problem in two batches."""
     x, y = normal(60, 20), torch.arange(60) % 4
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = nn.Sequential(nn.Linear(20, 12), nn.Tanh(), nn.Linear(12, 12), nn.Tanh())
         model.extend([nn.Linear(12, 4)]).double()
     descent = torch.optim.Adam(model.parameters(), 1e-2)
-    for _ in range(60 if request.param == "trained" else 0):
+    for _ in range(60):
         descent.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
         descent.step()
@@ -79,20 +79,6 @@ def errors(hessian, exact, **options):
     return float((torch.tensor(actual, dtype=torch.float64) - exact).square().mean().sqrt())
 
 
-def test_the_noise_between_layers_is_dropped(stored):
-    exact = float(cv.dense_matrix(stored).trace())
-    best = errors(stored, exact, probes=60)
-    assert best < 0.8 * errors(stored, exact, probes=60, blocks=None)
-    assert best < errors(stored, exact, method="hutchinson", probes=60)
-
-
-def test_the_whole_is_taken_at_once_where_asked_for(hessian, stored):
-    dense = cv.dense_matrix(stored)
-    actual, other = (cv.trace(at, "xtrace", probes=20, blocks=None) for at in (hessian, dense))
-    assert actual.value == pytest.approx(other.value, rel=1e-9)
-    assert not actual.blocks
-
-
 def test_a_block_and_a_block_diagonal_matrix_have_the_same_parts(hessian):
     together = cv.trace(hessian.block_diagonal(), probes=20)
     apart = cv.trace(hessian, probes=20)
@@ -125,8 +111,8 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_intervals_of_the_chosen_method_hold_the_trace_as_often_as_they_say(shape):
-    counted = held(SHAPES[shape], "adaptive", 40, cv.TraceEstimate.interval, 200)
-    assert counted >= fewest(200)
+    counted = held(SHAPES[shape], "adaptive", 40, cv.TraceEstimate.interval)
+    assert counted >= fewest(SEEDS)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -146,8 +132,8 @@ def test_the_choice_is_by_the_range_and_unbiased():
     assert cv.trace(matrix(SHAPES["spiked"])).method == "xtrace"
     values = SHAPES["on the edge"]
     dense = matrix(values)
-    actual = [cv.trace(dense, probes=40, seed=seed) for seed in range(300)]
+    actual = [cv.trace(dense, probes=40, seed=seed) for seed in range(150)]
     # Both are chosen here.
     assert {item.method for item in actual} == {"hutchinson", "xtrace"}
     errors = torch.tensor([item.value for item in actual]) - float(values.sum())
-    assert abs(float(errors.mean())) < 3.5 * float(errors.std()) / 300**0.5
+    assert abs(float(errors.mean())) < 3.5 * float(errors.std()) / 150**0.5

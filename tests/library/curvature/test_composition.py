@@ -1,8 +1,5 @@
 """Operators add, scale, shift and restrict as the dense matrices that they stand for do."""
 
-import operator as python
-from functools import reduce
-
 import numpy as np
 import pytest
 import torch
@@ -11,7 +8,7 @@ from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
-from .cases import cases, draws, normal
+from .cases import normal
 
 P = 7
 
@@ -76,39 +73,6 @@ def test_compositions_are_those_of_the_dense_matrices(name):
     assert_close(cv.dense_matrix(composed), expected, rtol=1e-13, atol=1e-13)
 
 
-def random_composition(generator: torch.Generator, depth: int):
-    """A random expression over operators of size P, with its dense value."""
-
-    def number(count: int) -> int:
-        return int(torch.randint(count, (), generator=generator))
-
-    if depth == 0:
-        matrix = symmetric(number(1000))
-        return (Lanes(matrix) if number(2) else cv.as_operator(matrix)), matrix
-    left, dense = random_composition(generator, depth - 1)
-    kind = number(6)
-    factor = float(torch.randn((), generator=generator))
-    if kind < 2:
-        right, other = random_composition(generator, depth - 1)
-        act = [python.add, python.sub][kind]
-        return act(left, right), act(dense, other)
-    if kind == 2:
-        return left * factor, dense * factor
-    if kind == 3:
-        return left.shift(factor), dense + factor * ONE
-    if kind == 4:
-        U = basis(1 + number(P), seed=number(1000))
-        return left.projection(U), U @ U.T @ dense @ U @ U.T
-    order = torch.randperm(P, generator=generator)
-    return left.submatrix(order), dense[order][:, order]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_random_expressions_have_their_dense_value(seed):
-    composed, dense = random_composition(draws(seed), depth=4)
-    assert_close(composed @ ONE, dense, rtol=1e-11, atol=1e-11 * float(dense.norm() + 1))
-
-
 def test_the_restriction_is_the_small_dense_matrix():
     operator = Lanes(A)
     small = operator.restriction(U)
@@ -129,46 +93,12 @@ def test_a_projection_on_eigenvectors_keeps_the_top_and_the_rest_is_the_bulk():
     assert_close(cv.dense_spectrum(bulk).eigenvalues, expected, rtol=1e-10, atol=1e-10)
 
 
-def test_solvers_take_composed_operators():
-    size = 150
-    matrix = symmetric(3, size) / size**0.5
-    operator = 2 * Lanes(matrix).shift(1) - matrix
-    values = torch.linalg.eigvalsh(matrix) + 2
-    top = cv.top_eigenpairs(operator, k=3, tol=1e-8)
-    assert_close(top.eigenvalues, values[-3:], rtol=1e-10, atol=1e-10)
-    exact = cv.trace(operator, "exact")
-    assert exact.value == pytest.approx(float(values.sum()), rel=1e-12)
-    density = cv.spectral_density(operator, probes=20)
-    mean, error = density.moment(1)
-    assert abs(mean - float(values.mean())) < 4 * error
-
-
-def test_a_sum_of_many_costs_one_product_each():
-    parts = [Lanes(symmetric(seed)) for seed in range(3)]
-    total = reduce(python.add, parts)
-    expected = sum(part.matrix for part in parts)
-    assert_close(total @ normal(P), expected @ normal(P))
-    assert [part.products for part in parts] == [1, 1, 1]
-
-
 def test_products_carry_no_graph_and_leave_their_argument_alone():
     operator = cv.as_operator(A.clone().requires_grad_())
     x = normal(P).requires_grad_()
     product = (operator + B).shift(2) @ x
     assert not product.requires_grad
     assert torch.equal(x.detach(), normal(P))
-
-
-def test_hessian_minus_gauss_newton_matrix_of_a_network():
-    case = cases["tanh"]
-    problem = cv.Problem(case.model(), case.loss, case.data)
-    hessian, ggn = (kind(problem, backend="curvlinops") for kind in (cv.hessian, cv.ggn))
-    residual = cv.dense_matrix(hessian - ggn)
-    expected = cv.dense_matrix(hessian) - cv.dense_matrix(ggn)
-    assert_close(residual, expected, rtol=1e-13, atol=1e-15)
-    # The rest has no curvature in the last layer alone, in which the network is linear.
-    assert expected.norm() > 1e-3
-    assert expected[16:, 16:].norm() < 1e-12
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

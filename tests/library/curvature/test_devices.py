@@ -9,8 +9,10 @@ from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra import pac_bayes
+from hessian_spectra.curvature.ensemble import hessians
 
 from .cases import built, cases, normal
+from .ensembles import ACTIVATIONS, data, ensemble
 from .test_eigenpairs import matrix, network
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -21,11 +23,15 @@ def moved(problem: cv.Problem) -> cv.Problem:
     return cv.Problem(problem.model.cuda(), problem.loss, data)
 
 
+def problem_of(name: str) -> cv.Problem:
+    case = cases[name]
+    return cv.Problem(case.model(), case.loss, case.data)
+
+
 @pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
 @pytest.mark.parametrize("name", ["relu, one batch", "convolution", "attention", "layer norm"])
 def test_products(name, operator):
-    case = cases[name]
-    problem = cv.Problem(case.model(), case.loss, case.data)
+    problem = problem_of(name)
     vector = normal(problem.size)
     expected = operator(problem) @ vector
     on_device = operator(moved(problem))
@@ -33,63 +39,54 @@ def test_products(name, operator):
     assert_close((on_device @ vector.cuda()).cpu(), expected, rtol=1e-8, atol=1e-10)
 
 
-def test_spectra_and_estimates():
-    dense = matrix([5.0, 4.0, 4.0, *(0.1 * normal(297)).tolist()])
-    on_device = dense.cuda()
-    for function in (
-        lambda at: cv.top_eigenpairs(at, 5, 1e-9).eigenvalues,
-        lambda at: cv.top_eigenpairs(at, 50, 1e-9).eigenvalues,
-        lambda at: cv.dense_spectrum(at).eigenvalues,
-        lambda at: cv.spectral_density(at, probes=2, steps=10).nodes,
-        lambda at: torch.tensor(cv.trace(at, probes=20).value),
-        lambda at: torch.tensor(cv.trace_of_function(at, torch.cos, probes=2, steps=20).value),
-        lambda at: cv.function_product(at, torch.exp, torch.ones_like(at[0])).value,
-        lambda at: cv.dense_matrix(cv.preconditioned(at, 1 + at[0].abs())),
-    ):
-        assert_close(function(on_device).cpu(), function(dense), rtol=1e-7, atol=1e-8)
-    actual = cv.top_eigenpairs(cv.hessian(moved(network())), 4)
+SOLVED = {
+    "top": lambda at: cv.top_eigenpairs(at, 5, 1e-9).eigenvalues,
+    "smallest": lambda at: cv.top_eigenpairs(at, 2, 1e-9, "SA").eigenvalues,
+    "blocks": lambda at: cv.top_eigenpairs(at, 50, 1e-9).eigenvalues,
+    "dense": lambda at: cv.dense_spectrum(at).eigenvalues,
+    "density": lambda at: cv.spectral_density(at, probes=2, steps=10).nodes,
+    "trace": lambda at: torch.tensor(cv.trace(at, probes=20).value),
+    "Hutchinson": lambda at: torch.tensor(cv.trace(at, "hutchinson", probes=10).value),
+    "diagonal": lambda at: cv.diagonal(at, "exact").value,
+    "function": lambda at: torch.tensor(
+        cv.trace_of_function(at, torch.cos, probes=2, steps=20).value
+    ),
+    "product": lambda at: (
+        cv.function_product(
+            at, torch.exp, torch.ones(at.shape[0], dtype=at.dtype, device=at.device)
+        ).value
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SOLVED)
+def test_solvers_of_a_matrix_and_of_a_network(name):
+    dense, solve = matrix([5.0, 4.0, 4.0, *(0.1 * normal(297)).tolist()]), SOLVED[name]
+    pairs = (dense, dense.cuda()), (cv.hessian(network()), cv.hessian(moved(network())))
+    for here, on_device in pairs:
+        assert_close(solve(on_device).cpu(), solve(here), rtol=1e-7, atol=1e-8)
+    actual = cv.top_eigenpairs(pairs[1][1], 4)
     assert actual.eigenvectors().device.type == "cuda"
-    assert bool(actual.converged.all())
 
 
-@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
-def test_top_density_and_trace_of_a_network(operator):
-    here, on_device = operator(network()), operator(moved(network()))
-    for function in (
-        lambda at: cv.top_eigenpairs(at, 4, 1e-9).eigenvalues,
-        lambda at: cv.top_eigenpairs(at, 2, 1e-9, "SA").eigenvalues,
-        lambda at: cv.spectral_density(at, probes=2, steps=10).nodes,
-        lambda at: torch.tensor(cv.trace(at, "hutchinson", probes=10).value),
-        lambda at: cv.diagonal(at, "exact").value,
-    ):
-        assert_close(function(on_device).cpu(), function(here), rtol=1e-7, atol=1e-8)
-
-
-def test_layers():
-    case = cases["convolution"]
-    problem = cv.Problem(case.model(), case.loss, case.data)
+def test_layers_and_the_noise_of_batches():
+    problem = problem_of("convolution")
     here = cv.layerwise(problem)
     on_device = cv.layerwise(moved(problem))
     assert here.keys() == on_device.keys()
     for name, layer in here.items():
-        other = on_device[name]
-        assert other.output_hessian.device.type == "cuda"
+        assert on_device[name].output_hessian.device.type == "cuda"
         for function in (
             lambda at: cv.dense_matrix(at.hessian),
             lambda at: at.output_hessian,
             lambda at: at.input_autocorrelation,
             lambda at: at.kronecker(2).eigenvalues,
         ):
-            assert_close(function(other).cpu(), function(layer), rtol=1e-8, atol=1e-10)
-
-
-def test_batches_and_the_noise_of_their_gradients():
-    here, on_device = network(), moved(network())
-    actual, expected = cv.batch_sharpness(on_device), cv.batch_sharpness(network())
+            assert_close(function(on_device[name]).cpu(), function(layer), rtol=1e-8, atol=1e-10)
+    actual, expected = cv.batch_sharpness(moved(network())), cv.batch_sharpness(network())
     assert_close(actual.eigenvalues, expected.eigenvalues, rtol=1e-6, atol=1e-8)
-    noise = cv.gradient_noise(on_device)
-    assert noise.device.type == "cuda"
-    assert noise.trace == pytest.approx(cv.gradient_noise(here).trace, rel=1e-8)
+    noise = cv.gradient_noise(moved(network()))
+    assert noise.trace == pytest.approx(cv.gradient_noise(network()).trace, rel=1e-8)
 
 
 def test_a_posterior_and_its_certificate():
@@ -115,3 +112,30 @@ def test_a_posterior_and_its_certificate():
     assert moved.moments.variance_sum == pytest.approx(here.moments.variance_sum, rel=1e-5)
     deviation = (here.mean_error * (1 - here.mean_error) / quick["draws"]) ** 0.5
     assert abs(moved.mean_error - here.mean_error) < 5 * 2**0.5 * deviation
+
+
+MEASURES = {
+    "products": lambda at, samples: (
+        hessians(at, samples)
+        @ normal(5, sum(weight[0].numel() for weight in at.weights)).to(at.weights[0].device)
+    ),
+    "trace": cv.ensemble_trace,
+    "sharpness": lambda at, samples: cv.ensemble_sharpness(at, samples).values,
+    "norms": lambda at, _: cv.ensemble_weight_statistics(at).norms,
+    "bounds": lambda at, _: cv.ensemble_block_bounds(at).blocks,
+}
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("sizes", [(1, 6, 1), (3, 8, 5, 3), (8, 40, 8)], ids=str)
+@pytest.mark.parametrize("name", MEASURES)
+def test_ensembles(name, sizes, activation):
+    networks, samples = ensemble(sizes, activation, count=5), data(sizes, count=50)
+    networks.weights[0][2] = torch.nan
+    here = MEASURES[name](networks, samples)
+    on_device = MEASURES[name](
+        networks.to(torch.device("cuda")), tuple(part.cuda() for part in samples)
+    )
+    scale = float(here.nan_to_num().abs().max())
+    assert on_device.device.type == "cuda"
+    assert_close(on_device.cpu(), here, rtol=1e-8, atol=1e-10 * scale, equal_nan=True)

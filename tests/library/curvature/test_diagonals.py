@@ -91,7 +91,7 @@ def test_what_dependent_vectors_leave_out_is_estimated():
     """Signs on three coordinates often span but two dimensions: that is no error of none."""
     matrix = torch.zeros(100, 100, dtype=torch.float64)
     matrix[:3, :3] = torch.tensor([[2.0, 1.0, 0.5], [1.0, 3.0, 0.3], [0.5, 0.3, 4.0]])
-    actual = [cv.diagonal(matrix, probes=12, repeats=2, seed=seed) for seed in range(2000)]
+    actual = [cv.diagonal(matrix, probes=12, repeats=2, seed=seed) for seed in range(600)]
     values = torch.stack([item.value for item in actual])
     error = values.std(dim=0) / len(values) ** 0.5
     assert (error[:3] > 0).all()

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
 from scipy.sparse.linalg import LinearOperator, eigsh
 from torch.testing import assert_close
 
@@ -10,7 +9,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.ensemble import SecondMoments, ensemble_sharpness
 from hessian_spectra.models import Ensemble, HalfSquaredError
 
-from .ensembles import ACTIVATIONS, SHAPES, data, dense, ensemble, normal, problem, problems
+from .ensembles import ACTIVATIONS, SHAPES, data, dense, ensemble, normal
 
 MODULE = "hessian_spectra.curvature.ensemble.largest_eigenvalue"
 
@@ -28,13 +27,6 @@ def assert_right(actual, exact, tol=1e-5):
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
 def test_largest_eigenvalue(sizes, activation):
     networks, (x, y) = ensemble(sizes, activation, count=5), data(sizes)
-    assert_right(ensemble_sharpness(networks, (x, y)), dense(networks, x, y))
-
-
-@settings(max_examples=25, derandomize=True)
-@given(problems())
-def test_largest_eigenvalue_for_any_shape(drawn):
-    networks, x, y = problem(*drawn)
     assert_right(ensemble_sharpness(networks, (x, y)), dense(networks, x, y))
 
 
@@ -125,14 +117,6 @@ def test_networks_that_diverged_are_marked_and_leave_the_others_alone(activation
     assert_close(actual.values[whole], alone.values, rtol=1e-12, atol=0)
 
 
-def test_all_networks_diverged():
-    networks, samples = ensemble((3, 5, 3), "relu"), data((3, 5, 3))
-    networks.weights[0].fill_(torch.nan)
-    actual = ensemble_sharpness(networks, samples)
-    assert actual.values.isnan().all()
-    assert not actual.converged.any()
-
-
 def test_too_few_steps_are_owned_up_to(monkeypatch):
     monkeypatch.setattr(f"{MODULE}._STEPS", 3)
     monkeypatch.setattr(f"{MODULE}._RUNS", 2)
@@ -172,12 +156,3 @@ def test_against_curvlinops_and_eigsh(activation):
         )
         value = eigsh(product, k=1, which="LA", tol=1e-8)[0][0]
         assert float(actual.values[index]) == pytest.approx(value, rel=1e-7)
-
-
-def test_networks_and_data_in_float32():
-    sizes = (3, 6, 3)
-    networks, (x, y) = ensemble(sizes, "relu").to(torch.float32), data(sizes)
-    actual = ensemble_sharpness(networks, (x.float(), y.float()))
-    assert actual.values.dtype == torch.float64
-    exact = dense(networks.to(torch.float64), x.float().double(), y.float().double())
-    assert_right(actual, exact)

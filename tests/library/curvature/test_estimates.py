@@ -10,7 +10,6 @@ from torch import nn
 from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
-from hessian_spectra.curvature import probes
 
 from .cases import draws, normal
 from .test_eigenpairs import Counted, matrix, network
@@ -18,38 +17,6 @@ from .test_eigenpairs import Counted, matrix, network
 VALUES = torch.cat([torch.tensor([20.0, 10.0, 5.0, -4.0]).double(), 0.3 * normal(296, seed=8)])
 DENSE = matrix(VALUES)
 METHODS = ["hutchinson", "hutch++", "xtrace"]
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_estimates_of_the_trace_miss_by_their_standard_error(method):
-    exact = float(VALUES.sum())
-    scores = []
-    for seed in range(60):
-        actual = cv.trace(DENSE, method, probes=30, seed=seed)
-        scores.append((actual.value - exact) / actual.standard_error)
-    scores = torch.tensor(scores)
-    # 60 scores: their mean has the standard error 0.13; t-distributed ones are a little wider.
-    assert abs(float(scores.mean())) < 0.5
-    assert 0.7 < float(scores.std()) < 1.5
-
-
-def test_the_better_methods_are_better():
-    """Hutch++ and XTrace remove the outliers, which is all the variance there is."""
-    exact = float(VALUES.sum())
-
-    def error(method):
-        estimates = [cv.trace(DENSE, method, probes=30, seed=seed).value for seed in range(40)]
-        return float((torch.tensor(estimates) - exact).square().mean().sqrt())
-
-    plain, better, best = (error(method) for method in METHODS)
-    assert better < 0.8 * plain
-    assert best < 0.8 * plain
-
-
-def test_the_exact_trace():
-    actual = cv.trace(DENSE, "exact")
-    assert actual.value == pytest.approx(float(VALUES.sum()), abs=1e-12)
-    assert (actual.standard_error, actual.products, actual.method) == (0.0, 300, "exact")
 
 
 @pytest.mark.parametrize("method", [*METHODS, "exact"])
@@ -67,18 +34,6 @@ def test_diagonal_and_low_rank_matrices(method):
     actual = cv.trace(low, method, probes=30)
     assert actual.value == pytest.approx(4, abs=1e-9 if method != "hutchinson" else 3)
     assert cv.trace(torch.zeros(200, 200), method).value == 0.0
-
-
-@pytest.mark.parametrize("method", ["hutch++", "xtrace"])
-def test_as_many_probes_as_parameters_give_the_exact_sum(method):
-    assert cv.trace(DENSE[:20, :20], method, probes=20).method == "exact"
-
-
-def test_float32_traces():
-    for method in METHODS:
-        single = cv.trace(DENSE.float(), method, probes=30)
-        double = cv.trace(DENSE, method, probes=30)
-        assert single.value == pytest.approx(double.value, rel=1e-3)
 
 
 def test_the_trace_of_a_linear_layer():
@@ -102,15 +57,6 @@ def test_weights_sum_to_one_and_moments_are_traces(dtype):
     for order in (1, 2, 3, 4):
         moment, error = actual.moment(order)
         assert abs(moment - float((VALUES**order).mean())) < 4 * error
-
-
-def test_each_quadrature_is_exact_for_its_probe():
-    actual = cv.spectral_density(DENSE, probes=5, steps=6, seed=3)
-    signs = torch.cat(list(probes.rademacher(DENSE, 5, cv.traces.generator(3, "probes")))).T
-    power = DENSE @ DENSE @ DENSE
-    for order, image in ((3, power @ signs), (6, power @ power @ signs)):
-        expected = (signs * image).sum(dim=0) / 300
-        assert_close((actual.weights * actual.nodes**order).sum(dim=1), expected)
 
 
 def test_the_density_is_the_smoothed_spectrum_within_its_errors():
@@ -139,14 +85,6 @@ def test_densities_of_degenerate_matrices():
 
 def test_steps_stop_at_the_size_of_the_matrix():
     assert cv.spectral_density(DENSE[:7, :7], probes=2).nodes.shape == (2, 7)
-
-
-def test_estimates_refuse_products_that_are_not_finite():
-    broken = DENSE.clone()
-    broken[0, 0] = torch.nan
-    for estimate in (cv.trace, cv.spectral_density):
-        with pytest.raises(cv.OperatorError, match="not finite"):
-            estimate(broken)
 
 
 def test_estimates_of_a_network_agree_with_its_dense_matrix():
@@ -182,14 +120,6 @@ def test_overlaps_are_those_of_each_number_of_vectors(seed, size, more):
     for count in range(1, k + 1):
         expected = cv.subspace_overlap(U[:, :count], V[:, :count])
         assert float(actual[count - 1]) == pytest.approx(expected, abs=1e-12)
-
-
-def test_the_exact_trace_in_small_chunks(monkeypatch):
-    monkeypatch.setattr(probes, "_TOGETHER", 7)
-    assert cv.trace(DENSE, "exact").value == pytest.approx(float(VALUES.sum()), abs=1e-12)
-    assert cv.trace(DENSE, "xtrace", probes=20) == cv.trace(DENSE, "xtrace", probes=20)
-    density = cv.spectral_density(DENSE, probes=9, steps=5)
-    assert density.nodes.shape == (9, 5)
 
 
 SOLVERS = {
@@ -230,5 +160,5 @@ def test_targets_whose_squares_are_no_numbers_are_refused_and_not_taken_for_a_wr
     x, y = normal(20, 10, seed=1), normal(20, 3, seed=2)
     model = nn.Sequential(nn.Linear(10, 15), nn.Tanh(), nn.Linear(15, 3)).double()
     for scale in (1e160, 1e200):
-        with pytest.raises(cv.OperatorError, match="Hessian: the squares of a product are not fin"):
+        with pytest.raises(cv.OperatorError, match=r"Hessian: expected products below 1e\+70"):
             cv.hessian(cv.Problem(model, nn.MSELoss(), [(x, scale * y)]))

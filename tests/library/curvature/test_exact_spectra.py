@@ -96,12 +96,6 @@ def test_dead_units_and_units_that_are_always_on():
     check(networks, x, normal(11, seed=9))
 
 
-def test_equal_columns_of_the_first_layer_are_no_basis_but_may_come():
-    networks = networks_of((3, 12, 1), "linear")
-    networks.weights[0][:, :, 1] = networks.weights[0][:, :, 0]
-    check(networks, normal(11, 3, seed=8), normal(11, seed=9))
-
-
 def test_several_outputs_are_refused():
     networks = Ensemble(
         weights=(normal(1, 3, 2), normal(1, 2, 3)), multipliers=(1.0, 1.0), activation="linear"

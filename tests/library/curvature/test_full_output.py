@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 import torch
 from torch import Tensor
 
@@ -52,20 +51,3 @@ def test_the_corrected_form_is_exact_for_constant_inputs():
     assert off > 1e-3
     basis = printed.eigenvectors()
     close(basis.T @ basis, torch.eye(2, dtype=torch.float64))
-
-
-def test_the_printed_form_is_the_paper_s():
-    network = NETWORKS["linear"]
-    model = network.model()
-    actual = cv.full_output_hessian(problem_of(network, model))
-    values, vectors = torch.linalg.eigh(actual.matrix)
-    u = vectors[:, -1]
-    pieces, parts = u.split([5, 4, 3]), []
-    for piece, mean, bias in zip(pieces, actual.means, (True, False, True), strict=True):
-        inputs = mean[:-1] if bias else mean
-        parts += [torch.kron(piece, inputs), *([piece] if bias else [])]
-    w = torch.cat(parts)
-    printed = actual.approximation(3, "printed")
-    assert float(printed.values[0]) == pytest.approx(float(values[-1] * w.square().sum()))
-    first = printed.eigenbasis()[:, 0]
-    assert float((first @ w / w.norm()).abs()) == pytest.approx(1.0)

@@ -45,20 +45,6 @@ def test_the_newton_step_of_a_network_is_that_of_the_dense_matrix(method, dtype,
     assert (step - expected).norm() <= 20 * tol * right.double().norm()
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning")
-def test_it_is_as_near_as_conjugate_gradients_of_curvlinops():
-    from curvlinops import CGInverseLinearOperator
-
-    matrix, right = positive(40), normal(40, 3)
-    operator = cv.as_operator(matrix).shift(0.05)
-    peer = CGInverseLinearOperator(
-        operator.to_curvlinops(), tolerance=1e-12, stop_updating_after=1e-12, eps=1e-300,
-        max_iter=1000, max_tridiag_iter=0,
-    )  # fmt: skip
-    ours = cv.inverse(matrix, damping=0.05, tol=1e-11) @ right
-    assert_close(ours, peer @ right, rtol=1e-9, atol=1e-9)
-
-
 def test_indefinite_matrices_need_lsmr():
     matrix = torch.diag(torch.tensor([-2.0, -1.0, 1.0, 3.0], dtype=torch.float64))
     x = normal(4)

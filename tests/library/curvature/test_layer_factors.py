@@ -1,5 +1,7 @@
 """Kronecker factors of all kinds against explicit loops over samples, positions and classes."""
 
+import copy
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -10,7 +12,7 @@ from torch.testing import assert_close
 from hessian_spectra import curvature as cv
 
 from .cases import built, classes, normal
-from .layer_networks import NETWORKS, PerToken, blocks, close, nearest, plain, problem_of
+from .layer_networks import NETWORKS, PerToken, blocks, close, layer_of, nearest, plain, problem_of
 
 IGNORED = -100
 CASES = [("linear", "2"), ("convolutions", "2"), ("tokens", "each"), ("smooth convolutions", "2")]
@@ -58,8 +60,7 @@ def test_weighted_is_of_gradients_by_each_root_of_each_sample(key, name):
 
 
 def test_nearest_is_the_first_singular_product():
-    network = NETWORKS["linear"]
-    layer = cv.layerwise(problem_of(network, network.model()), "2")
+    layer = layer_of("linear", "2")
     best = nearest(cv.dense_matrix(layer.hessian), *layer.shape)
     assert_close(torch.kron(*layer.factors("nearest")), best, rtol=0, atol=1e-6)
     actual = layer.kronecker(4, factors="nearest").eigenvalues
@@ -159,9 +160,15 @@ def test_the_linear_layer_of_hugging_face_is_one_with_the_weight_transposed():
     assert list(cv.layerwise(problems[0])) == ["0", "2"]
 
 
-def test_factors_of_groups_are_those_of_the_approximation():
-    network = NETWORKS["convolutions"]
-    layer = cv.layerwise(problem_of(network, network.model()), "0")
-    output, inputs = layer.factors("expand")
-    close(cv.dense_matrix(cv.KroneckerOperator(output, inputs, 2)),
-          cv.dense_matrix(layer.approximation))  # fmt: skip
+def test_confident_samples_in_float32_have_the_factors_of_float64():
+    """The remainder of the likeliest class is rounding, and so is a sum that cancels."""
+    model, (x, y) = NETWORKS["linear"].model(), NETWORKS["linear"].data()
+    with torch.no_grad():
+        model[4].weight.mul_(30)
+    exact = cv.layerwise(cv.Problem(model, nn.CrossEntropyLoss(), [(x, y)]), "2")
+    rounded = cv.layerwise(
+        cv.Problem(copy.deepcopy(model).float(), nn.CrossEntropyLoss(), [(x.float(), y)]), "2"
+    )
+    for single, double in zip(rounded.factors("weighted"), exact.factors("weighted"), strict=True):
+        atol = 1e-5 * float(double.abs().max())
+        assert_close(single.double(), double, rtol=0, atol=atol)

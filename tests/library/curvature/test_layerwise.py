@@ -13,6 +13,7 @@ from .layer_networks import (
     close,
     dense,
     dense_factors,
+    layer_of,
     passing,
     problem_of,
 )
@@ -66,16 +67,14 @@ def test_the_mean_of_the_inputs_is_that_at_each_position():
 
 
 def test_vectors_become_matrices_row_by_row():
-    network = NETWORKS["linear"]
-    layer = cv.layerwise(problem_of(network, network.model()), "0")
+    layer = layer_of("linear", "0")
     u, v = normal(5, seed=1), normal(4, seed=2)
     close(layer.matricise(torch.kron(u, v)[:, None])[0], torch.outer(u, v))
 
 
 @pytest.mark.parametrize("side", ["output", "input"])
 def test_correspondences_are_shares_of_each_vector(side):
-    network = NETWORKS["linear"]
-    layer = cv.layerwise(problem_of(network, network.model()), "2")
+    layer = layer_of("linear", "2")
     factor = layer.output_hessian if side == "output" else layer.input_autocorrelation
     basis = torch.linalg.eigh(factor).eigenvectors.flip(1)
     vectors = cv.top_eigenpairs(layer.hessian, k=4).eigenvectors()

@@ -8,7 +8,16 @@ from torch.testing import assert_close
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.layerwise.held import Squares, WrittenDown
 
-from .layer_networks import NETWORKS, Network, close, convolutions, nearest, plain, problem_of
+from .layer_networks import (
+    NETWORKS,
+    Network,
+    close,
+    convolutions,
+    layer_of,
+    nearest,
+    plain,
+    problem_of,
+)
 
 
 class Saddle(nn.Module):
@@ -33,8 +42,7 @@ def test_one_sample_is_a_kronecker_product():
 
 @pytest.mark.parametrize(("key", "name"), [("linear", "2"), ("convolutions", "2")])
 def test_kronecker_eigenpairs_are_those_of_the_product(key, name):
-    network = NETWORKS[key]
-    layer = cv.layerwise(problem_of(network, network.model()), name)
+    layer = layer_of(key, name)
     product = torch.kron(layer.output_hessian, layer.input_autocorrelation)
     close(cv.dense_matrix(layer.approximation), product)
     expected = torch.linalg.eigvalsh(product)
@@ -47,8 +55,7 @@ def test_kronecker_eigenpairs_are_those_of_the_product(key, name):
 
 
 def test_groups_have_a_block_for_each_pair():
-    network = NETWORKS["convolutions"]
-    layer = cv.layerwise(problem_of(network, network.model()), "0")
+    layer = layer_of("convolutions", "0")
     output, inputs = layer.output_hessian, layer.input_autocorrelation
     (m, d), half = layer.shape, layer.shape[0] // 2
     rows = [
@@ -67,8 +74,7 @@ def test_groups_have_a_block_for_each_pair():
     ("key", "name"), [("linear", "0"), ("convolutions", "2"), ("squared", "2")]
 )
 def test_the_best_product_is_the_first_singular_one(key, name):
-    network = NETWORKS[key]
-    layer = cv.layerwise(problem_of(network, network.model()), name)
+    layer = layer_of(key, name)
     matrix = cv.dense_matrix(layer.hessian)
     best = nearest(matrix, *layer.shape)
     actual = layer.best_kronecker(tolerance=1e-13, steps=500)
@@ -129,17 +135,6 @@ def test_squares_count_with_their_signs_where_the_loss_bends_down(key):
     assert_close(torch.kron(actual.output, actual.inputs), best, rtol=1e-9, atol=1e-12)
 
 
-HELD = [("linear", "0"), ("convolutions", "2"), ("squared", "2"), ("linear", "2")]
-
-
-@pytest.mark.parametrize(("key", "name"), HELD)
-def test_the_held_matrix_is_the_gauss_newton_matrix(key, name):
-    network = NETWORKS[key]
-    problem = problem_of(network, network.model())
-    matrix = cv.dense_matrix(cv.ggn(problem.fixed_at([f"{name}.weight"])))
-    close(cv.dense_matrix(cv.layerwise(problem, name).gauss_newton), matrix)
-
-
 @pytest.mark.parametrize(("samples", "kind"), [(2, Squares), (200, WrittenDown)])
 @pytest.mark.parametrize("side", [2, 3], ids=["one position", "four positions"])
 def test_what_is_held_gives_the_same_as_what_passes_by(samples, kind, side):
@@ -163,8 +158,7 @@ def test_what_is_held_gives_the_same_as_what_passes_by(samples, kind, side):
 @pytest.mark.parametrize("factors", ["expand", "reduce", "weighted", "nearest"])
 @pytest.mark.parametrize("corrected", [False, True])
 def test_a_damped_inverse_is_that_of_the_matrix(factors, corrected):
-    network = NETWORKS["convolutions"]
-    layer = cv.layerwise(problem_of(network, network.model()), "2")
+    layer = layer_of("convolutions", "2")
     basis = layer.eigenbasis(factors)
     basis = layer.corrected(basis) if corrected else basis
     matrix, output, inputs = cv.dense_matrix(basis), *layer.factors(factors)

@@ -16,24 +16,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning"),
     pytest.mark.filterwarnings("ignore:There is a performance drop:UserWarning"),
 ]
-each_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 
 
 def problem(case: Case) -> cv.Problem:
     return cv.Problem(case.model(), case.loss, case.data)
-
-
-@each_case
-def test_hessian_equals_differences_of_the_gradient(case):
-    dense = cv.dense_matrix(cv.hessian(problem(case)))
-    # Truncation and rounding of central differences balance at 1e-10.
-    assert_close(dense, oracles.hessian_by_differences(case), rtol=1e-7, atol=1e-8)
-
-
-@pytest.mark.parametrize("case", CURVED, ids=[case.name for case in CURVED])
-def test_gauss_newton_matrix_equals_the_product_of_dense_jacobians(case):
-    dense = cv.dense_matrix(cv.ggn(problem(case)))
-    assert_close(dense, oracles.gauss_newton(case), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -104,24 +90,6 @@ def test_logistic_hessian_is_the_weighted_second_moment():
     assert_close(dense, expected, rtol=1e-12, atol=1e-14)
 
 
-def test_matrix_products_are_column_by_column():
-    for name in ("relu", "relu, one batch"):
-        for operator in (cv.hessian, cv.ggn):
-            matrix = normal(operator(problem(cases[name])).shape[0], 3)
-            at = operator(problem(cases[name]))
-            columns = torch.stack([at @ column for column in matrix.T], dim=1)
-            assert_close(at @ matrix, columns, rtol=1e-13, atol=1e-15)
-            assert (at @ matrix[:, :0]).shape == (len(matrix), 0)
-
-
-def test_operators_describe_themselves():
-    operator = cv.hessian(problem(cases["tanh"]))
-    assert operator.shape == (31, 31)
-    assert operator.dtype == torch.float64
-    assert operator.device == torch.device("cpu")
-    assert isinstance(operator, cv.SymmetricOperator)
-
-
 def test_float32_agrees_with_float64():
     case = cases["convolution"]
     single = [(x.float(), y) for x, y in case.data]
@@ -142,33 +110,6 @@ def test_chosen_parameters_give_a_block(name):
     # The order is the one asked for: three biases, then the twelve weights of the first layer.
     order = torch.cat([torch.arange(28, 31), torch.arange(12)])
     assert_close(cv.dense_matrix(cv.hessian(block)), whole[order][:, order])
-
-
-@pytest.mark.parametrize("name", ["tanh", "relu, one batch"])
-@pytest.mark.parametrize("backend", ["autograd", "curvlinops"])
-def test_training_goes_on_without_the_operator(name, backend):
-    case = cases[name]
-    model = case.model()
-    operator = cv.hessian(cv.Problem(model, case.loss, case.data), backend=backend)
-    vector = normal(operator.shape[0])
-    before = operator @ vector
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(3)
-    assert torch.equal(operator @ vector, before)
-    at = cv.Problem(model, case.loss, case.data)
-    assert not torch.equal(cv.hessian(at, backend=backend) @ vector, before)
-
-
-@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
-@pytest.mark.parametrize("name", ["tanh", "relu, one batch"])
-def test_gradients_may_be_switched_off_outside(name, operator):
-    vector = normal(problem(cases[name]).size)
-    expected = operator(problem(cases[name])) @ vector
-    with torch.no_grad():
-        product = operator(problem(cases[name])) @ vector
-    assert torch.equal(product, expected)
-    assert product.norm() > 0
 
 
 class Mean(nn.Module):

@@ -172,20 +172,3 @@ def test_batches_one_by_one_against_double_backward(summed):
     assert noise.scale == pytest.approx(float(covariance.trace() / (mean @ mean)), rel=1e-12)
     if not summed:
         assert_close(noise.mean, problem.gradient(), rtol=1e-10, atol=1e-14)
-
-
-def test_intervals_hold_the_mean_over_all_batches_as_often_as_they_say():
-    held = 0
-    for row in normal(400, 6):
-        actual = cv.BatchSharpness(eigenvalues=row, residuals=row, along_gradient=row)
-        low, high = actual.interval(0.8)
-        held += low <= 0 <= high
-    # Of 400 eight in ten, within 3.5 standard deviations.
-    assert 292 <= held <= 348
-
-
-def test_batches_of_a_loss_of_model_and_batch():
-    model = network()
-    own = cv.Problem(model, data=DATA, loss_fn=lambda net, batch: LOSS(net(batch[0]), batch[1]))
-    actual = cv.batch_sharpness(own).eigenvalues
-    assert_close(actual, cv.batch_sharpness(cv.Problem(model, LOSS, DATA)).eigenvalues)

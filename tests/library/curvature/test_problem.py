@@ -8,7 +8,7 @@ from torch.testing import assert_close
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError
 
-from .cases import CASES, cases, classes, normal
+from .cases import CASES, normal
 
 X, Y, MEAN = normal(5, 3), normal(5, 2), nn.MSELoss()
 
@@ -130,11 +130,3 @@ def test_broadcasting_outputs_against_targets_is_refused():
     model = nn.Linear(3, 1).double()
     with pytest.raises(ValueError, match=r"MSELoss: .*one shape, got \(5, 1\) and \(5,\)"):
         cv.hessian(problem(model, data=[(X, Y[:, 0])]))
-
-
-def test_class_scores_stand_in_axis_one():
-    case = cases["attention"]
-    assert cv.Problem(case.model(), case.loss, case.data).batch_count == 2
-    flipped = nn.Sequential(case.model(), nn.Flatten(1), nn.Unflatten(1, (6, 3)))
-    with pytest.raises(RuntimeError, match="Expected target size"):
-        cv.hessian(cv.Problem(flipped, case.loss, [(classes(4, 6, count=5), classes(4, 6))]))

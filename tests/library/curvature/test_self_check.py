@@ -1,5 +1,6 @@
 """Wrong operators are found, right ones are not suspected."""
 
+import copy
 import warnings
 
 import pytest
@@ -38,18 +39,17 @@ class Changed:
     [*((cv.hessian, case) for case in CASES), *((cv.ggn, case) for case in CURVED)],
     ids=lambda part: getattr(part, "name", None),
 )
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_right_operators_pass(case, operator, dtype):
+def test_right_operators_of_float32_pass(case, operator):
+    """The zoo has those of float64."""
     data = [
-        tuple(part.to(dtype) if part.is_floating_point() else part for part in batch)
+        tuple(part.float() if part.is_floating_point() else part for part in batch)
         for batch in case.data
     ]
-    at = cv.Problem(case.model().to(dtype), case.loss.to(dtype), data)
-    assert torch.isfinite(operator(at) @ normal(at.size).to(dtype)).all()
-    case.loss.double()
+    at = cv.Problem(case.model().float(), copy.deepcopy(case.loss).float(), data)
+    assert torch.isfinite(operator(at) @ normal(at.size).float()).all()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_rectifiers_cause_no_false_alarm(seed, dtype):
     """Many kinks: each of 40000 rectifiers switches somewhere near these parameters."""
@@ -75,42 +75,12 @@ def test_a_symmetric_error_of_a_thousandth_is_found(operator, name):
         CHECKS[operator](lambda: wrong, at)
 
 
-@pytest.mark.parametrize("operator", [cv.hessian, cv.ggn])
-def test_an_error_in_one_block_is_found(operator):
-    at = problem("tanh")
-    right = operator(at, check=False)
-
-    def block(vector):
-        change = torch.zeros_like(vector)
-        change[3] = 1e-2 * (right @ vector)[3]
-        change[5] = 1e-2 * vector[5]
-        return change
-
-    with pytest.raises(cv.OperatorError):
-        CHECKS[operator](lambda: Changed(right, block), at)
-
-
 def test_asymmetry_is_found_and_named():
     at = problem("tanh")
     right = cv.hessian(at, check=False)
     rolled = Changed(right, lambda vector: 1e-3 * vector.roll(1))
     with pytest.raises(cv.OperatorError, match="not symmetric, u'Hv and v'Hu differ"):
         check_hessian(lambda: rolled, at)
-
-
-def test_an_indefinite_gauss_newton_matrix_is_found():
-    at = problem("tanh")
-    right = cv.ggn(at, check=False)
-    negative = Changed(right, lambda vector: -2 * (right @ vector))
-    with pytest.raises(cv.OperatorError, match="differs from differences of the outputs"):
-        check_gauss_newton(lambda: negative, at)
-
-
-def test_products_that_are_not_finite_are_found():
-    at = problem("tanh")
-    broken = Changed(cv.hessian(at), lambda vector: vector / 0)
-    with pytest.raises(cv.NotFiniteError, match="a product with a random vector is not finite"):
-        check_hessian(lambda: broken, at)
 
 
 def test_a_gradient_that_is_not_finite_is_found():
@@ -265,10 +235,3 @@ def test_a_cause_that_the_model_does_not_show_is_said_to_be_unknown():
     wrong = Changed(cv.hessian(at), lambda vector: vector)
     with pytest.raises(cv.OperatorError, match=r"second derivative that is wrong or missing$"):
         check_hessian(lambda: wrong, at)
-
-
-def test_the_check_can_be_left_out():
-    model = built(lambda: nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)))
-    at = cv.Problem(model, nn.MSELoss(), [(X, Y)])
-    assert cv.hessian(at, check=False).shape == (12, 12)
-    assert cv.ggn(at, check=False).shape == (12, 12)

@@ -64,16 +64,6 @@ def test_the_sharpness_is_the_largest_eigenvalue():
     assert (again.value, again.products) == (actual.value, actual.products)
 
 
-def test_the_sharpness_of_chosen_parameters_and_of_a_loss_of_model_and_batch():
-    model = network().eval()
-    whole = cv.sharpness(model, LOSS, ONE, tol=1e-9)
-    last = cv.sharpness(model, LOSS, ONE, "4.*", tol=1e-9)
-    block = cv.dense_matrix(cv.hessian(cv.Problem(model, LOSS, ONE)))[-51:, -51:]
-    assert last.value == pytest.approx(float(torch.linalg.eigvalsh(block)[-1]), rel=1e-9)
-    own = cv.sharpness(model, data=ONE, loss_fn=lambda net, at: LOSS(net(at[0]), at[1]), tol=1e-9)
-    assert own.value == pytest.approx(whole.value, rel=1e-9)
-
-
 @pytest.mark.parametrize("matrix", ["hessian", "ggn"])
 def test_a_training_is_bit_for_bit_what_it_is_without_a_tracker(matrix):
     first, other = network(), network()
@@ -136,18 +126,6 @@ def test_a_step_is_measured_once():
     actual = [tracker.step(step) for step in (0, 0, 1, 3, 3, 4)]
     assert [record is not None for record in actual] == [True, False, False, True, False, False]
     assert tracker.history == [actual[0], actual[3]]
-
-
-def test_only_the_copy_and_the_eigenvectors_are_held():
-    tracker = cv.SharpnessTracker(network(), LOSS, ONE, k=2)
-    sizes = []
-    for step in range(3):
-        tracker.step(step)
-        held = [value for value in vars(tracker).values() if isinstance(value, torch.Tensor)]
-        sizes.append([part.shape for part in held])
-        assert not any(part.requires_grad or part.grad_fn for part in held)
-    assert sizes == [[(tracker._problem.size, 2)]] * 3
-    assert all(part.grad is None for part in tracker._twin.parameters())
 
 
 @pytest.mark.parametrize(

@@ -52,34 +52,6 @@ def test_released_hessian_is_wrong_and_ours_is_right(normalisation):
         assert relative_error(ours @ vector, expected @ vector) < 1e-7
 
 
-def test_reverse_over_reverse_is_right():
-    """The third witness, beside differences and the scoped correction."""
-    at = case(nn.LayerNorm)
-    model = at.model()
-    parameters = list(model.parameters())
-    gradient = torch.autograd.grad(at.value(model), parameters, create_graph=True)
-    problem = cv.Problem(model, at.loss, at.data)
-    pieces = problem.split(normal(problem.size))
-    product = oracles.flat(torch.autograd.grad(gradient, parameters, pieces))
-    torch.testing.assert_close(cv.hessian(problem) @ normal(problem.size), product)
-    assert relative_error(released(at), product) > 1e-2
-
-
-@pytest.mark.parametrize(
-    "normalisation",
-    [
-        lambda width: nn.LayerNorm(width, elementwise_affine=False),
-        nn.RMSNorm,
-        lambda width: nn.BatchNorm1d(width).eval(),
-    ],
-    ids=["plain layer norm", "root-mean-square norm", "evaluated batch norm"],
-)
-def test_released_hessian_is_right_elsewhere(normalisation):
-    at = case(normalisation)
-    problem = cv.Problem(at.model(), at.loss, at.data)
-    assert relative_error(released(at), cv.hessian(problem) @ normal(problem.size)) < 1e-12
-
-
 def test_the_correction_ends_with_its_scope():
     import curvlinops.hessian
 
@@ -87,50 +59,6 @@ def test_the_correction_ends_with_its_scope():
     with right_gradient():
         assert curvlinops.hessian.jacrev is torch.func.grad
     assert curvlinops.hessian.jacrev is before
-
-
-def test_kfac_leaves_class_weights_out():
-    """For one sample and one linear layer it is the Gauss-Newton matrix, but for these."""
-    from curvlinops import GGNLinearOperator, KFACLinearOperator
-
-    def pair(model, loss, data):
-        arguments = (model, loss, list(model.parameters()), data)
-        kfac = KFACLinearOperator(*arguments, fisher_type="type-2", check_deterministic=False)
-        return kfac, GGNLinearOperator(*arguments, check_deterministic=False)
-
-    data = [(normal(1, 3), torch.tensor([1]))]
-    layer = nn.Linear(3, 3, bias=False).double()
-    vector = normal(9)
-    weights = torch.tensor([1.0, 3.0, 1.0]).double()
-    plain = pair(layer, nn.CrossEntropyLoss(reduction="sum"), data)
-    weighted = pair(layer, nn.CrossEntropyLoss(weights, reduction="sum"), data)
-    assert relative_error(plain[0] @ vector, plain[1] @ vector) < 1e-12
-    assert relative_error(weighted[0] @ vector, plain[1] @ vector) < 1e-12
-    assert relative_error(weighted[1] @ vector, 3 * (plain[1] @ vector)) < 1e-12
-
-
-def test_conjugate_gradients_stop_early_by_default():
-    from curvlinops import CGInverseLinearOperator
-
-    diagonal = torch.logspace(-3, 0, 50, dtype=torch.float64)
-    operator = cv.as_operator(diagonal.diag()).to_curvlinops()
-    right = normal(50)
-    expected = right / diagonal
-    assert relative_error(CGInverseLinearOperator(operator) @ right, expected) > 1e-1
-    # With a tolerance far below, directions of little curvature are left out all the same.
-    asked = CGInverseLinearOperator(operator, tolerance=1e-13, stop_updating_after=1e-13)
-    with pytest.warns(Warning, match="CG terminated"):
-        assert relative_error(asked @ right, expected) > 1e-6
-    ours = cv.inverse(diagonal.diag(), tol=1e-12)
-    assert relative_error(ours @ right, expected) < 1e-8
-
-
-def test_scipy_knows_no_types_of_torch():
-    """Once it does, operators may go there without ``to_scipy``."""
-    from scipy.sparse.linalg import eigsh
-
-    with pytest.raises(TypeError, match=r"Cannot interpret 'torch.float64' as a data type"):
-        eigsh(cv.as_operator(torch.eye(9, dtype=torch.float64)), k=2)
 
 
 def test_the_self_check_would_have_found_it():

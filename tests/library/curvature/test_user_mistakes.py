@@ -18,7 +18,8 @@ from torch.testing import assert_close
 from hessian_spectra import curvature as cv
 
 from .cases import TOKENS, X, Y, built, mlp, normal
-from .user_mistakes import GROUPS, MISTAKES, connectionist, problem
+from .mistakes_of_problems import connectionist, problem
+from .user_mistakes import GROUPS, MISTAKES
 
 
 @dataclass

@@ -3,7 +3,8 @@
 import gc
 import random
 import sys
-from threading import Event, Thread
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError, Event, Thread
 from types import FrameType
 from typing import Any
 
@@ -16,7 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.undisturbed import interrupt_behind, undisturbed, users_code
 
-from .cases import X, Y, mlp, normal
+from .cases import Attention, X, Y, cases, mlp, normal
 from .states import of_program
 
 
@@ -179,6 +180,37 @@ def test_what_the_model_draws_is_given_back_beside_another_thread(another_thread
         cv.Problem(model, nn.L1Loss(), [(X[:3], Y[:3]), (X[3:], Y[3:])])
 
 
+class Meeting(Attention):
+    """Waits within the forward pass until as many threads are there, if others still come."""
+
+    def __init__(self, barrier: Barrier) -> None:
+        super().__init__()
+        self.barrier = barrier
+
+    def __deepcopy__(self, memo: Any) -> "Meeting":
+        twin = Meeting(self.barrier).double()
+        twin.load_state_dict(self.state_dict())
+        return twin
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        with suppress(BrokenBarrierError):
+            self.barrier.wait(5)
+        return super().forward(tokens)
+
+
+def test_threads_that_measure_at_once_leave_the_kernels_of_attention_as_they_were():
+    """The first to begin is the first to end, while the other is within its own."""
+    before = of_program()[3:6]
+    barrier, case = Barrier(2), cases["attention"]
+    at = cv.Problem(Meeting(barrier).double(), case.loss, case.data[:1])
+    threads = [Thread(target=at.value) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert of_program()[3:6] == before == [True, True, True]
+
+
 class Interrupting:
     """Ctrl-C at some line that Python runs: counts lines, and raises at one of them.
 
@@ -232,35 +264,22 @@ def traced(tracer: Interrupting) -> int:
 
 # Python reports those that fall to a finaliser, and goes on.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_after_an_interrupt_at_any_line_all_is_as_before():
-    torch.manual_seed(0)
+@pytest.mark.parametrize(("module", "count"), [("", 50), ("contextlib", 12)])
+def test_after_an_interrupt_at_any_line_all_is_as_before(module, count):
+    """Also when the blocks that it left half-way are freed: they restore nothing later."""
     # What is imported late is imported now.
     everything(*users_own())
-    lines = traced(Interrupting())
-    draws, interrupted, others = random.Random(0), 0, []
-    for _ in range(150):
-        before = of_program()[:7]
+    lines = traced(Interrupting(module=module))
+    interrupted, before = 0, of_program()[:7]
+    for line in random.Random(0).sample(range(1, lines), count):
         try:
-            traced(Interrupting(draws.randrange(1, lines)))
+            traced(Interrupting(line, module))
         except KeyboardInterrupt:
             interrupted += 1
-        except Exception as error:
-            others.append(error)
-        assert of_program()[:7] == before
-    assert interrupted >= 140
-    assert not others
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_block_that_an_interrupt_leaves_half_way_restores_nothing_later():
-    everything(*users_own())
-    lines = traced(Interrupting(module="contextlib"))
-    before = of_program()[:7]
-    for line in random.Random(0).sample(range(1, lines), 25):
-        with pytest.raises(KeyboardInterrupt):
-            traced(Interrupting(line, "contextlib"))
         gc.collect()
         assert of_program()[:7] == before
+    # A finaliser swallows those that fall to it.
+    assert interrupted >= 0.9 * count
 
 
 def test_an_interrupt_is_found_behind_the_error_that_it_caused():

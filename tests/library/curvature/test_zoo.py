@@ -3,12 +3,11 @@
 import random
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
@@ -33,10 +32,6 @@ def quietly(function: Callable[[], Any]) -> Any:
         return function()
 
 
-def multiplied(operator: Any, at: cv.Problem, check: Any, vectors: Tensor) -> Tensor:
-    return operator(at, check=check) @ vectors
-
-
 def test_there_are_as_many_as_we_say():
     """At least 60, each with several losses and sources, and each source and loss somewhere."""
     assert len(ZOO) == len(specimens) >= 110
@@ -53,17 +48,16 @@ def test_products_are_those_of_brute_force_and_nothing_of_the_users_is_changed(t
     operators = {cv.hessian: hessian} | ({} if trial.loss.program else {cv.ggn: gauss_newton})
     model, data = trial.specimen.model(), trial.data()
     # A wrong entry anywhere moves the products with random vectors, almost surely all of them.
-    vectors = normal(sum(parameter.numel() for parameter in trainable(model)), 3)
+    vectors = normal(sum(parameter.numel() for parameter in trainable(model)), 2)
     expected = {operator: peer(trial, vectors) for operator, peer in operators.items()}
     # As in the middle of training.
     trial.value(model).backward()
     before = of_model(model, noticed)
     at = quietly(lambda: trial.problem(model, data))
     for operator, products in expected.items():
-        for check in ("always", False):
-            actual = quietly(partial(multiplied, operator, at, check, vectors))
-            assert float((actual - products).norm()) <= 1e-12 * float(products.norm())
-            assert of_model(model, noticed) == before
+        actual = quietly(lambda of=operator: of(at, check="always") @ vectors)
+        assert float((actual - products).norm()) <= 1e-12 * float(products.norm())
+        assert of_model(model, noticed) == before
     at.value(), at.gradient()
     assert of_model(model, noticed) == before
 
@@ -137,7 +131,7 @@ def multiply_often(trial: Trial, model: nn.Module, data: Failing) -> None:
 
 @pytest.mark.parametrize("name", ["module used twice", "weight norm", "transformer encoder"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
-@pytest.mark.parametrize("last", range(9))
+@pytest.mark.parametrize("last", range(0, 9, 2))
 def test_so_it_is_after_an_error_and_after_an_interrupt(name, error, last):
     trial = Trial(specimens[name], TRIALS[0].loss)
     inputs, model = trial.specimen.inputs, trial.specimen.model()

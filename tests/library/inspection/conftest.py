@@ -38,20 +38,10 @@ def problem():
     return Problem(model, loss_fn=lambda model, batch: model(batch[0]).square().mean(), data=data)
 
 
-def nothing():
-    return None
-
-
-def two():
-    return 1, 2
-
-
-def no_model():
-    return 1, nn.MSELoss(), []
-
-
-def no_data():
-    return nn.Linear(1, 1), nn.MSELoss(), []
+nothing = lambda: None
+two = lambda: (1, 2)
+no_model = lambda: (1, nn.MSELoss(), [])
+no_data = lambda: (nn.Linear(1, 1), nn.MSELoss(), [])
 
 
 def broken():

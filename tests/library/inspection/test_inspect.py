@@ -385,18 +385,3 @@ def test_the_figure_has_a_panel_for_what_is_there():
     first = drawn(nothing | {"gradient": values()["gradient"]})
     assert 0 < len(first["png"]) < len(whole["png"])
     assert drawn(nothing) == {}
-
-
-def test_a_network_of_many_kinds_of_modules_has_a_layer_for_each():
-    class Own(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.scale = nn.Parameter(torch.ones(1))
-            self.inner = nn.Linear(1, 1)
-
-        def forward(self, x):
-            return self.scale * self.inner(x)
-
-    at = cv.Problem(Own(), nn.MSELoss(), [(torch.ones(3, 1), torch.zeros(3, 1))])
-    actual = Quantities(at, Clock(1e6), 1, [], 0)
-    assert actual.layers == ["", "inner"]

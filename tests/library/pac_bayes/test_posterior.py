@@ -7,22 +7,18 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.func import functional_call
 from torch.nn import functional
 from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.pac_bayes import minimisation
 from hessian_spectra.pac_bayes.bases import KINDS, layer_bases
-from hessian_spectra.pac_bayes.minimisation import BoundDescent, minimise_bound
-from hessian_spectra.pac_bayes.posterior import (
-    Basis,
-    GaussianPosterior,
-    OneNetwork,
-    OwnNetworks,
-    error_of_draws,
-)
-from hessian_spectra.training import unfinished
+from hessian_spectra.pac_bayes.draws import OneNetwork, OwnNetworks, error_of_draws
+from hessian_spectra.pac_bayes.minimisation import minimise_bound
+from hessian_spectra.pac_bayes.posterior import Basis, GaussianPosterior
+from hessian_spectra.pac_bayes.settings import BoundDescent
+
+from .networks import BrokenError, agree, drawn_scores, drawn_weights
 
 SIZES = (5, 4, 3, 2)
 
@@ -52,26 +48,6 @@ def posterior_with(kind, bias=True):
     return model, actual, x.double(), y
 
 
-def naive(model, posterior, noise, scale):
-    """The state of one network from leaves, with every U E Vᵀ formed."""
-    state, start = {}, 0
-    for name in posterior.names:
-        basis = posterior.bases[name]
-        m, d = model.get_submodule(name).weight.shape
-        entries = (noise * scale.exp())[start : start + m * d].view(m, d)
-        start += m * d
-        u = torch.eye(m).double() if basis.outputs is None else basis.outputs
-        if basis.whole is not None:
-            state[f"{name}.weight"] = (basis.whole @ entries.flatten()).view(m, d)
-        else:
-            v = torch.eye(d).double() if basis.inputs is None else basis.inputs
-            state[f"{name}.weight"] = u @ entries @ v.T
-        if model.get_submodule(name).bias is not None:
-            state[f"{name}.bias"] = u @ (noise * scale.exp())[start : start + m]
-            start += m
-    return state
-
-
 @pytest.mark.parametrize("samples", [1, 2, 40])
 @pytest.mark.parametrize("leads", [True, False])
 @pytest.mark.parametrize("bias", [True, False])
@@ -88,41 +64,34 @@ def test_gradients_are_those_of_plain_autograd(kind, bias, leads, samples):
     loss = functional.cross_entropy(posterior(x, draw), y)
     loss.backward()
 
-    means = {name: value.detach().clone().requires_grad_() for name, value in
-             model.named_parameters()}  # fmt: skip
-    scale = posterior.log_deviation.detach().clone().requires_grad_()
-    moved = naive(model, posterior, noise, scale)
-    state = {name: value + moved[name] for name, value in means.items()}
-    expected = functional.cross_entropy(functional_call(model, state, (x,)), y)
+    mean, scale = (
+        value.detach().clone().requires_grad_()
+        for value in (posterior.mean, posterior.log_deviation)
+    )
+    expected = functional.cross_entropy(
+        drawn_scores(posterior, model, mean, scale, noise[None], x)[0], y
+    )
     expected.backward()
-
     assert_close(loss, expected, rtol=1e-12, atol=0)
-    of_mean = torch.cat([value.grad.flatten() for value in means.values()])
-    assert_close(posterior.mean.grad, of_mean, rtol=1e-9, atol=1e-12)
+    assert_close(posterior.mean.grad, mean.grad, rtol=1e-9, atol=1e-12)
     assert_close(posterior.log_deviation.grad, scale.grad, rtol=1e-9, atol=1e-12)
+    state = drawn_weights(posterior, model, mean, scale, noise[None])
     for name, value in posterior.model_state(noise).items():
-        assert_close(value, state[name].detach(), rtol=1e-12, atol=1e-12)
+        assert_close(value, state[name][0].detach(), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_drawn_without_weights_is_distributed_as_with_them(kind):
     """Mean and covariance of the scores of one input, and of the other layers through ReLU."""
-    _, posterior, x, _ = posterior_with(kind)
+    model, posterior, x, _ = posterior_with(kind)
     posterior.log_deviation.data.fill_(-1.0)
     posterior.log_deviation.data[::3] += 1.5
     draws, count = torch.Generator().manual_seed(7), 40000
-    first = x[:1].expand(count, -1)
     with torch.no_grad():
-        actual = posterior(first, OwnNetworks(posterior, draws))
+        actual = posterior(x[:1].expand(count, -1), OwnNetworks(posterior, draws))
         noise = torch.randn(4000, posterior.mean.numel(), generator=draws).double()
-        expected = torch.stack(
-            [posterior(x[:1], OneNetwork(row * posterior.log_deviation.exp()))[0] for row in noise]
-        )
-    # Five standard errors of either.
-    error = 5 * expected.std(dim=0) / math.sqrt(len(noise))
-    assert ((actual.mean(dim=0) - expected.mean(dim=0)).abs() < error).all()
-    spread = torch.cov(expected.T)
-    assert float((torch.cov(actual.T) - spread).norm() / spread.norm()) < 0.12
+        numbers = posterior.mean, posterior.log_deviation, noise
+        agree(actual, drawn_scores(posterior, model, *numbers, x[:1])[:, 0])
 
 
 def settings(**changes):
@@ -277,15 +246,9 @@ def test_what_diverges_has_no_terms_from_there_on(kind):
         assert np.isnan(actual[name][1:]).all()
 
 
-class BrokenError(Exception):
-    """The end of an interrupted process."""
-
-
 @pytest.mark.parametrize("kind", ["standard", "kronecker", "exact"])
-def test_an_interrupted_descent_goes_on_to_the_same_bits(tmp_path, monkeypatch, kind):
+def test_an_interrupted_descent_goes_on_to_the_same_bits(tmp_path, eager, monkeypatch, kind):
     expected, whole = run(kind)
-    monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(unfinished, "CHECKPOINT_SHARE", float("inf"))
     plain, seen = minimisation._Bases.__call__, []
 
     def breaks(self, step):
@@ -344,17 +307,6 @@ def test_bases_are_found_at_these_epochs(changes, expected):
 def test_other_networks_are_refused(model, prior, message):
     with pytest.raises(ValueError, match=message):
         GaussianPosterior(model, model.state_dict() if prior is None else prior)
-
-
-def test_ties_and_numbers_that_are_none_are_refused():
-    tied = network(sizes=(3, 3, 3))
-    tied[2].weight = tied[0].weight
-    with pytest.raises(ValueError, match=r"its own, got 0\.weight and 2\.weight tied$"):
-        GaussianPosterior(tied, network(sizes=(3, 3, 3)).state_dict())
-    model, prior = network(), network(seed=1).state_dict()
-    prior["2.bias"][0] = math.nan
-    with pytest.raises(ValueError, match=r"^2\.bias: expected finite weights, got NaN or infinite"):
-        GaussianPosterior(model, prior)
 
 
 @pytest.mark.parametrize(

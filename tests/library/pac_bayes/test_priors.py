@@ -9,7 +9,7 @@ from torch import nn
 from hessian_spectra.pac_bayes.priors import refuse_if_seen, unseen
 from hessian_spectra.seeding import generator
 
-from .test_bounding import trained
+from .networks import trained
 
 
 def network(seed, width=30, classes=2):

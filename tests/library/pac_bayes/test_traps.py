@@ -87,10 +87,17 @@ def in_batches(sampler):
     return BatchSampler(sampler(range(200)), 50, drop_last=False)
 
 
-@pytest.mark.parametrize("batches", [in_batches(RandomSampler), Unknown()])
-def test_batches_that_are_sampled_by_hand_have_no_places(batches):
-    loader = DataLoader(TensorDataset(*DATA), batch_sampler=batches)
-    with pytest.raises(ValueError, match=r"got a DataLoader that shuffles"):
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        {"batch_size": 50, "shuffle": True},
+        {"batch_sampler": in_batches(RandomSampler)},
+        {"batch_sampler": Unknown()},
+    ],
+)
+def test_batches_that_are_sampled_in_another_order_have_no_places(sampling):
+    loader = DataLoader(TensorDataset(*DATA), **sampling)
+    with pytest.raises(ValueError, match=r"got a DataLoader that shuffles: make it with shuffle=F"):
         bounded(data=loader, prior_saw=torch.arange(9))
     assert bounded(data=loader).samples == 200
 

@@ -61,11 +61,6 @@ def test_several_sources_stand_side_by_side(monkeypatch, tmp_path):
     assert len(arrays) == 8  # with their names, and whether labels are random
 
 
-def test_digits_have_no_test_split():
-    with pytest.raises(ValueError, match=r"^split: expected train, as digits come without a test"):
-        make(config(split="test"))
-
-
 def test_classes_can_be_joined_and_left_out(tmp_path):
     save(tmp_path, "own", [0, 1, 2, 3, 0, 2])
     path = str(tmp_path / "own.npz")
@@ -76,11 +71,6 @@ def test_classes_can_be_joined_and_left_out(tmp_path):
         make(config(sources=[path], classes=[1, 0]))
     with pytest.raises(ValueError, match=r"^classes: expected some images of own to be kept"):
         make(config(sources=[path], classes=[-1, -1, -1, -1, 0]))
-
-
-def test_the_digits_in_two_classes():
-    halves = make(config(classes=[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]))["labels:digits"]
-    np.testing.assert_array_equal(halves, load_digits().target > 4)
 
 
 @pytest.mark.parametrize("times", [1, 3])

@@ -75,11 +75,26 @@ def test_four_archives_in_a_folder_that_cannot_be_written_are_enough(
     np.testing.assert_array_equal(labels, published.labels_of(SPLITS[split]))
 
 
-@pytest.mark.usefixtures("no_network")
-def test_both_splits_are_one_after_the_other(monkeypatch, root):
+@pytest.fixture
+def mnist(monkeypatch, root):
+    """The four files of MNIST, as published and below the root."""
     files = published.mnist_files()
-    published.publish_mnist(monkeypatch, files, "MNIST")
+    published.publish_mnist(monkeypatch, files)
     published.write(root / "MNIST" / "raw", files)
+    return files
+
+
+@pytest.fixture
+def cifar(monkeypatch, root):
+    """The batches of CIFAR-10 and the archive with them, as published, which is below the root."""
+    files = published.cifar_files()
+    archive = published.publish_cifar(monkeypatch, files)
+    published.write(root, {datasets.CIFAR10.filename: archive})
+    return files, archive
+
+
+@pytest.mark.usefixtures("no_network", "mnist")
+def test_both_splits_are_one_after_the_other(root):
     config = images.Config(
         kind="images", seed=0, sources=["mnist"], split="both", classes=[], random_labels=False,
         per_class=0, magnification=1,
@@ -95,16 +110,17 @@ def test_both_splits_are_one_after_the_other(monkeypatch, root):
     assert config.form.shape == (70000,)
 
 
-@pytest.mark.parametrize("unpacked", [False, True])
+@pytest.mark.parametrize("beside", [None, b"damaged"])
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.usefixtures("no_network")
-def test_cifar_is_read_from_its_archive_or_unpacked(monkeypatch, root, split, unpacked):
-    files = published.cifar_files()
-    archive = published.publish_cifar(monkeypatch, files)
-    if unpacked:
-        published.write(root / datasets.CIFAR10.base_folder, files)
-    else:
-        published.write(root, {datasets.CIFAR10.filename: archive})
+def test_cifar_is_read_from_its_archive_or_unpacked_if_no_batch_is_damaged(
+    root, cifar, split, beside
+):
+    files, _ = cifar
+    batches = files if beside is None else files | {"test_batch": beside}
+    published.write(root / datasets.CIFAR10.base_folder, batches)
+    if beside is None:
+        (root / datasets.CIFAR10.filename).unlink()
     before = everything_below(root)
     images, labels = _torchvision.load("cifar10", split, Storage(root, False))
     assert everything_below(root) == before
@@ -114,22 +130,9 @@ def test_cifar_is_read_from_its_archive_or_unpacked(monkeypatch, root, split, un
     np.testing.assert_array_equal(labels, published.labels_of(SPLITS[split]))
 
 
-@pytest.mark.usefixtures("no_network")
-def test_a_damaged_batch_beside_the_archive_is_not_read(monkeypatch, root):
-    files = published.cifar_files()
-    archive = published.publish_cifar(monkeypatch, files)
-    published.write(root, {datasets.CIFAR10.filename: archive})
-    published.write(root / datasets.CIFAR10.base_folder, files | {"test_batch": b"damaged"})
-    images, _ = _torchvision.load("cifar10", "test", Storage(root, False))
-    np.testing.assert_array_equal(images, published.images_of("t10k", 3).transpose(0, 2, 3, 1))
-
-
-@pytest.mark.usefixtures("no_network")
-def test_unpacked_files_beside_a_missing_archive_are_not_trusted(monkeypatch, root):
+@pytest.mark.usefixtures("no_network", "mnist")
+def test_unpacked_files_beside_a_missing_archive_are_not_trusted(root):
     # torchvision itself reads them, and they have no checksums.
-    files = published.mnist_files()
-    published.publish_mnist(monkeypatch, files)
-    published.write(root / "MNIST" / "raw", files)
     datasets.MNIST(root, download=True)
     damaged = root / "MNIST" / "raw" / "train-labels-idx1-ubyte"
     damaged.write_bytes(published.idx(np.zeros(12, np.uint8)))
@@ -176,16 +179,14 @@ def test_a_missing_file_is_named_with_the_command_that_fetches_it(root, name, fi
 
 
 @pytest.mark.usefixtures("no_network")
-def test_a_wrong_checksum_is_said_with_both_sums(monkeypatch, root):
-    files = published.mnist_files()
-    published.publish_mnist(monkeypatch, files)
+def test_a_wrong_checksum_is_said_with_both_sums(root, mnist):
     name = "t10k-labels-idx1-ubyte.gz"
-    published.write(root / "MNIST" / "raw", files | {name: b"something else"})
+    (root / "MNIST" / "raw" / name).write_bytes(b"something else")
     with pytest.raises(ValueError, match="is damaged") as error:
         _torchvision.load("mnist", "train", Storage(root, False))
     assert one_line(error).startswith(
         f"mnist: {root / 'MNIST' / 'raw' / name} is damaged: expected the MD5 sum "
-        f"{published.md5(files[name])}, got {published.md5(b'something else')}: python -m "
+        f"{published.md5(mnist[name])}, got {published.md5(b'something else')}: python -m "
     )
     assert one_line(error).endswith("data.download=true fetches it anew")
 
@@ -216,7 +217,6 @@ def test_a_corrupt_file_is_said_in_one_line(monkeypatch, root, content):
 
 @pytest.mark.usefixtures("no_network")
 def test_a_corrupt_archive_of_cifar_is_said_in_one_line(monkeypatch, root):
-    published.publish_cifar(monkeypatch, published.cifar_files())
     monkeypatch.setattr(datasets.CIFAR10, "tgz_md5", published.md5(b"no archive"))
     published.write(root, {datasets.CIFAR10.filename: b"no archive"})
     with pytest.raises(ValueError, match="cannot be read") as error:
@@ -224,13 +224,14 @@ def test_a_corrupt_archive_of_cifar_is_said_in_one_line(monkeypatch, root):
     one_line(error)
 
 
-def test_only_what_is_missing_or_damaged_is_downloaded_and_then_kept(monkeypatch, root, tmp_path):
-    files = published.mnist_files()
-    published.publish_mnist(monkeypatch, files)
-    published.write(tmp_path / "server", files)
-    first, second, *rest = files
+def test_only_what_is_missing_or_damaged_is_downloaded_and_then_kept(
+    monkeypatch, root, tmp_path, mnist
+):
+    published.write(tmp_path / "server", mnist)
+    first, second, *_ = mnist
     raw = root / "MNIST" / "raw"
-    published.write(raw, {name: files[name] for name in rest} | {second: b"damaged"})
+    (raw / first).unlink()
+    (raw / second).write_bytes(b"damaged")
     with served(tmp_path / "server") as (address, asked):
         monkeypatch.setattr(datasets.MNIST, "mirrors", [address])
         with pytest.raises(FileNotFoundError):
@@ -243,19 +244,26 @@ def test_only_what_is_missing_or_damaged_is_downloaded_and_then_kept(monkeypatch
         assert asked == []
     np.testing.assert_array_equal(images[..., 0], published.images_of("train"))
     # The archives and nothing else: unpacked files stay in the temporary folder.
-    assert {path.name: path.read_bytes() for path in raw.iterdir()} == files
+    assert {path.name: path.read_bytes() for path in raw.iterdir()} == mnist
 
 
-def test_cifar_is_downloaded_as_one_archive(monkeypatch, root, tmp_path):
-    archive = published.publish_cifar(monkeypatch, published.cifar_files())
-    published.write(tmp_path / "server", {datasets.CIFAR10.filename: archive})
+def test_cifar_is_downloaded_as_one_archive_or_one_line_says_why_not(
+    monkeypatch, root, tmp_path, cifar
+):
+    name = datasets.CIFAR10.filename
+    root.rename(tmp_path / "server")
     with served(tmp_path / "server") as (address, asked):
-        monkeypatch.setattr(datasets.CIFAR10, "url", address + datasets.CIFAR10.filename)
+        monkeypatch.setattr(datasets.CIFAR10, "url", address + name)
         _, labels = _torchvision.load("cifar10", "train", Storage(root, True))
-    assert asked
-    np.testing.assert_array_equal(labels, published.labels_of("train"))
-    assert everything_below(root) == [datasets.CIFAR10.filename]
-    assert (root / datasets.CIFAR10.filename).read_bytes() == archive
+        assert asked
+        np.testing.assert_array_equal(labels, published.labels_of("train"))
+        assert {path.name: path.read_bytes() for path in root.iterdir()} == {name: cifar[1]}
+        # Where it cannot be kept.
+        (root / name).unlink()
+        root.rmdir()
+        root.write_text("a file where the folder should be")
+        with pytest.raises(ValueError, match=r"cannot be kept there: .*: choose another data.root"):
+            _torchvision.load("cifar10", "train", Storage(root, True))
 
 
 # For a refused request torchvision leaves the connection to the garbage collector.
@@ -284,14 +292,4 @@ def test_a_server_that_never_answers_is_given_up(monkeypatch, root):
     with silent_server() as address:
         monkeypatch.setattr(datasets.CIFAR10, "url", f"{address}/cifar.tar.gz")
         with pytest.raises(ValueError, match=r"could not be downloaded: timed out$"):
-            _torchvision.load("cifar10", "train", Storage(root, True))
-
-
-def test_a_download_that_cannot_be_kept_is_said_in_one_line(monkeypatch, root, tmp_path):
-    archive = published.publish_cifar(monkeypatch, published.cifar_files())
-    published.write(tmp_path / "server", {datasets.CIFAR10.filename: archive})
-    root.write_text("a file where the folder should be")
-    with served(tmp_path / "server") as (address, _):
-        monkeypatch.setattr(datasets.CIFAR10, "url", address + datasets.CIFAR10.filename)
-        with pytest.raises(ValueError, match=r"cannot be kept there: .*: choose another data.root"):
             _torchvision.load("cifar10", "train", Storage(root, True))

@@ -6,7 +6,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_digits
 
 from hessian_papers.data.tools.whitening import principal_components, whiten
 
@@ -83,31 +82,6 @@ def test_qr_is_svd_up_to_a_rotation_where_the_rank_is_full(size, features, seed)
     assert identity_error(by_qr, 1.5) < 1e-10
     rotation = by_svd.mT @ by_qr / (size * 1.5**2)
     torch.testing.assert_close(by_svd @ rotation, by_qr, rtol=0, atol=1e-10)
-
-
-def test_qr_turns_the_constant_pixels_of_the_digits_into_single_samples():
-    x = torch.from_numpy(load_digits().data)
-    constant = (x == 0).all(dim=0).nonzero().flatten().tolist()
-    assert constant == [0, 32, 39]
-    inputs, rank = whiten(x, 1.0, method="qr")
-    assert identity_error(inputs, 1.0) < 1e-10
-    assert rank == 61
-    assert inputs.shape[1] == 64
-    unit = inputs / math.sqrt(len(x))
-    samples_taking_part = 1 / unit.pow(4).sum(dim=0)
-    assert samples_taking_part[constant].max() < 1.1
-    # Of the pixels that vary, hundreds of samples take part in most columns.
-    assert samples_taking_part.median() > 100
-    scores = principal_components(x).scores
-    outside = (unit - scores @ (scores.mT @ unit)).norm(dim=0)
-    assert outside[constant].min() > 0.99
-    outside[constant] = 0
-    # Later columns avoid those samples, and so leave the span of the pixels.
-    assert outside.max() > 0.05
-    by_svd, _ = whiten(x, 1.0)
-    assert by_svd.shape == (1797, 61)
-    within = by_svd / math.sqrt(len(x))
-    assert (within - scores @ (scores.mT @ within)).norm(dim=0).max() < 1e-12
 
 
 @pytest.mark.parametrize(

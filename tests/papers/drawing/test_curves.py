@@ -65,6 +65,11 @@ def test_one_name_of_several_lines_is_numbered_and_there_are_not_too_many():
     actual = curves.chart(figure)["curves"]
     assert [curve["name"] for curve in actual[:3]] == ["mean", "seed, 1", "seed, 2"]
     assert len(actual) == curves.CURVES
+    axes.clear()
+    axes.plot(X, X)
+    axes.plot(X, np.full(5, np.nan), label="lost")
+    axes.plot([0, 1], [0, 1], label="ends of a guide")
+    assert curves.chart(figure) == {}, "what has no name or no numbers is left out"
 
 
 def test_long_curves_are_thinned_evenly_from_end_to_end():
@@ -76,15 +81,6 @@ def test_long_curves_are_thinned_evenly_from_end_to_end():
     assert (curve["x"][0], curve["x"][-1]) == (0.0, 1.0)
     assert np.diff(curve["x"]).max() < 1.3 / curves.POINTS
     np.testing.assert_allclose(curve["y"], np.pi * np.array(curve["x"]), rtol=1e-5, atol=1e-9)
-
-
-def test_what_has_no_name_or_no_numbers_is_left_out():
-    figure, axes = style.panels()
-    axes.plot(X, X)
-    axes.plot(X, np.full(5, np.nan), label="lost")
-    axes.plot([0, 1], [0, 1], label="ends of a guide")
-    assert curves.chart(figure) == {}
-    assert curves.chart(style.panels(2, 2)[0]) == {}
 
 
 def test_series_have_all_that_the_panels_draw():

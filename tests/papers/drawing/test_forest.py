@@ -58,7 +58,7 @@ def test_many_identities_are_called_by_their_names_in_columns():
     assert figure.get_figheight() < 8
 
 
-@pytest.mark.parametrize("blocks", [[*identities(3), OBSERVED], identities(50), [OBSERVED, EXACT]])
+@pytest.mark.parametrize("blocks", [[*identities(3), OBSERVED], identities(50)])
 def test_all_texts_lie_within_the_figure(blocks):
     figure = forest(blocks)
     figure.draw_without_rendering()
@@ -91,10 +91,10 @@ def test_what_is_allowed_is_filled_to_the_end_of_the_axis():
         assert (min(band["x"]), max(band["x"])) == pytest.approx((0.5, right))
 
 
-@pytest.mark.parametrize("value", [0.0, math.inf, NAN, -1e-3])
-def test_any_value_is_borne(value):
-    rows = [
-        Row("", value, NAN, NAN, allowed, "fails") for allowed in ((-np.inf, 1e-10), (0.0, 1.0))
+def test_any_value_is_borne():
+    blocks = [
+        Block("It is.", "", [Row("", value, NAN, NAN, allowed, "fails")])
+        for value in (0.0, math.inf, NAN, -1e-3)
+        for allowed in ((-np.inf, 1e-10), (0.0, 1.0))
     ]
-    for row in rows:
-        forest([Block("It is.", "", [row])]).draw_without_rendering()
+    forest(blocks).draw_without_rendering()

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing.curves import series
-from hessian_papers.drawing.interactive import LARGEST, RECEIVER, script, signs
+from hessian_papers.drawing.interactive import RECEIVER, script, signs
 
 
 def numbers(text: bytes) -> dict:
@@ -18,48 +18,19 @@ def numbers(text: bytes) -> dict:
     return json.loads(line[len(start) : -3])
 
 
-def drawn(curves: int = 1, points: int = 50, panels: int = 1) -> list:
+def test_a_script_has_the_series_with_names_in_plain_signs():
     figure = Figure()
-    grid = figure.subplots(panels, 1, squeeze=False)[:, 0]
-    for axes in grid:
-        for curve in range(curves):
-            axes.plot(np.arange(points), np.sin(np.arange(points) + curve), label=f"curve {curve}")
-    grid[0].set(ylabel=r"$\lambda_1$", title="(a)")
-    grid[-1].set(xlabel="step")
-    return series(figure)
-
-
-def test_the_numbers_are_those_of_the_record():
-    panels = drawn(curves=2)
-    content = numbers(script("key", panels))
-    assert content["part"] == 1
-    (actual,), (panel,) = content["panels"], panels
-    assert len(actual["places"]) == 1, "both curves have the same places"
-    for curve, expected in zip(actual["curves"], panel["curves"], strict=True):
-        assert curve["name"] == expected["name"]
-        assert actual["places"][curve["at"]] == expected["x"]
-        assert curve["y"] == expected["y"]
-
-
-def test_panels_without_a_name_at_an_axis_have_that_of_their_row_or_column():
-    content = numbers(script("key", drawn(panels=3)))
-    assert [panel["x"] for panel in content["panels"]] == ["step"] * 3
-    assert [panel["y"] for panel in content["panels"]] == ["λ_1"] * 3
-
-
-def test_a_script_is_small_whatever_is_drawn_and_says_so():
-    panels = drawn(curves=12, points=400, panels=4)
-    text = script("key", panels)
-    assert len(text) <= LARGEST
-    content = numbers(text)
-    assert 0 < content["part"] < 1
-    for panel, expected in zip(content["panels"], panels, strict=True):
-        for curve, whole in zip(panel["curves"], expected["curves"], strict=True):
-            places = panel["places"][curve["at"]]
-            assert places == sorted(set(places))
-            assert [places[0], places[-1]] == [whole["x"][0], whole["x"][-1]]
-            points = set(zip(whole["x"], whole["y"], strict=True))
-            assert set(zip(places, curve["y"], strict=True)) <= points
+    upper, lower = figure.subplots(2, 1)
+    for axes in (upper, lower):
+        axes.plot(np.arange(50), np.sin(np.arange(50)), label=r"$\lambda_1$")
+    lower.set(xlabel="step", ylabel=r"$\lambda_1$", title="(b)")
+    panels = series(figure)
+    first, second = numbers(script("key", panels))
+    for actual, expected in zip((first, second), panels, strict=True):
+        (curve,) = actual["curves"]
+        assert curve == expected["curves"][0] | {"name": "λ_1"}
+        assert (actual["x"], actual["scales"]) == ("step", expected["scales"])
+    assert (second["title"], second["y"]) == ("(b)", "λ_1")
 
 
 def test_what_has_no_curve_has_no_script():

@@ -1,5 +1,8 @@
+"""Figures are written with their record and read back; what is missing or broken is one line."""
+
+import json
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -8,33 +11,57 @@ import sample_reports
 from hessian_papers.drawing.record import files, read_figures
 from hessian_papers.drawing.save import save
 from hessian_papers.results import Provenance
-from hessian_spectra.files import DamagedFileError, MissingResultError
+from hessian_spectra.files import DamagedFileError, MissingResultError, digest
 from hessian_spectra.pictures import style
 
+CONFIG, PACKAGE = sample_reports.config("poster-pair"), sample_reports.PACKAGE
 POSTER = "figures/singh2024poster"
 ORIGIN = Provenance(
     study="poster-pair",
-    config=sample_reports.config("poster-pair"),
+    config=CONFIG,
+    arrays={"numerics": "0" * 64},
     scale="demo",
     departs={"width": [10, 100]},
 )
 PAPER = replace(ORIGIN, scale="paper", facts={"commit": "abc"}, departs={}, recorded=True)
+WRITTEN = {
+    "figure": ("poster-pair.png", "poster-pair/figure"),
+    "recorded": ("poster-pair/recorded.png", "poster-pair/recorded"),
+}
+ENDINGS = (".svg", ".json", "-series.json")
+
+
+def line(height=3):
+    figure, axes = style.panels()
+    axes.plot([0, 1], [1, height], label="λ")
+    return figure
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Reports with one study that has both figures."""
+    """Reports with one study that has both figures, the recorded one with a second picture."""
     reports = tmp_path_factory.mktemp("both")
-    for origin in (ORIGIN, PAPER):
-        figure, axes = style.panels()
-        axes.plot([0, 2 if origin.recorded else 1])
-        save(figure, f"At {origin.scale}.", origin, sample_reports.PACKAGE, reports / "figures")
+    save(line(), "At demo.", ORIGIN, PACKAGE, reports / "figures")
+    save(line(4), "At paper.", PAPER, PACKAGE, reports / "figures", (line(5), "Its errors."))
     return reports
 
 
 @pytest.fixture
 def reports(both: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(both, tmp_path / "reports"))
+
+
+def test_equal_figures_give_equal_bytes(both: Path, tmp_path: Path) -> None:
+    save(line(), "At demo.", ORIGIN, PACKAGE, tmp_path / "figures")
+    save(line(4), "At paper.", PAPER, PACKAGE, tmp_path / "figures", (line(5), "Its errors."))
+    written = {path.relative_to(tmp_path): path for path in tmp_path.rglob("*") if path.is_file()}
+    expected = {f"{POSTER}/{png}" for png, _ in WRITTEN.values()}
+    expected |= {f"{POSTER}/{stem}{end}" for _, stem in WRITTEN.values() for end in ENDINGS}
+    second = f"{POSTER}/poster-pair/controls-recorded"
+    expected |= {second + ending for ending in (".png", "-series.json")}
+    assert {*map(str, written)} == expected
+    for name, path in written.items():
+        assert path.read_bytes() == (both / name).read_bytes()
 
 
 def test_the_recorded_run_stands_beside_todays(both: Path) -> None:
@@ -48,31 +75,51 @@ def test_the_recorded_run_stands_beside_todays(both: Path) -> None:
         assert actual.png == actual.image.read_bytes()
         assert actual.svg.is_file()
     assert figure.sha256 != recorded.sha256
+    assert figure.controls is None
+    assert recorded.controls is not None
+    assert recorded.controls.caption == "Its errors."
+    assert recorded.controls.png == recorded.controls.image.read_bytes()
 
 
-def test_figures_come_by_paper_and_in_natural_order(sample_root: Path) -> None:
-    actual = [figure.study for figure in read_figures(sample_root / "reports")]
-    assert actual == list(sample_reports.STUDIES)
+def test_the_record_says_where_the_figure_comes_from(both: Path) -> None:
+    record = json.loads((both / POSTER / "poster-pair" / "figure.json").read_text())
+    expected = {"caption": "At demo.", "command": "dvc repro paper@singh2024poster"}
+    expected |= {"package": PACKAGE, "provenance": asdict(ORIGIN)}
+    assert {name: record[name] for name in expected} == expected
+    assert digest({**CONFIG, "width": 4}) != digest(CONFIG)
+
+
+def test_figures_come_by_paper_and_in_natural_order(reports: Path) -> None:
+    for study in ("cracking-fig10", "cracking-fig2"):
+        folder = reports / "figures" / "singh2026cracking"
+        shutil.copytree(reports / POSTER / "poster-pair", folder / study)
+        shutil.copy(reports / POSTER / "poster-pair.png", folder / f"{study}.png")
+        for name in ("figure.json", "recorded.json"):
+            record = (folder / study / name).read_text().replace("poster-pair", study)
+            (folder / study / name).write_text(record.replace("singh2024poster", folder.name))
+    names = [figure.study for figure in read_figures(reports)]
+    assert names == ["poster-pair", "cracking-fig2", "cracking-fig10"]
 
 
 @pytest.mark.parametrize("recorded", [False, True])
 @pytest.mark.parametrize("suffix", ["png", "json"])
-def test_a_missing_file_names_the_stage(reports: Path, recorded: bool, suffix: str) -> None:
+def test_a_file_that_is_missing_or_cut_off_names_the_stage(
+    reports: Path, recorded: bool, suffix: str
+) -> None:
     path = files(reports / POSTER, "poster-pair", recorded)[suffix]
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DamagedFileError, match=r"run dvc repro paper@singh2024poster$"):
+        read_figures(reports)
     path.unlink()
     with pytest.raises(MissingResultError, match=r"run dvc repro paper@singh2024poster$") as caught:
         read_figures(reports)
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("recorded", [False, True])
-@pytest.mark.parametrize("suffix", ["png", "json"])
-def test_a_cut_off_file_is_refused(reports: Path, recorded: bool, suffix: str) -> None:
-    path = files(reports / POSTER, "poster-pair", recorded)[suffix]
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(DamagedFileError, match=r"run dvc repro paper@singh2024poster$") as caught:
+def test_a_second_picture_that_is_missing_names_the_stage(reports: Path) -> None:
+    (reports / POSTER / "poster-pair" / "controls-recorded.png").unlink()
+    with pytest.raises(MissingResultError, match=r"controls-recorded\.png is missing: run dvc"):
         read_figures(reports)
-    assert str(path) in str(caught.value)
 
 
 def test_a_record_of_another_study_is_refused(reports: Path) -> None:

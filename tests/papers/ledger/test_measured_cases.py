@@ -101,7 +101,7 @@ def test_verdicts_of_what_is_read_are_those_of_what_was_measured(measured, tmp_p
 
 
 def test_no_case_is_a_file_as_well(tmp_path):
-    measured_cases.write(tmp_path / "cases.json", [])
+    measured_cases.write(tmp_path / "cases.json", [], {})
     assert measured_cases.read(tmp_path / "cases.json", REMEDY) == []
 
 
@@ -125,14 +125,15 @@ def without(key):
 def test_a_record_that_is_damaged_is_one_line(measured, tmp_path, harm):
     path = measured_cases.path_of(tmp_path, "a-paper", "mine")
     measured_cases.write(path, measured, {"made from": "code"})
-    first, *others = json.loads(path.read_text())
-    path.write_text(json.dumps([*others, harm(first)]))
+    content = json.loads(path.read_text())
+    content["cases"][0] = harm(content["cases"][0])
+    path.write_text(json.dumps(content))
     refused(path)
 
 
-@pytest.mark.parametrize("content", ["", "[{", "null", "3", '{"heading": 1}'])
+@pytest.mark.parametrize("content", ["", "[{", "null", "3", '{"heading": 1}', '{"cases": 1}'])
 def test_a_file_that_is_damaged_is_one_line(tmp_path, content):
-    path = measured_cases.path_of(tmp_path, "a-paper", "mine")
+    path = tmp_path / "mine.json"
     path.write_text(content)
     refused(path)
 

@@ -49,19 +49,6 @@ def test_a_table_is_the_network(name, shape):
     assert actual == TABLES[name, shape]
 
 
-@pytest.mark.parametrize(
-    ("name", "convolutions", "linear"),
-    [("VGG11-W32", 8, 1), ("ResNet18-W48", 20, 1), ("F-600^8", 0, 9), ("LeNet5-(fc1-80)", 2, 3)],
-)
-def test_layers_are_as_many_as_tables_6_and_7_say(name, convolutions, linear):
-    """The tables leave the first layer out, whose inputs have the mean zero."""
-    model = classifier(name, CIFAR, 100, seed=0)
-    kinds = [type(model.get_submodule(layer)) for layer in layers(model)]
-    assert (kinds.count(nn.Conv2d), kinds.count(nn.Linear)) == (convolutions, linear)
-    assert not any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in model.modules())
-    assert model(torch.zeros(2, *CIFAR)).shape == (2, 100)
-
-
 def test_names_are_those_of_the_paper():
     assert layers(classifier("VGG11-W32", CIFAR, 10, 0)) == [
         *(f"conv{place}" for place in range(1, 9)), "fc1"

@@ -1,12 +1,9 @@
 """Each parametrisation obeys its law: how outputs and updates go with the width of the layers."""
 
-import itertools
-import math
-
 import pytest
 import torch
 
-from hessian_papers.models import PARAMETRISATIONS, Parametrisation, draw, parametrise
+from hessian_papers.models import PARAMETRISATIONS, draw, parametrise
 from hessian_spectra.models import Ensemble, HalfSquaredError
 
 INPUTS, OUTPUTS, SAMPLES = 3, 2, 5
@@ -19,20 +16,10 @@ def sizes(depth, width):
     return (INPUTS, *[width] * (depth - 1), OUTPUTS)
 
 
-def printed_mup(name, shape):
-    """Variance n_l/n_(l-1) and rates 1/n_(l-1), as appendix D.1.3 prints them for muP."""
-    layers = list(itertools.pairwise(shape))
-    return Parametrisation(
-        standard_deviations=tuple(math.sqrt(out / into) for into, out in layers),
-        multipliers=(1.0,) * len(layers),
-        learning_rates=tuple(1 / into for into, _ in layers),
-    )
-
-
-def measured(name, depth, width, activation, scales=parametrise):
+def measured(name, depth, width, activation):
     """Mean squares: outputs at the start, their change in a step, that of the last features."""
     shape = sizes(depth, width)
-    said = scales(name, shape)
+    said = parametrise(name, shape)
 
     def gaussian(*axes, seed=0):
         random = torch.Generator().manual_seed(seed)
@@ -77,9 +64,9 @@ def features(network, x):
     return signals[-2:]
 
 
-def exponents(*arguments, **options):
+def exponents(name, depth, activation):
     """With which power of the width the root mean squares grow."""
-    values = torch.stack([measured(*arguments[:2], m, *arguments[2:], **options) for m in WIDTHS])
+    values = torch.stack([measured(name, depth, m, activation) for m in WIDTHS])
     logarithms = torch.tensor(WIDTHS, dtype=torch.float64).log()
     centred = logarithms - logarithms.mean()
     return (centred @ values.log() / 2 / centred.square().sum()).tolist()
@@ -102,13 +89,6 @@ LAWS = {
 def test_outputs_and_updates_go_with_the_width_as_they_should(name, depth, activation):
     # Twenty networks a width leave a standard error of the powers of about 0.05.
     assert exponents(name, depth, activation) == pytest.approx(LAWS[name, depth], abs=0.2)
-
-
-@pytest.mark.parametrize(("depth", "power"), [(2, 0.5), (3, 1), (4, 1.5)])
-def test_the_printed_scales_of_mup_let_the_outputs_explode(depth, power):
-    outputs, step, _ = exponents("mup", depth, "linear", scales=printed_mup)
-    assert outputs == pytest.approx(power, abs=0.2)
-    assert step > 1.2
 
 
 @pytest.mark.parametrize(
@@ -136,13 +116,6 @@ def test_weights_have_the_standard_deviations_that_are_said(name):
         assert weight.square().mean().sqrt().item() == pytest.approx(deviation, rel=0.025)
     assert ensemble.multipliers == said.multipliers
     assert ensemble.sizes == shape
-
-
-def test_the_variance_of_sp_is_that_of_pytorchs_linear_layers():
-    layer = torch.nn.Linear(500, 400, bias=False)
-    (deviation,) = parametrise("sp", (500, 400)).standard_deviations
-    # The mean square of 200000 uniform numbers has a relative standard error of 0.2 %.
-    assert layer.weight.std().item() == pytest.approx(deviation, rel=0.01)
 
 
 def test_a_network_is_the_same_in_any_company_and_precision():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hessian_papers import fan_out
+from hessian_papers import compute
 from hessian_papers.data.text import VARIABLES
 from hessian_papers.labelled import data_set
 from hessian_papers.networks import gpt2
@@ -63,14 +63,14 @@ def config(**changes: Any) -> gpt2.Config:
 
 def train(folder: Path, cluster: str = "debug", **changes: Any) -> xr.Dataset:
     """All of them, as the pipeline trains them, by default in this process."""
-    return fan_out.train(
+    return compute.train(
         "gpt2",
         gpt2.train,
         config(**changes),
         TEXT,
         result=folder / "networks" / "gpt2",
         folder=folder / "shards",
-        launcher=fan_out.Launcher(cluster=cluster),
+        launcher=compute.Launcher(cluster=cluster),
     )
 
 

@@ -10,8 +10,8 @@ import torch
 from small_images import data_of_images
 from torch import nn
 
+from hessian_papers.compute.keys import item_key
 from hessian_papers.data.base import IMAGES, TEXT, Form
-from hessian_papers.fan_out.keys import item_key
 from hessian_papers.models import classifier
 from hessian_papers.networks import classifiers
 from hessian_papers.networks.tools.result import kept_in, read, write
@@ -21,7 +21,8 @@ from hessian_papers.training.divergence import has_diverged
 from hessian_papers.work import TrainingRun
 from hessian_spectra.files import DamagedFileError
 from hessian_spectra.seeding import generator
-from hessian_spectra.training import Observer, unfinished
+from hessian_spectra.training import Observer
+from tests.papers.studies.layerwise import small_classifiers
 
 NAMES = ["F-4", "F-5^2-BN"]
 
@@ -39,24 +40,8 @@ def all_of(data):
 
 
 def config(**changes):
-    fields = {
-        "kind": "classifiers",
-        "seed": 3,
-        "data": "images",
-        "networks": NAMES,
-        "seeds": 2,
-        "variations": [],
-        "epochs": 12,
-        "batch_size": 8,
-        "learning_rate": 0.2,
-        "momentum": 0.5,
-        "weight_decay": 1e-3,
-        "initialisation": "xavier uniform",
-        "inputs": "standardised",
-        "held_out": 0,
-        "kept": [12, 0],
-    }
-    return classifiers.Config(**(fields | changes))
+    fields = {"networks": NAMES, "seeds": 2, "epochs": 12, "weight_decay": 1e-3, "kept": [12, 0]}
+    return small_classifiers.settings(**fields | changes)
 
 
 def train(settings, folder):
@@ -200,9 +185,7 @@ class Breaks(Observer):
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, monkeypatch, momentum):
-    monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(unfinished, "CHECKPOINT_SHARE", float("inf"))
+def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, eager, momentum):
     x, y = samples_of(*all_of(images())).trained()
     plan = Classification(
         samples=30, epochs=6, batch_size=8, learning_rate=0.1, momentum=momentum, weight_decay=0.0

@@ -8,12 +8,12 @@ import torch
 from hessian_papers.models.gpt2 import gpt2
 from hessian_papers.networks import gpt2 as networks
 from hessian_papers.networks.tools import dry_run, memory
-from hessian_papers.networks.tools.dry_run import Cost, Forecast, Pieces, Plan
+from hessian_papers.networks.tools.dry_run import Cost, Forecast, Pieces
 from tests.papers.networks.small_gpt2 import VOCABULARY, config
 
 SMALLER = "networks.my.batch_size=3 networks.my.accumulation=4"
 CPU = torch.device("cpu")
-PLAN = Plan(updates=100, micro_batch=6, accumulation=2, measurements=4, sequences=5)
+PLAN = SimpleNamespace(steps=100, batch_size=6, accumulation=2, measured_at=range(4), sequences=5)
 # A vector as long as θ takes 4000 bytes.
 PIECES = Pieces(
     parameters=1000,

@@ -1,10 +1,6 @@
-"""A training is resumed to the same bytes, its result may be a folder, and it logs live."""
+"""The result of a training may be a folder, and it logs live."""
 
-import json
 import os
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,14 +9,13 @@ import pytest
 import xarray as xr
 from wandb_files import read_back
 
-from hessian_papers import fan_out
+from hessian_papers import compute
 from hessian_papers.networks.tools.result import folder_of, read, write
 from hessian_papers.tracking import About, TrackingError
 from hessian_spectra.files import DamagedFileError, MissingResultError
-from tests.papers.networks.trainings import ABOUT, Config, live, train, walks
+from tests.papers.networks.trainings import ABOUT, live, walks
 
 ROOT = Path(__file__).resolve().parents[3]
-EPOCHS = 400
 
 
 def content(folder):
@@ -29,76 +24,23 @@ def content(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-def steps(folder):
-    """The epochs that were trained, as they came."""
-    file = folder / "steps"
-    return list(map(int, file.read_text().split("\n")[:-1])) if file.exists() else []
-
-
-def start(folder):
-    """Train in a process of its own."""
-    call = {"folder": str(folder), "config": {"epochs": EPOCHS, "notes": str(folder)}}
-    command = [sys.executable, "-m", "tests.papers.networks.trainings", json.dumps(call)]
-    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
-
-
-def wait_for_epoch(folder, epoch):
-    until = time.monotonic() + 60
-    while not steps(folder) or steps(folder)[-1] < epoch:
-        assert time.monotonic() < until, "the training does not go on"
-        time.sleep(0.02)
-
-
-def test_a_killed_training_is_resumed_to_the_same_folder(tmp_path):
-    killed, whole = tmp_path / "killed", tmp_path / "killed-not"
-    for folder in (killed, whole):
-        folder.mkdir()
-    result = Path("networks", "descent")
-    resumed = []
-    for epoch in (100, 250):
-        process = start(killed)
-        wait_for_epoch(killed, epoch)
-        process.kill()
-        process.wait()
-        resumed.append(len(steps(killed)))
-        assert not (killed / result).exists()
-        assert list((killed / "shards" / "descent").glob("*.unfinished/state.npz"))
-    assert start(killed).wait(60) == 0
-    # Each time it went on where it stood, with the epoch under way or the next one.
-    trained = steps(killed)
-    for at in resumed:
-        assert trained[at - 1] > 90
-        assert trained[at - 1] - 1 <= trained[at] <= trained[at - 1] + 1
-    assert len(trained) <= EPOCHS + 1 + 2 * 2
-    # What tells the two apart is where they take notes, which the arrays do not depend on.
-    train(whole, Config(epochs=EPOCHS, notes=str(whole)))
-    assert steps(whole) == list(range(EPOCHS + 1))
-    assert content(killed / result) == content(whole / result)
-    names = {"data.nc", "manifest.json", "weights.pt", "more/words.txt"}
-    assert set(content(killed / result)) == names
-    assert not list((killed / "shards" / "descent").glob("*.unfinished"))
-    before = len(trained)
-    train(killed, Config(epochs=EPOCHS, notes=str(killed)))
-    assert len(steps(killed)) == before, "what is trained is not trained again"
-
-
 def logged(folder, cluster):
     """Train three walks with live runs; the result, and the runs by name."""
-    networks = fan_out.train(
+    networks = compute.train(
         "walks",
         walks,
         5,
         xr.Dataset({"values": ("value", [4, 5, 7])}),
         result=folder / "networks" / "walks",
         folder=folder / "shards",
-        launcher=fan_out.Launcher(cluster=cluster, workers=2, items_per_job=2),
+        launcher=compute.Launcher(cluster=cluster, workers=2),
         live=live(folder),
     )
     runs = map(read_back, (folder / "wandb").glob("offline-run-*"))
     return networks, {run.name: run for run in runs}
 
 
-def test_each_item_of_a_fan_out_logs_a_live_run_of_its_own_in_one_group(tmp_path, monkeypatch):
+def test_each_item_logs_a_live_run_of_its_own_in_one_group(tmp_path, monkeypatch):
     monkeypatch.delenv("WANDB_MODE", raising=False)
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     monkeypatch.setenv("PYTHONPATH", path)

@@ -5,6 +5,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import asdict
 from html.parser import HTMLParser
 from importlib import resources
 from pathlib import Path
@@ -22,7 +23,7 @@ from hessian_papers.report.commands import cost, override
 from hessian_papers.report.entries import anchor
 from hessian_papers.report.findings import Finding, Opening
 from hessian_papers.report.verdicts import strips, style
-from hessian_papers.results import TIMES
+from hessian_papers.results import TIMES, Provenance
 from hessian_spectra.files import DamagedFileError, MissingResultError, write_json
 
 POSTER = "figures/singh2024poster"
@@ -221,14 +222,14 @@ def test_the_paper_scale_is_offered_where_it_is_another(text: str) -> None:
 def test_a_figure_costs_what_it_takes_here_and_what_its_recorded_run_took(here, recorded, expected):
     run = None
     if recorded is not None:
-        run = Mock(spec=FigureRecord, facts={TIMES["core"]: recorded})
+        run = Mock(spec=FigureRecord, provenance=Mock(facts={TIMES["core"]: recorded}))
     figure = Mock(spec=FigureRecord, study="mine", recorded=run)
     assert cost(figure, {"seconds": here}) == expected
 
 
 def test_the_time_of_a_gpu_is_told_apart_from_that_of_a_core():
     facts = {TIMES["core"]: {"mine": 120.0}, TIMES["GPU"]: {"networks": 660.0}}
-    run = Mock(spec=FigureRecord, facts=facts)
+    run = Mock(spec=FigureRecord, provenance=Mock(facts=facts))
     figure = Mock(spec=FigureRecord, study="mine", recorded=run)
     assert cost(figure, {}) == "recorded 2 min, recorded 11 min of a GPU"
 
@@ -584,6 +585,9 @@ def test_a_page_without_drawings_of_lines_has_no_links_to_them(reports: Path) ->
     assert "cracking-fig7/figure.svg" in text
 
 
+OTHER = asdict(Provenance(study="x", config={}, scale="demo"))
+
+
 def change(name: str, **changes: object) -> Callable[[Path], None]:
     def apply(reports: Path) -> None:
         path = reports / name
@@ -632,7 +636,7 @@ def remove(pattern: str) -> Callable[[Path], None]:
             r"expected caption, found none",
         ),
         (
-            change(f"{POSTER}/poster-pair/figure.json", study="x"),
+            change(f"{POSTER}/poster-pair/figure.json", provenance=OTHER),
             r"expected the study 'poster-pair', got 'x'",
         ),
         (write(f"{POSTER}/poster-pair.png", b"no image"), r"poster-pair\.png is no complete PNG"),

@@ -29,7 +29,7 @@ from hessian_papers.studies.pac_bayes.bounds import claims as bounds
 from hessian_papers.studies.scalar.learning_phases import claims as learning_phases
 from hessian_papers.studies.scalar.learning_phases import heads
 from hessian_papers.studies.scalar.outliers import Outliers
-from hessian_papers.studies.scalar.spectrum_in_training import claims as spectrum_in_training
+from hessian_papers.studies.scalar.spectrum_in_training import derived as spectrum_in_training
 from hessian_papers.studies.scalar.spectrum_in_training import paths
 
 
@@ -72,9 +72,7 @@ def joined(distance):
 
 
 def is_a_lead(difference):
-    each = np.array([difference])
-    teachers.without_round_off(each)
-    return bool(np.isfinite(each[0]))
+    return bool(teachers.apart(xr.DataArray([difference], dims="teacher")).notnull().all())
 
 
 def beyond_chance(share):
@@ -157,12 +155,12 @@ def settles(share, name):
 def stands_out(share):
     data = of(numerical=("rank", [1.0, share, -share]))
     data = data.assign(kind=("rank", ["bulk", "outlier", "outlier"]), cell=("rank", ["", "", ""]))
-    return spectrum_in_training._largest(data, xr.DataArray(0.0))
+    return spectrum_in_training.largest(data, xr.DataArray(0.0))
 
 
 def reaches_zero(share):
     data = of(learning_rate_side=1.0, learning_rate_share=share)
-    return bool(spectrum_in_training._at_zero(data, "learning_rate", 1.0))
+    return bool(spectrum_in_training.at_zero(data, "learning_rate", 1.0))
 
 
 def has_a_side(share):

@@ -5,13 +5,16 @@ import torch
 
 from hessian_papers.theorems import THEOREMS
 from hessian_papers.theorems.attention import Attention
-from hessian_papers.theorems.bias import Sextic, sextic
-from hessian_papers.theorems.deep import AnyLayers, Balanced, Recipes, TwoLayers, quotients
-from hessian_papers.theorems.layerwise import Classifiers, Convolutions, Models
-from hessian_papers.theorems.linear import Linear, Moments
+from hessian_papers.theorems.bias import Sextic
+from hessian_papers.theorems.convolutions import Convolutions
+from hessian_papers.theorems.deep import AnyLayers, Balanced, TwoLayers, quotients
+from hessian_papers.theorems.labels import Recipes
+from hessian_papers.theorems.layerwise import Classifiers
+from hessian_papers.theorems.overlaps import Models
 from hessian_papers.theorems.relu import Relu
 from hessian_papers.theorems.several import MultiOutput
 from hessian_papers.theorems.sharpness_terms import LinearTerms, raised_alone, sharpness, weights_of
+from hessian_papers.theorems.two_layer import Linear, Moments
 from hessian_papers.theorems.two_matrices import Matrices
 
 
@@ -107,9 +110,9 @@ WHITE = rows([1, 1], [1, -1])
             MultiOutput(w=rows([2]), v=rows([3]), x=row(1), y=rows([0])),
             5 / 12,
         ),
-        ("matrices-sharpness", Matrices(first=rows([1]), second=rows([1]), **ONES), 1 / 2),
+        ("matrices-sharpness", Matrices(weights=(rows([1]), rows([1])), **ONES), 1 / 2),
         # σ⁴ = 16 of the first layer in the place of σ² = 4.
-        ("matrices-block-diagonal", Matrices(first=rows([2]), second=rows([1]), **ONES), 3.0),
+        ("matrices-block-diagonal", Matrices(weights=(rows([2]), rows([1])), **ONES), 3.0),
         # The pair of the other input is missing: 1 of 5; and 1 eigenvalue is counted, not 2.
         ("two-layers-pairs", TwoLayers(weights=NARROW, x=WHITE, y=rows([0], [0])), 1 / 5),
         ("two-layers-count", TwoLayers(weights=NARROW, x=WHITE, y=rows([0], [0])), 1 / 2),
@@ -155,24 +158,28 @@ def test_printed_vectors_of_a_cell_have_the_residual_of_its_own_points():
 
 
 def test_the_sextic_in_print():
-    # w = 0, v = (1, 0), b = (0, 2), no residual: the eigenvalues are 1, 4 and 0.
-    zero = row(0, 0)
-    net = Sextic(w=zero, v=row(1, 0), b=row(0, 2), x=row(1, -1), y=zero)
-    assert sextic(net).tolist() == [1, -5, 4, 0, 0, 0, 0]
-    assert sextic(net, b_power=1)[2] == 2
-    # Which coefficients the wrong sign changes.
+    # w = 0, v = (1, 0), b = (0, 2), no residual: the eigenvalues are 1, 4 and 0, and the sextic
+    # λ² (λ² − 5λ + 4) λ²; with ‖b‖ = 2 for ‖b‖² the constant is 2: at λ = 4, 2/4 of the next term.
+    net = Sextic(w=row(0, 0), v=row(1, 0), b=row(0, 2), x=row(1, -1), y=row(0, 0))
+    assert THEOREMS["sextic-norm"].error(net) < 1e-15
+    assert THEOREMS["sextic-norm"].error(net, printed=True) == pytest.approx(2 * 4**4 / (5 * 4**5))
+    # Which coefficients the wrong sign changes: all three.
     net = Sextic(w=row(1, 2), v=row(0.5, -1), b=row(1, 1), x=row(1, -1), y=row(0.3, 1))
-    difference = (sextic(net, sign=1.0) - sextic(net)).abs()
-    assert (difference > 1e-3).tolist() == [False, False, False, True, True, True, False]
+    assert all(abs(term) > 1e-3 for term in net.mixed)
+    assert THEOREMS["sextic-sign"].error(net, printed=True) > 1e-3
 
 
 def test_the_half_width_in_print_is_too_small_and_then_too_large():
     # w_V = 1, w_Q = 2, w_K = 0: attention is uniform, and x = (1, -1) has the mean 0.
-    net = Attention(value=row(1)[0], query=row(2), key=row(0), x=rows([1, -1]), y=rows([0, 0]))
+    net = Attention(
+        w_value=row(1)[0], w_query=row(2), w_key=row(0), x=rows([1, -1]), y=rows([0, 0])
+    )
     # α = β = γ = 0 and ζ = 1: N = T = 4; ξ = (2/3) 4, and in print (2/3) 2.
     assert [float(of) for of in net.coefficients] == pytest.approx([0, 0, 0, 1])
     assert float(net.printed_half_width) == pytest.approx(4 / 3)
-    net = Attention(value=row(1)[0], query=row(0.5), key=row(0), x=rows([1, -1]), y=rows([0, 0]))
+    net = Attention(
+        w_value=row(1)[0], w_query=row(0.5), w_key=row(0), x=rows([1, -1]), y=rows([0, 0])
+    )
     assert float(net.printed_half_width) == pytest.approx(1 / 3)
     assert float(net.cubic.half_width()) == pytest.approx(1 / 6)
 

@@ -33,6 +33,13 @@ def train(*, steps, record_every=1, batch_size=None, order=None, **rule):
     return follow({"run": descent})["run"]
 
 
+def plainly(model=None, **settings):
+    """The trajectory of plain gradient descent."""
+    model = network() if model is None else model
+    call = {"learning_rate": 0.1, "steps": 5} | settings
+    return gradient_descent(model, HalfSquaredError(), *problem(), **call)
+
+
 def gradient_by_hand(v, w, x, y):
     """(dv, dw) of 1/(2n) sum_i (<w, v> x_i - y_i)^2."""
     residual_input = np.mean((w @ v * x - y) * x)
@@ -69,15 +76,11 @@ def descend_by_hand(steps, rate, momentum=0.0, nesterov=False, decay=0.0, veloci
 )
 def test_it_is_the_gradient_descent_that_one_writes_by_hand(settings):
     by_hand = descend_by_hand(20, 0.05, **settings)
-    velocity = settings.get("velocity")
-    run = train(
-        learning_rate=0.05,
-        steps=20,
-        momentum=settings.get("momentum", 0.0),
-        nesterov=settings.get("nesterov", False),
-        weight_decay=settings.get("decay", 0.0),
-        initial_velocity=velocity and [torch.from_numpy(u) for u in velocity],
-    )
+    names = {"decay": "weight_decay", "velocity": "initial_velocity"}
+    rule = {names.get(name, name): value for name, value in settings.items()}
+    if "velocity" in settings:
+        rule["initial_velocity"] = [torch.from_numpy(u) for u in settings["velocity"]]
+    run = train(learning_rate=0.05, steps=20, **rule)
     weights = torch.cat([run.parameters["v"], run.parameters["w"]], dim=1).numpy()
     # Twenty steps of rounding, on numbers of order one.
     np.testing.assert_allclose(weights, by_hand, rtol=0, atol=1e-13)
@@ -86,7 +89,7 @@ def test_it_is_the_gradient_descent_that_one_writes_by_hand(settings):
 
 def test_the_losses_are_those_of_the_recorded_parameters():
     x, y = problem()
-    run = gradient_descent(network(), HalfSquaredError(), x, y, learning_rate=0.1, steps=5)
+    run = plainly()
     expected = [
         ((w @ v * x - y).square().mean() / 2).item()
         for v, w in zip(run.parameters["v"], run.parameters["w"], strict=True)
@@ -96,15 +99,8 @@ def test_the_losses_are_those_of_the_recorded_parameters():
 
 def test_every_third_step_is_recorded_and_the_last():
     seen = []
-    run = gradient_descent(
-        network(),
-        HalfSquaredError(),
-        *problem(),
-        learning_rate=0.1,
-        steps=10,
-        record_every=3,
-        log=lambda step, metrics: seen.append((step, metrics["loss"])),
-    )
+    tell = lambda step, metrics: seen.append((step, metrics["loss"]))  # noqa: E731
+    run = plainly(steps=10, record_every=3, log=tell)
     assert run.steps.tolist() == [0, 3, 6, 9, 10]
     assert seen == list(zip(run.steps.tolist(), run.losses.tolist(), strict=True))
 
@@ -132,14 +128,7 @@ def test_batches_come_in_a_reproducible_order_that_covers_the_data():
 
 def test_divergence_ends_the_run_at_a_known_step_with_finite_arrays():
     steps_seen = []
-    run = gradient_descent(
-        network(),
-        HalfSquaredError(),
-        *problem(),
-        learning_rate=50.0,
-        steps=200,
-        log=lambda step, metrics: steps_seen.append(step),
-    )
+    run = plainly(learning_rate=50.0, steps=200, log=lambda step, _: steps_seen.append(step))
     assert run.diverged_at is not None
     assert 0 < run.diverged_at < 200
     assert run.steps.tolist() == steps_seen == list(range(run.diverged_at))
@@ -150,9 +139,7 @@ def test_divergence_ends_the_run_at_a_known_step_with_finite_arrays():
 def test_a_network_that_starts_beyond_the_limit_is_refused():
     v = torch.full((WIDTH,), 1e10, dtype=torch.float64)
     with pytest.raises(ValueError, match="finite loss below 1e\\+12 before the first step"):
-        gradient_descent(
-            TwoLayerLinear(v, v), HalfSquaredError(), *problem(), learning_rate=0.1, steps=1
-        )
+        plainly(TwoLayerLinear(v, v))
 
 
 def test_several_descents_advance_together_and_one_may_diverge():

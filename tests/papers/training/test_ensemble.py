@@ -95,29 +95,6 @@ def test_networks_end_on_their_own_plateaus():
     assert_equal(actual, alone, tolerance=1e-10)
 
 
-def test_linear_networks_end_near_the_least_squares_loss():
-    ensemble, x, y, factors = problem((3, 10, 2), 60, "linear")
-    residuals = y - x @ torch.linalg.lstsq(x, y).solution
-    actual = train_ensemble(
-        ensemble, x, y, factors=factors, networks=NETWORKS, learning_rate=0.1, seed=0, epochs=2000,
-        batch_size=20,
-    )  # fmt: skip
-    assert actual.status.tolist() == [CONVERGED] * 3
-    best = (residuals.square().sum() / (2 * 60)).item()
-    # Within a few times the threshold of 1e-4 below which an improvement does not count.
-    assert actual.loss.tolist() == pytest.approx([best] * 3, rel=1e-3)
-
-
-@activations
-def test_the_loss_is_that_of_the_networks_returned(activation):
-    ensemble, x, y, factors = problem((4, 9, 3), 20, activation)
-    actual = train_ensemble(
-        ensemble, x, y, factors=factors, networks=NETWORKS, batch_size=7, **SETTINGS
-    )
-    loss = (actual.ensemble.outputs(x) - y).square().sum((1, 2)) / 40
-    torch.testing.assert_close(actual.loss, loss, rtol=1e-12, atol=0)
-
-
 @activations
 def test_divergence_is_counted_and_does_not_touch_the_others(activation):
     ensemble, x, y, factors = problem((2, 6, 2), 24, activation)

@@ -193,13 +193,6 @@ def interrupted_at(epoch):
         yield
 
 
-@pytest.fixture
-def eager(monkeypatch):
-    """State is written after every epoch."""
-    monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(unfinished, "CHECKPOINT_SHARE", math.inf)
-
-
 @pytest.mark.parametrize("epoch", [1, 2, 19, 20, 21, 49, 50])
 def test_a_run_in_two_halves_is_one_run(tmp_path, eager, epoch):
     file = tmp_path / "state.npz"

@@ -9,7 +9,7 @@ from torch import nn
 
 from hessian_papers.data.tools.tokens import batch
 from hessian_papers.training import language_model
-from hessian_spectra.training import Observer, minibatches, unfinished
+from hessian_spectra.training import Observer, minibatches
 from tests.papers.training import small_language_model as small
 from tests.papers.training.small_language_model import CONTEXT, TOKENS, Model, loss, plan, trained
 
@@ -110,13 +110,6 @@ class Norms(Observer):
         self.seen, self.total = dict(pairs), float(state["total"])
 
 
-@pytest.fixture
-def eager(monkeypatch):
-    """State is written after every step."""
-    monkeypatch.setattr(unfinished, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(unfinished, "CHECKPOINT_SHARE", math.inf)
-
-
 def followed(folder=None, at=None, **changes):
     """A training with its observer; weights, losses, what was seen, and what was logged."""
     model, said = Model(dropout=0.3, dtype=torch.float32), []
@@ -160,21 +153,13 @@ def emptied(file):
     file.write_bytes(b"")
 
 
+DAMAGED = r"expected the whole state of an unfinished training, got a damaged file \(.+\)"
+FOREIGN = "expected the unfinished state of this training, got that of another configuration"
+
+
 @pytest.mark.parametrize(
     ("harm", "changes", "message"),
-    [
-        (
-            torn,
-            {},
-            r"expected the whole state of an unfinished training, got a damaged file \(.+\)",
-        ),
-        (emptied, {}, r"expected the whole state of .+, got a damaged file \(.+\)"),
-        (
-            None,
-            {"clip": 0.3},
-            "expected the unfinished state of this training, got that of another",
-        ),
-    ],
+    [(torn, {}, DAMAGED), (emptied, {}, DAMAGED), (None, {"clip": 0.3}, FOREIGN)],
 )
 def test_a_state_that_is_damaged_or_foreign_is_one_line_and_is_left(
     tmp_path, eager, harm, changes, message

@@ -1,5 +1,6 @@
 """Published image data sets, through torchvision's own classes, layout and checksums."""
 
+import contextlib
 import os
 import shlex
 import socket
@@ -40,31 +41,35 @@ def load(name: str, split: str, storage: Storage) -> tuple[np.ndarray, np.ndarra
         ValueError: a file has another checksum, cannot be read, or cannot be fetched or kept.
     """
     # Imported here: it takes a second to load, and most data sets do without.
-    datasets = optional_import("torchvision.datasets", "pipeline")
-    published = getattr(datasets, CLASSES[name])
-    if storage.root is None:
+    published = getattr(optional_import("torchvision.datasets", "pipeline"), CLASSES[name])
+    train, root = split == "train", storage.root
+    if root is None:
         raise FileNotFoundError(
             f"{name} needs a folder of data sets, and data.root is null: {_command(name, None)}"
         )
-    train = split == "train"
-    if name == "cifar10" and _is_unpacked(published, storage.root):
-        return _arrays(_read(published, storage.root, train, download=False))
+    with contextlib.suppress(RuntimeError):
+        if name == "cifar10":  # it has checksums of its unpacked files, too
+            return _arrays(published(root, train=train))
     with tempfile.TemporaryDirectory() as scratch:
         fetched = _link(published, name, storage, Path(scratch))
-        dataset = _unpack(published, Path(scratch), train, fetched, storage.root)
-        _keep(fetched, Path(scratch), storage.root)
-        return _arrays(dataset)
+        before = socket.getdefaulttimeout()
+        socket.setdefaulttimeout(TIMEOUT_S)
+        try:
+            # It finds the linked files, and asks the network for no other than the missing ones.
+            arrays = _arrays(published(scratch, train=train, download=True))
+        except Exception as error:  # its readers raise whatever the bytes lead them into
+            raise _unread(published, error, fetched, Path(scratch), root) from None
+        finally:
+            socket.setdefaulttimeout(before)
+        _keep(fetched, Path(scratch), root)
+        return arrays
 
 
 def _command(name: str, root: Path | None) -> str:
     """The advice to a user whose data are missing."""
-    overrides = [f"data.sets.images.sources=[{name}]", f"data.root={root}"]
-    quoted = [shlex.quote(override) for override in overrides]
-    if root is None:
-        quoted[1] = "data.root=<folder>"
-    return (
-        f"python -m pipelines.prepare only=images {' '.join(quoted)} data.download=true fetches it"
-    )
+    place = "data.root=<folder>" if root is None else shlex.quote(f"data.root={root}")
+    source = shlex.quote(f"data.sets.images.sources=[{name}]")
+    return f"python -m pipelines.prepare only=images {source} {place} data.download=true fetches it"
 
 
 def _archives(published: Any) -> dict[str, str]:
@@ -73,15 +78,6 @@ def _archives(published: Any) -> dict[str, str]:
         folder = f"{published.__name__}/raw"
         return {f"{folder}/{name}": md5 for name, md5 in published.resources}
     return {published.filename: published.tgz_md5}
-
-
-def _is_unpacked(published: Any, root: Path) -> bool:
-    """Whether CIFAR-10's unpacked files are there: they have checksums of their own."""
-    from torchvision.datasets.utils import check_integrity
-
-    files = [*published.train_list, *published.test_list]
-    files.append([published.meta["filename"], published.meta["md5"]])
-    return all(check_integrity(root / published.base_folder / file, md5) for file, md5 in files)
 
 
 def _link(published: Any, name: str, storage: Storage, scratch: Path) -> list[str]:
@@ -108,33 +104,21 @@ def _link(published: Any, name: str, storage: Storage, scratch: Path) -> list[st
     return fetched
 
 
-def _read(published: Any, root: Path, train: bool, download: bool) -> Any:
-    """The data set as torchvision has it, with an end to waiting for servers."""
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(TIMEOUT_S)
-    try:
-        return published(root, train=train, download=download)
-    finally:
-        socket.setdefaulttimeout(before)
-
-
-def _unpack(published: Any, scratch: Path, train: bool, fetched: list[str], root: Path) -> Any:
-    """Let torchvision fetch what is not in ``scratch`` yet, and unpack it all there."""
+def _unread(
+    published: Any, error: Exception, fetched: list[str], scratch: Path, root: Path
+) -> ValueError:
+    """Which file torchvision could not fetch, or that it could not read those that it has."""
     from torchvision.datasets.utils import check_integrity
 
-    try:
-        # It finds the linked files, and asks the network for no other than the missing ones.
-        return _read(published, scratch, train, download=True)
-    except Exception as error:  # its readers raise whatever the bytes lead them into
-        reason = " ".join(str(error).split()) or type(error).__name__
-        archives = _archives(published)
-        for file in fetched:
-            if not check_integrity(scratch / file, archives[file]):
-                raise ValueError(f"{root / file} could not be downloaded: {reason}") from None
-        folder = root / next(iter(archives))
-        raise ValueError(
-            f"{folder.parent}: the files have the expected checksums and cannot be read: {reason}"
-        ) from None
+    reason = " ".join(str(error).split()) or type(error).__name__
+    archives = _archives(published)
+    for file in fetched:
+        if not check_integrity(scratch / file, archives[file]):
+            return ValueError(f"{root / file} could not be downloaded: {reason}")
+    folder = root / next(iter(archives))
+    return ValueError(
+        f"{folder.parent}: the files have the expected checksums and cannot be read: {reason}"
+    )
 
 
 def _keep(fetched: list[str], scratch: Path, root: Path) -> None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from hessian_papers.models.gpt2 import language_loss
 from hessian_papers.networks.tools.language_model import MATRICES
 from hessian_spectra import curvature as cv
+from hessian_spectra.progress import duration, three_digits
 
 R = TypeVar("R")
 
@@ -27,8 +28,7 @@ WORDS = {"hessian": "the Hessian", "ggn": "the GGN"}
 QUICK_SECONDS = 1.0
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(NamedTuple):
     """The seconds of a computation with one sequence, and bytes of its tensors at their peak."""
 
     seconds: float
@@ -53,25 +53,6 @@ class Pieces:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """The numbers of the computations that a training repeats.
-
-    Args:
-        updates: of the weights.
-        micro_batch: sequences that are differentiated together.
-        accumulation: micro-batches of an update.
-        measurements: of the two largest eigenvalues.
-        sequences: that are measured on.
-    """
-
-    updates: int
-    micro_batch: int
-    accumulation: int
-    measurements: int
-    sequences: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Forecast:
     """The time and memory of a training.
 
@@ -90,14 +71,14 @@ class Forecast:
     micro_batch: int
 
 
-def extrapolated(plan: Plan, pieces: Pieces, *, free: int, limit: int) -> Forecast:
+def extrapolated(plan: Any, pieces: Pieces, *, free: int, limit: int) -> Forecast:
     """The time and memory of a whole training.
 
     Where all sequences fit into one product, a search keeps their graph; else each product makes
     the graphs anew.
 
     Args:
-        plan: how often what is repeated.
+        plan: the settings of the training, a ``LanguageModelTraining``.
         pieces: what it costs.
         free: bytes that the device has.
         limit: bytes that a product may take.
@@ -105,23 +86,23 @@ def extrapolated(plan: Plan, pieces: Pieces, *, free: int, limit: int) -> Foreca
     vector = 4 * pieces.parameters
     peak = max(cost.memory for cost in pieces.products.values())
     together = max(1, min(plan.sequences, (limit - PASSING * vector) // peak))
-    products = FIRST + LATER * (plan.measurements - 1)
-    graphs = plan.measurements if together == plan.sequences else products
+    products = FIRST + LATER * (len(plan.measured_at) - 1)
+    graphs = len(plan.measured_at) if together == plan.sequences else products
     each = sum(
         graphs * pieces.graphs[name].seconds + products * cost.seconds
         for name, cost in pieces.products.items()
     )
-    size, standing = plan.micro_batch * plan.accumulation, STANDING * vector
+    size, standing = plan.batch_size * plan.accumulation, STANDING * vector
     sequence = max(1, pieces.gradient.memory - vector)
     most = (free - standing) // sequence
     basis = min(BASIS, FIRST * vector)
     return Forecast(
         seconds={
-            "updates": plan.updates * size * pieces.gradient.seconds,
+            "updates": plan.steps * size * pieces.gradient.seconds,
             "measurements": plan.sequences * each,
         },
         memory={
-            "updates": standing + plan.micro_batch * sequence,
+            "updates": standing + plan.batch_size * sequence,
             "measurements": standing + basis + PASSING * vector + together * peak,
         },
         products=products,
@@ -178,40 +159,25 @@ def _timed(compute: Callable[[], R], device: torch.device) -> tuple[R, float]:
     return result, time.perf_counter() - started
 
 
-def described(title: str, plan: Plan, pieces: Pieces, forecast: Forecast) -> list[str]:
+def described(title: str, plan: Any, pieces: Pieces, forecast: Forecast) -> list[str]:
     """The lines of one network: its pieces, and the whole."""
     rows = [("gradient of a sequence", pieces.gradient)]
-    for name in pieces.products:
-        rows += [(f"graph of {WORDS[name]}", pieces.graphs[name])]
-        rows += [(f"product with {WORDS[name]}", pieces.products[name])]
-    size, times, sizes = plan.micro_batch * plan.accumulation, forecast.seconds, forecast.memory
-    for name, text in (
-        ("updates", f"{plan.updates:,} updates of {size} sequences"),
-        ("measurements", f"{plan.measurements} measurements on {plan.sequences} sequences"),
-    ):
-        rows += [(text, Cost(times[name], sizes[name]))]
-    rows += [("the training", Cost(sum(times.values()), max(sizes.values())))]
+    for name, word in WORDS.items():
+        rows.append((f"graph of {word}", pieces.graphs[name]))
+        rows.append((f"product with {word}", pieces.products[name]))
+    updates = f"{plan.steps:,} updates of {plan.batch_size * plan.accumulation} sequences"
+    measured = f"{len(plan.measured_at)} measurements on {plan.sequences} sequences"
+    for name, text in (("updates", updates), ("measurements", measured)):
+        rows.append((text, Cost(forecast.seconds[name], forecast.memory[name])))
+    whole = Cost(sum(forecast.seconds.values()), max(forecast.memory.values()))
     return [
         f"{title}: {pieces.parameters:,} weights, {forecast.products} products with each matrix, "
         f"sequences of a product: {forecast.together}",
         *(
             f"  {text:<36}{duration(cost.seconds):>12}{size_of(cost.memory):>12}"
-            for text, cost in rows
+            for text, cost in [*rows, ("the training", whole)]
         ),
     ]
-
-
-def duration(seconds: float) -> str:
-    """A time in words.
-
-    Example:
-        >>> [duration(time) for time in (0.012, 90.0, 7.2e6)]
-        ['0.012 s', '1.5 min', '2,000 h']
-    """
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{_three(seconds / size)} {unit}"
-    return f"{_three(seconds)} s"
 
 
 def size_of(memory: int) -> str:
@@ -221,53 +187,44 @@ def size_of(memory: int) -> str:
         >>> size_of(3_210_000_000), size_of(45_600)
         ('3.21 GB', '0.0456 MB')
     """
-    return f"{_three(memory / 1e9)} GB" if memory >= 1e9 else f"{_three(memory / 1e6)} MB"
-
-
-def _three(value: float) -> str:
-    """A number to three digits, or all of a large one."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    unit, size = ("GB", 1e9) if memory >= 1e9 else ("MB", 1e6)
+    return f"{three_digits(memory / size)} {unit}"
 
 
 def conclusion(
-    path: str, plan: Plan, forecasts: Mapping[str, Forecast], *, seeds: int, workers: int, free: int
+    path: str, plan: Any, forecasts: Mapping[str, Forecast], *, seeds: int, workers: int, free: int
 ) -> list[str]:
     """The lines below the networks: all trainings, the largest part, and what does not fit.
 
     Args:
         path: of their settings.
-        plan: of each training.
+        plan: the settings of each training, a ``LanguageModelTraining``.
         forecasts: by variant.
         seeds: trainings of each.
         workers: trainings at once on the device.
         free: bytes that it has.
     """
     count, each = seeds * len(forecasts), [*forecasts.values()]
-    workers = min(workers, count)
-    times = {
-        name: seeds * sum(forecast.seconds[name] for forecast in each) for name in each[0].seconds
-    }
-    total = sum(times.values())
+    workers, parts = min(workers, count), [*each[0].seconds]
+    times = {name: seeds * sum(forecast.seconds[name] for forecast in each) for name in parts}
+    need = {name: max(forecast.memory[name] for forecast in each) for name in parts}
+    total, most = sum(times.values()), max(need.values())
     longest = max(sum(forecast.seconds.values()) for forecast in each)
-    wall, largest = max(total / workers, longest), max(times, key=lambda name: times[name])
-    need = {name: max(forecast.memory[name] for forecast in each) for name in each[0].memory}
-    most = max(need.values())
+    largest = max(times, key=lambda name: times[name])
     text = [
-        f"{count} trainings, {workers} at once: {duration(wall)}, {size_of(workers * most)} of "
-        f"{size_of(free)} that are free",
+        f"{count} trainings, {workers} at once: {duration(max(total / workers, longest))}, "
+        f"{size_of(workers * most)} of {size_of(free)} that are free",
         f"largest part: {largest}, {times[largest] / total:.0%} of the time; "
         f"of the memory: {max(need, key=lambda name: need[name])}",
     ]
-    size, smaller = (
-        plan.micro_batch * plan.accumulation,
-        min(forecast.micro_batch for forecast in each),
-    )
+    smaller = min(forecast.micro_batch for forecast in each)
     if need["measurements"] > free or not smaller:
         lacking = need["measurements"] if smaller else most
         return [*text, f"it does not fit: take a device with {size_of(lacking)} or more"]
     changes = []
     if need["updates"] > free:
-        changes += [f"{path}.batch_size={smaller}", f"{path}.accumulation={size // smaller}"]
+        pieces = plan.batch_size * plan.accumulation // smaller
+        changes += [f"{path}.batch_size={smaller}", f"{path}.accumulation={pieces}"]
         most = free
     if workers * most > free:
         changes += [f"launcher.workers={max(1, free // most)}"]

@@ -47,8 +47,6 @@ CASES = tuple(f"{x}-{w}-{phi}" for x in INPUTS for w in INITIALISATIONS for phi 
 
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
 
-# The halving rule of anon2026data, appendix C: "< 0.1% improvement in loss over 100 epochs".
-PATIENCE, THRESHOLD = 100, 1e-3
 # After 20 halvings the weights no longer move: 100 further epochs change them by less than a
 # ten-thousandth of what one epoch did at the start.
 HALVINGS = 20
@@ -248,7 +246,17 @@ def train_network(
     features = (kept["root"] if "root" in kept else kept["inputs"]).shape[-1]
     sizes = (features, *[width] * (settings.depth - 1), classes)
     weights = _initial(drawn, sizes, settings.initial_range, f"{source} {replicate}", settings.seed)
-    return kept | _arrays(_trained(objective, weights, record, settings, run))
+    ended = full_batch_descent(
+        objective,
+        [weight.to(objective.dtype) for weight in weights],
+        learning_rate=settings.learning_rate,
+        epochs=settings.epochs,
+        record=list(record),
+        smallest_rate=settings.learning_rate * 0.5**HALVINGS,
+        log=run.log,
+        checkpoint=run.checkpoint,
+    )
+    return kept | _arrays(ended)
 
 
 def _objective(
@@ -277,27 +285,6 @@ def _objective(
     inputs = inputs if scale is None else components.inputs(scale)
     objective = SampleObjective(inputs.to(dtype), y.to(dtype), activation)
     return objective, {"inputs": inputs.numpy(), "targets": y.numpy()}
-
-
-def _trained(
-    objective: LinearObjective | SampleObjective,
-    weights: Sequence[Tensor],
-    record: Sequence[int],
-    settings: ImageTraining,
-    run: TrainingRun,
-) -> FullBatchTraining:
-    return full_batch_descent(
-        objective,
-        [weight.to(objective.dtype) for weight in weights],
-        learning_rate=settings.learning_rate,
-        epochs=settings.epochs,
-        record=list(record),
-        patience=PATIENCE,
-        threshold=THRESHOLD,
-        smallest_rate=settings.learning_rate * 0.5**HALVINGS,
-        log=run.log,
-        checkpoint=run.checkpoint,
-    )
 
 
 def _arrays(ended: FullBatchTraining) -> Arrays:

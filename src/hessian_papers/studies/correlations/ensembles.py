@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
+from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, needs
 
 # How texts say the labels.
 PARAMETRISATIONS = {"sp": "SP", "mup": "μP", "ntp": "NTP"}
@@ -78,8 +78,8 @@ def require_two_layers(data: xr.Dataset) -> None:
     Raises:
         NothingToMeasure: a claim about two matrices is not about others.
     """
-    if data["along"] != "size" or data["depth"].values.tolist() != [2]:
-        raise NothingToMeasure("this configuration is not one of two layers and their sizes")
+    two_layers = data["along"] == "size" and data["depth"].values.tolist() == [2]
+    needs(two_layers, "this configuration is not one of two layers and their sizes")
 
 
 def estimates(values: xr.DataArray) -> list[Estimate]:

@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
+import xarray as xr
 
 from hessian_papers.constraints import Between
 from hessian_papers.labelled import Variable, Variables
+from hessian_papers.ledger.bounds import mean_of
 from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_spectra import statistics
 from hessian_spectra.files import Arrays
@@ -16,6 +18,7 @@ from hessian_spectra.files import Arrays
 ROUND_OFF = 1e-6
 INSIDE = Between(math.ulp(0.0), math.nextafter(1.0, 0.0), "a number between 0 and 1")
 STUDENT = "Student's t over teachers"
+ESTIMATE = ("value", "low", "high")
 INTERVALS: Variables = {
     "estimate": Variable("estimate", "the mean over teachers, or an end of its interval"),
     "interval": Variable("", "how the ends are made"),
@@ -37,7 +40,7 @@ class IntervalConfig(EnsembleStudyConfig):
 def settings(config: IntervalConfig) -> Arrays:
     """The arrays that :data:`INTERVALS` declares."""
     return {
-        "estimate": np.array(["value", "low", "high"]),
+        "estimate": np.array(ESTIMATE),
         "interval": np.array(STUDENT),
         "confidence": np.array(config.confidence),
     }
@@ -68,84 +71,72 @@ def of_each_teacher(target: np.ndarray, quantities: np.ndarray, teacher: np.ndar
     return np.stack(rows).reshape(-1, *shape)
 
 
-def mean(each: np.ndarray) -> np.ndarray:
-    """The mean ``(...)`` over those teachers ``(T, ...)`` that have a value; NaN if none has."""
-    defined = np.isfinite(each)
-    number = defined.sum(axis=0)
-    total = np.where(defined, each, 0.0).sum(axis=0)
-    return np.asarray(np.where(number > 0, total / np.maximum(number, 1), np.nan))
-
-
-def largest(each: np.ndarray, axis: int) -> np.ndarray:
-    """The entries of each teacher where, along an axis, the mean over teachers is largest.
+def largest(each: xr.DataArray, dim: str) -> xr.DataArray:
+    """The entries of each teacher where, along a dimension, the mean over teachers is largest.
 
     All teachers have the same entry: the largest of each would be too large by chance.
 
     Args:
-        each: ``(T, ...)``.
-        axis: counted from the end.
-
-    Returns:
-        ``(T, ...)`` without the axis; NaN where no entry has a mean.
+        each: with the dimension ``teacher``; a mean is over those that have a value.
+        dim: another dimension, which goes; NaN where no entry along it has a mean.
 
     Example:
-        >>> largest(np.array([[0.0, 0.75], [1.0, 0.5]]), axis=-1).tolist()
-        [0.75, 0.5]
+        >>> each = xr.DataArray([[0.0, 0.75], [1.0, 0.5]], dims=("teacher", "norm"))
+        >>> largest(each, "norm").values
+        array([0.75, 0.5 ])
     """
-    means = np.nan_to_num(mean(each), nan=-np.inf)
-    place = np.expand_dims(means.argmax(axis=axis), (0, axis))
-    return np.take_along_axis(each, place, axis).squeeze(axis)
+    rows = each.transpose(..., dim)
+    place = rows.mean("teacher").fillna(-np.inf).values.argmax(axis=-1)
+    place = np.expand_dims(place, (rows.dims.index("teacher"), -1))
+    values = np.take_along_axis(rows.values, place, axis=-1)[..., 0]
+    return rows.isel({dim: 0}, drop=True).copy(data=values)
 
 
-def leads(each: np.ndarray, axis: int) -> np.ndarray:
-    """Each entry along an axis less the :func:`largest` of the others there.
+def apart(lead: xr.DataArray) -> xr.DataArray:
+    """The lead, but NaN where its mean over teachers is that of a quantity over itself."""
+    return lead.where(abs(lead.mean("teacher")) >= ROUND_OFF)
+
+
+def leads(each: xr.DataArray, dim: str) -> xr.DataArray:
+    """Each entry along a dimension less the :func:`largest` of the others there, :func:`apart`.
 
     Example:
-        >>> leads(np.array([[0.5, 0.25, 1.0]]), axis=-1).tolist()
-        [[-0.5, -0.75, 0.5]]
+        >>> each = xr.DataArray([[0.5, 0.25, 1.0]], {"norm": list("abc")}, ("teacher", "norm"))
+        >>> leads(each, "norm").transpose("teacher", "norm").values
+        array([[-0.5 , -0.75,  0.5 ]])
     """
-    number = each.shape[axis]
+    number = each.sizes[dim]
     if number == 1:
-        return np.full_like(each, np.nan)
-    others = [largest(np.delete(each, entry, axis), axis) for entry in range(number)]
-    return np.asarray(each - np.stack(others, axis))
+        return xr.full_like(each, np.nan)
+    rows, places = each.transpose(..., dim), np.arange(number)
+    others = [largest(rows.isel({dim: places != own}), dim).values for own in places]
+    return apart(rows - rows.copy(data=np.stack(others, axis=-1)))
 
 
-def without_round_off(each: np.ndarray) -> None:
-    """Set to NaN, in place, where the mean of a lead ``(T, ...)`` is one over itself."""
-    each[:, np.abs(mean(each)) < ROUND_OFF] = np.nan
-
-
-def with_intervals(each: Arrays, confidence: float) -> Arrays:
-    """The mean over teachers of each statistic and the ends of its interval, along ``estimate``.
+def interval(each: xr.DataArray, limit: float, confidence: float) -> xr.DataArray:
+    """The mean over teachers and the ends of its interval, along ``estimate``.
 
     Student's t over those teachers that have a value, cut off where no number of the kind can be: a
     correlation is within 1 of 0, a difference of two within 2, of two differences within 4. Of one
     teacher nothing is known but that.
 
     Args:
-        each: statistics ``(T, ...)`` of the teachers.
+        each: a statistic, with the dimension ``teacher``.
+        limit: how far from 0 it may be.
         confidence: level of the intervals.
 
     Example:
-        >>> with_intervals({"lead": np.array([0.0, 0.0, 0.3])}, 0.95)["lead"].round(4).tolist()
-        [0.1, -0.3303, 0.5303]
+        >>> interval(xr.DataArray([0.0, 0.0, 0.3], dims="teacher"), 2.0, 0.95).values.round(4)
+        array([ 0.1   , -0.3303,  0.5303])
     """
-    intervals = {}
-    for name, values in each.items():
-        defined, centre = np.isfinite(values), mean(values)
-        number = defined.sum(axis=0)
-        squares = np.where(defined, values - centre, 0.0) ** 2
-        freedom = np.maximum(number - 1, 1)
-        error = np.sqrt(squares.sum(axis=0) / freedom / np.maximum(number, 1))
-        error = np.where(number == 1, np.inf, error)
-        ends = statistics.student_interval(centre, error, freedom, 0.0, confidence)
-        limit = next(size for part, size in _LIMITS.items() if name.endswith(part))
-        entries = [centre, *(np.clip(end, -limit, limit) for end in ends)]
+
+    def of_known(values: np.ndarray) -> np.ndarray:
+        known = values[np.isfinite(values)]
+        if not known.size:
+            return np.full(3, np.nan)
         # Beyond twelve digits it is the order of summation that one would see.
-        intervals[name] = np.round(np.stack(entries, axis=-1), 12)
-    return intervals
+        return np.round(mean_of(known, limit=limit, level=confidence), 12)
 
-
-# How far from 0 a statistic may be, by the end of its name.
-_LIMITS = {"correlation": 1.0, "growth": 4.0, "mean_difference": 4.0, "": 2.0}
+    dims: dict[str, Any] = {"input_core_dims": [["teacher"]], "output_core_dims": [["estimate"]]}
+    ends: xr.DataArray = xr.apply_ufunc(of_known, each, vectorize=True, **dims)
+    return ends.assign_coords(estimate=list(ESTIMATE))

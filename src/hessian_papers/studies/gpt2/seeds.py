@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from xarray.ufuncs import isfinite, log
 
-from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
+from hessian_papers.ledger.bounds import Estimate, needs
 from hessian_spectra.statistics import rank_correlation, student_mean
 
 ATTENTION, TWIN, NO_NORM_WEIGHTS = "attention", "no attention", "no norm weights"
@@ -30,8 +30,7 @@ def chosen(data: Labelled, **labels: str) -> Labelled:
         NothingToMeasure: there is no such label; the study leaves it out.
     """
     for dim, label in labels.items():
-        if label not in data[dim].values:
-            raise NothingToMeasure(f"this configuration leaves out {dim} {label}")
+        needs(label in data[dim].values, f"this configuration leaves out {dim} {label}")
     return data.sel(labels, drop=True)
 
 
@@ -41,8 +40,7 @@ def recorded(data: xr.Dataset, name: str, meaning: str) -> xr.DataArray:
     Raises:
         NothingToMeasure: this run lacks it; ``meaning`` says what it is.
     """
-    if name not in data:
-        raise NothingToMeasure(f"this run was recorded without {meaning}")
+    needs(name in data, f"this run was recorded without {meaning}")
     return data[name]
 
 
@@ -133,8 +131,7 @@ def rank_correlations(
         NothingToMeasure: a run has fewer than three.
     """
     known = isfinite(first) & isfinite(second)
-    if few and int(known.sum(dim).min()) < 3:
-        raise NothingToMeasure(f"in this configuration {few}")
+    needs(not few or int(known.sum(dim).min()) >= 3, f"in this configuration {few}")
     return xr.apply_ufunc(
         lambda a, b, kept: rank_correlation(a[kept], b[kept]),
         first,

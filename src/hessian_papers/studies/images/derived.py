@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.bounds import needs
 
 
 def quotient(over: xr.DataArray, under: xr.DataArray) -> xr.DataArray:
@@ -26,8 +26,7 @@ def worst(values: xr.DataArray | Iterable[float]) -> float:
     """
     array = np.asarray(values if isinstance(values, xr.DataArray) else [*values], dtype=float)
     finite = array[np.isfinite(array)]
-    if not finite.size:
-        raise NothingToMeasure("this configuration has no networks of which that can be said")
+    needs(finite.size, "this configuration has no networks of which that can be said")
     return float(finite.max())
 
 

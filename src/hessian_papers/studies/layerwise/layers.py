@@ -7,7 +7,7 @@ names, "" where an architecture has fewer.
 import xarray as xr
 
 from hessian_papers.labelled import Variable, Variables
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.bounds import needs
 
 # How a network with batch normalisation is called, beside the one without.
 NORMALISED = "-BN"
@@ -79,8 +79,7 @@ def outliers_of(classes: int, known: int) -> int:
     Raises:
         NothingToMeasure: fewer eigenvalues are known.
     """
-    if not 1 <= classes - 1 <= known:
-        raise NothingToMeasure(f"this configuration has {known} of {classes - 1} eigenvalues")
+    needs(1 <= classes - 1 <= known, f"this configuration has {known} of {classes - 1} eigenvalues")
     return classes - 1
 
 
@@ -90,8 +89,7 @@ def before_training(data: xr.Dataset) -> xr.Dataset:
     Raises:
         NothingToMeasure: those weights are not kept.
     """
-    if 0 not in data["epoch"]:
-        raise NothingToMeasure("this configuration keeps no weights from before training")
+    needs(0 in data["epoch"], "this configuration keeps no weights from before training")
     return data.sel(epoch=0)
 
 

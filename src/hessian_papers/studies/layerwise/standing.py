@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.labelled import Variable, Variables
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.bounds import needs
 from hessian_papers.work import Item
 from hessian_spectra.files import Arrays
 
@@ -79,17 +79,17 @@ def require_minimum(data: xr.Dataset) -> None:
     Raises:
         NothingToMeasure: it is not, or the run does not say where it stands.
     """
-    if "late_progress" not in data:
-        raise NothingToMeasure(
-            "This run was recorded without the losses of its networks. Whether they are near a "
-            "minimum, of which the statement is, is not known."
-        )
+    needs(
+        "late_progress" in data,
+        "This run was recorded without the losses of its networks. Whether they are near a "
+        "minimum, of which the statement is, is not known.",
+    )
     late = float(data["late_progress"].max())
-    if not late <= NEAR:
-        raise NothingToMeasure(
-            f"{data['network'].item()} stands at {_numbers(data.isel(epoch=-1))}, and {late:.0%} "
-            f"of the fall came late. {READING} The statement is about a minimum."
-        )
+    needs(
+        late <= NEAR,
+        f"{data['network'].item()} stands at {_numbers(data.isel(epoch=-1))}, and {late:.0%} "
+        f"of the fall came late. {READING} The statement is about a minimum.",
+    )
 
 
 def _numbers(data: xr.Dataset) -> str:

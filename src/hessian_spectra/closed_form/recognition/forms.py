@@ -5,7 +5,7 @@ parameters. Outputs of the model are ``output_scale`` times those of the form, a
 the form are divided by it, so that the model's loss is ``output_scale²`` times the form's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -71,59 +71,21 @@ class LayeredNetwork:
 
 
 @dataclass(frozen=True)
-class SeparateNetworks:
-    """A two-layer network of its own for each input, or for each output.
+class WholeNetwork:
+    """A network of this library, all of which a single theorem is about.
 
     Args:
-        of: ``"input"`` or ``"output"``.
-        w: ``(D, m)`` second layers, one row for each.
-        v: ``(D, m)`` first layers.
-        places: of ``v_1, w_1, v_2, w_2, ...``.
-        x: ``(n, D)`` inputs, or ``(n,)`` the common one.
-        y: ``(n,)`` targets, or ``(n, D)`` one for each output.
+        kind: what messages call it.
+        arguments: the closed form's, by name; weights in its shapes, inputs and targets.
+        places: of the closed form's parameters.
+        samples: half the divisor of the closed form's loss: samples, or all tokens.
     """
 
-    of: str
-    w: Float[Tensor, "D m"]
-    v: Float[Tensor, "D m"]
+    kind: str
+    arguments: Mapping[str, Tensor]
     places: Int[Tensor, " p"]
-    x: Float[Tensor, "n ..."]
-    y: Float[Tensor, "n ..."]
+    samples: int
     output_scale: float = 1.0
 
-    @property
-    def samples(self) -> int:
-        """The divisor ``n`` in the loss ``1/(2n) Σ`` of the closed forms."""
-        return len(self.x)
 
-
-@dataclass(frozen=True)
-class AttentionLayer:
-    """Self-attention on sequences of numbers.
-
-    Args:
-        w_value: ``()``.
-        w_query: ``(d_K,)``.
-        w_key: ``(d_K,)``.
-        score_bias: ``(length,)``.
-        places: of ``w_V, w_Q, w_K``.
-        x: ``(batch, length)`` sequences.
-        y: ``(batch, length)`` targets.
-    """
-
-    w_value: Float[Tensor, ""]
-    w_query: Float[Tensor, " d"]
-    w_key: Float[Tensor, " d"]
-    score_bias: Float[Tensor, " length"]
-    places: Int[Tensor, " p"]
-    x: Float[Tensor, "batch length"]
-    y: Float[Tensor, "batch length"]
-    output_scale: float = 1.0
-
-    @property
-    def samples(self) -> int:
-        """Half the divisor of the closed form's loss, half the mean over all tokens."""
-        return self.x.numel()
-
-
-Form = LayeredNetwork | SeparateNetworks | AttentionLayer
+Form = LayeredNetwork | WholeNetwork

@@ -9,11 +9,10 @@ from torch import Tensor, nn
 
 from hessian_spectra import models
 from hessian_spectra.closed_form.recognition.forms import (
-    AttentionLayer,
     Form,
     Layer,
     LayeredNetwork,
-    SeparateNetworks,
+    WholeNetwork,
 )
 
 # What messages call a module, and the module.
@@ -178,19 +177,16 @@ def _perceptron(own: _Own) -> LayeredNetwork:
     return LayeredNetwork(layers, [*relu, None], core.multipliers[0] * own.x, own.y / scale, scale)
 
 
-def _separate(own: _Own) -> SeparateNetworks:
+def _separate(own: _Own) -> WholeNetwork:
     rows = [row.detach() for row in own.core.rows]
-    return SeparateNetworks(
-        of="input" if isinstance(own.core, models.MultiInputLinear) else "output",
-        w=torch.stack(rows[1::2]),
-        v=torch.stack(rows[0::2]),
-        places=torch.cat([own.places[row] for row in own.core.rows]),
-        x=own.x,
-        y=own.y,
-    )
+    of = "input" if isinstance(own.core, models.MultiInputLinear) else "output"
+    w, v = torch.stack(rows[1::2]), torch.stack(rows[0::2])
+    places = torch.cat([own.places[row] for row in own.core.rows])
+    arguments = {"w": w, "v": v, "x": own.x, "y": own.y}
+    return WholeNetwork(f"separate networks for each {of}", arguments, places, len(own.x))
 
 
-def _attention(own: _Own) -> AttentionLayer:
+def _attention(own: _Own) -> WholeNetwork:
     value, query, key = own.core.parameters()
     if query.ndim == 2 and len(query) > 1:
         raise UnknownStructureError(
@@ -200,15 +196,16 @@ def _attention(own: _Own) -> AttentionLayer:
     shape = own.x.shape[:2]
     score_bias = own.x.new_zeros(shape[1])
     score_bias[0] = own.core.sink_bias
-    return AttentionLayer(
-        w_value=value.detach().reshape(()),
-        w_query=query.detach().flatten(),
-        w_key=key.detach().flatten(),
-        score_bias=score_bias,
-        places=torch.cat([own.places[weight].flatten() for weight in (value, query, key)]),
-        x=own.x.reshape(shape),
-        y=own.y.reshape(shape),
-    )
+    arguments = {
+        "w_value": value.detach().reshape(()),
+        "w_query": query.detach().flatten(),
+        "w_key": key.detach().flatten(),
+        "score_bias": score_bias,
+        "x": own.x.reshape(shape),
+        "y": own.y.reshape(shape),
+    }
+    places = torch.cat([own.places[weight].flatten() for weight in (value, query, key)])
+    return WholeNetwork("self-attention", arguments, places, own.x.numel())
 
 
 _CHAIN = (nn.Linear, nn.ReLU, nn.Flatten)

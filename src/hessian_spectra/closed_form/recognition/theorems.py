@@ -20,12 +20,7 @@ from hessian_spectra.closed_form.orthogonal_first_layer import (
     orthogonal_first_layer,
     uncorrelated,
 )
-from hessian_spectra.closed_form.recognition.forms import (
-    AttentionLayer,
-    Form,
-    LayeredNetwork,
-    SeparateNetworks,
-)
+from hessian_spectra.closed_form.recognition.forms import Form, LayeredNetwork, WholeNetwork
 from hessian_spectra.closed_form.self_attention import self_attention
 from hessian_spectra.closed_form.two_layer_linear import two_layer_linear
 from hessian_spectra.closed_form.two_layer_relu import two_layer_relu
@@ -104,9 +99,7 @@ class KindOfForm:
 
 
 def _kind(form: Form) -> str:
-    if isinstance(form, SeparateNetworks):
-        return f"separate networks for each {form.of}"
-    return "self-attention" if isinstance(form, AttentionLayer) else "layers one after the other"
+    return form.kind if isinstance(form, WholeNetwork) else "layers one after the other"
 
 
 def _nothing(form: Form, tolerance: float) -> list[Assumption]:
@@ -231,13 +224,11 @@ def _norm(matrix: Tensor) -> float:
     return float(torch.linalg.matrix_norm(matrix, 2)) if finite else math.inf
 
 
-def _attention(form: AttentionLayer) -> Spectrum:
-    return self_attention(
-        form.w_value, form.w_query, form.w_key, form.x, form.y, score_bias=form.score_bias
-    )
+def _whole(closed_form: Callable[..., Spectrum], form: WholeNetwork) -> Spectrum:
+    return closed_form(**form.arguments)
 
 
-def _own_places(form: SeparateNetworks | AttentionLayer) -> Tensor:
+def _own_places(form: WholeNetwork) -> Tensor:
     return form.places
 
 
@@ -273,7 +264,7 @@ THEOREMS = (
         "Corollary B.1, several inputs",
         "singh2026cracking",
         KindOfForm("separate networks for each input"),
-        lambda form: multi_input(form.w, form.v, form.x, form.y),
+        partial(_whole, multi_input),
         _own_places,
     ),
     Theorem(
@@ -281,7 +272,7 @@ THEOREMS = (
         "Corollary B.2, several outputs",
         "singh2026cracking",
         KindOfForm("separate networks for each output"),
-        lambda form: multi_output(form.w, form.v, form.x, form.y),
+        partial(_whole, multi_output),
         _own_places,
     ),
     Theorem(
@@ -298,7 +289,7 @@ THEOREMS = (
         "Theorem 3.5, self-attention",
         "singh2026cracking",
         KindOfForm("self-attention"),
-        _attention,
+        partial(_whole, self_attention),
         _own_places,
     ),
     Theorem(

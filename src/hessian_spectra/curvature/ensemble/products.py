@@ -1,6 +1,6 @@
 """Hessian-vector products of all networks of an ensemble at once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -69,23 +69,20 @@ class Hessians:
 
     def select(self, networks: Tensor | slice) -> "Hessians":
         """The Hessians of some of the networks."""
-        return replace(
-            self,
-            weights=tuple(weight[networks] for weight in self.weights),
-            hidden=tuple(values[networks] for values in self.hidden),
-            errors=tuple(error[networks] for error in self.errors),
+        return self._each(lambda values: values[networks])
+
+    def _each(self, function: Callable[[Tensor], Tensor]) -> "Hessians":
+        """With a function of what each network has by itself."""
+        weights, hidden, errors = (
+            tuple(map(function, values)) for values in (self.weights, self.hidden, self.errors)
         )
+        return replace(self, weights=weights, hidden=hidden, errors=errors)
 
     def to(self, dtype: torch.dtype) -> "Hessians":
         """The same Hessians in another precision; which units are active stays as it was."""
-        return replace(
-            self,
-            weights=tuple(weight.to(dtype) for weight in self.weights),
-            inputs=None if self.inputs is None else self.inputs.to(dtype),
-            hidden=tuple(values.to(dtype) for values in self.hidden),
-            errors=tuple(error.to(dtype) for error in self.errors),
-            metric=self.metric.to(dtype) if isinstance(self.metric, Tensor) else self.metric,
-        )
+        inputs = None if self.inputs is None else self.inputs.to(dtype)
+        metric = self.metric.to(dtype) if isinstance(self.metric, Tensor) else self.metric
+        return replace(self._each(lambda values: values.to(dtype)), inputs=inputs, metric=metric)
 
     def split(self, vectors: Tensor) -> list[Tensor]:
         """Views ``(N, d_l, d_{l−1})`` of vectors ``(N, p)``, in the order of ``weights``."""

@@ -3,8 +3,9 @@
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from types import TracebackType
+from functools import partial
 from typing import Any
 
 import torch
@@ -143,39 +144,31 @@ class Captured:
     """
 
     def __init__(self, model: nn.Module, layers: Sequence[Layer]) -> None:
-        self._layers = layers
-        self._modules: list[Any] = [model.get_submodule(layer.name) for layer in layers]
+        self._model, self._layers = model, layers
         self._found: dict[str, tuple[Tensor, Tensor]] = {}
-        self._hooks: list[Any] = []
+        self._hooks = ExitStack()
 
     def __enter__(self) -> "Captured":
-        for layer, module in zip(self._layers, self._modules, strict=True):
-
-            def keep(
-                module: Any, inputs: Any, named: Any, output: Tensor, layer: Layer = layer
-            ) -> Tensor:
-                if layer.name in self._found:
-                    raise ValueError(
-                        f"layerwise: {layer.name!r} is used more than once in the network, so that "
-                        "its Hessian is no sum over its inputs; expected each layer used once"
-                    )
-                flat = by_position(module, output)
-                self._found[layer.name] = patches(module, input_of(inputs, named)), flat
-                # What follows is computed from this, so that it can be differentiated by it; a
-                # copy, because a rectifier may overwrite what it is given.
-                return in_shape(module, flat, output.shape).clone()
-
-            self._hooks.append(module.register_forward_hook(keep, with_kwargs=True))
+        for layer in self._layers:
+            module, keep = self._model.get_submodule(layer.name), partial(self._keep, layer)
+            hook = module.register_forward_hook(keep, with_kwargs=True)
+            self._hooks.callback(hook.remove)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for hook in self._hooks:
-            hook.remove()
+    def __exit__(self, *error: object) -> None:
+        self._hooks.close()
+
+    def _keep(self, layer: Layer, module: Any, inputs: Any, named: Any, output: Tensor) -> Tensor:
+        if layer.name in self._found:
+            raise ValueError(
+                f"layerwise: {layer.name!r} is used more than once in the network, so that "
+                "its Hessian is no sum over its inputs; expected each layer used once"
+            )
+        flat = by_position(module, output)
+        self._found[layer.name] = patches(module, input_of(inputs, named)), flat
+        # What follows is computed from this, so that it can be differentiated by it; a copy,
+        # because a rectifier may overwrite what it is given.
+        return in_shape(module, flat, output.shape).clone()
 
     def _of(self, layer: Layer) -> tuple[Tensor, Tensor]:
         if layer.name not in self._found:

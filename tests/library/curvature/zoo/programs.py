@@ -8,6 +8,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from .specimens import Lambda, free, listed
+from .vectors import between, evaluated
 
 
 class Checkpointed(nn.Module):
@@ -259,3 +260,12 @@ NETWORKS += listed(
     ("no gradients", lambda: NoGradients(3, 3)),
     refused="the loss does not depend on the parameters",
 )
+# Calls of common layers that are not a module's with its weights; last, so that others keep theirs.
+NETWORKS += listed(
+    ("norms without weights", lambda: evaluated(*between(
+        nn.LayerNorm(4, elementwise_affine=False), nn.BatchNorm1d(4, affine=False)))),
+    ("methods of tensors", lambda: Lambda(
+        lambda self, x: self.head((y := self.body(x)).relu() + torch.relu(-y) + y.softmax(1)
+                                  + torch.softmax(y, dim=1) + functional.gelu(input=y)),
+        body=nn.Linear(3, 4), head=nn.Linear(4, 3))),
+)  # fmt: skip

@@ -118,7 +118,8 @@ class ElementaryNorm(nn.LayerNorm):
             return super().forward(x)
         deviation = x - x.mean(-1, keepdim=True)
         scale = (x.var(-1, correction=0, keepdim=True) + self.eps).rsqrt()
-        return deviation * scale * self.weight + self.bias
+        normal = deviation * scale
+        return normal if self.weight is None else normal * self.weight + self.bias
 
 
 class ElementaryWeight(nn.Module):

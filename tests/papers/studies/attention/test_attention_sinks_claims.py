@@ -92,16 +92,6 @@ def test_a_bulk_of_zeros_does_not_shrink(planted):
     assert len(figures.draw(data).axes) == len(figures.controls(data)[0].axes) == 2
 
 
-def test_the_shares_are_those_of_the_draws_at_each_norm(planted):
-    bulk = np.tile([1.0, 0.05], (2, 20, 1))
-    bulk[0, :3, 1], bulk[1, :4, 1] = 0.5, 2.0
-    sides = changed(planted[0].holds, "closed_form", draw_bulk=bulk)
-    assert measured(sides, "bulk-shrinks-1").value == 1.0
-    assert measured(sides, "bulk-towards-zero-1").value == 0.85
-    assert measured(sides, "bulk-shrinks-2").value == measured(sides, "bulk-towards-zero-2").value
-    assert measured(sides, "bulk-shrinks-2").value == 0.8
-
-
 def test_what_residuals_leave_open_widens_the_interval(planted):
     """Twelve of 20 draws grow and 8 fall, 5 each by less than the residuals."""
     largest = np.tile([1.0, 2.0], (2, 20, 1))

@@ -12,7 +12,7 @@ from point_studies import norms_config
 from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
 from hessian_papers.studies.correlations.ensembles import distance_from
 from hessian_papers.studies.correlations.norm_correlation import claims as functions
-from hessian_papers.studies.correlations.norm_correlation import study
+from hessian_papers.studies.correlations.norm_correlation import deep_claims, study
 from hessian_papers.studies.correlations.norm_correlation.claims import statements
 from hessian_papers.studies.correlations.norm_correlation.regions import SIMILAR
 
@@ -134,33 +134,39 @@ def smaller_deep(**fields):
     ]
 
 
-def lowered(sides, name):
-    """With half of some correlations: of so few networks no norm can lead and be weak."""
-    return changed(sides, "correlation", **{name: lambda r: 0.5 * r})
+def with_r(sides, change):
+    """With other correlations of each teacher."""
+    data = sides["correlation"]
+    r = data["each_correlation"]
+    return {"correlation": data.assign(each_correlation=change(r).transpose(*r.dims))}
 
 
-def growing(sides, name, by=1.0):
-    """With a lead that grows: noise that falls is not enough where the lead is small."""
-    return changed(sides, "correlation", **{name: lambda r: by + r})
+def at_times(sides, first, last, but=()):
+    """With such parts of the correlations at initialisation and after training.
+
+    Args:
+        sides: of a study.
+        first: the part at initialisation.
+        last: the part after training.
+        but: the parametrisations of which it is the other way round.
+    """
+    parts = xr.DataArray([first, last], dims="time")
+    others = parts.isel(time=[1, 0])
+    return with_r(sides, lambda r: r * xr.where(r["parametrisation"].isin(but), others, parts))
 
 
 def mirrored(sides):
-    """With a lead under NTP that is a twentieth of what it was."""
+    """With a lead of the last product under NTP that is a twentieth of what it was."""
 
-    def small(leads):
-        return np.where(np.arange(len(leads)).reshape(-1, 1, 1, 1, 1) == 2, 0.05 * leads, leads)
+    def nearer(r):
+        last = r.sel(layer=r["depth"])
+        return r.where(r["parametrisation"] != "ntp", last + 0.05 * (r - last))
 
-    return changed(sides, "correlation", mean_last_lead=small)
+    return with_r(sides, nearer)
 
 
-def switching(sides, width):
-    """With a first matrix that leads at size 1 and 3 and not at 5, in networks of this width."""
-
-    def falling(leads):
-        planted = np.array([0.6, 0.2, -0.2]).reshape(1, 1, 3, 1, 1, 1, 1, 1)
-        return np.broadcast_to(planted + np.array([0.0, -0.1, 0.1]), leads.shape)
-
-    return changed(sides, "correlation", factor_lead=falling, width=np.array(width))
+def of_width(sides, width):
+    return changed(sides, "correlation", width=np.array(width))
 
 
 def ending(sides, share, r):
@@ -181,23 +187,15 @@ def wide_figures():
         driven_where(wide(), first, second, first_if_larger=larger) for larger in (True, False)
     )
     others = (first, second, frobenius, unrelated(wide()))
-    holds = growing(
-        lowered(correlation(by_size, **two), "mean_best_correlation"), "mean_best_norm_growth"
-    )
+    holds = at_times(correlation(by_size, **two), 0.2, 1.0)
     fails = [
-        growing(correlation(networks, **two), "mean_best_norm_growth", by=-1.0)
-        for networks in (*others, not_by_size)
+        at_times(correlation(networks, **two), 1.0, 0.2) for networks in (*others, not_by_size)
     ]
     for which in (4, "4 (narrow networks)", "4 (narrow networks, more samples)"):
-        yield about(
-            which,
-            switching(holds, width=5),
-            [switching(sides, width=2) for sides in fails],
-            smaller_wide(),
-        )
+        yield about(which, holds, [of_width(holds, 1), *fails], smaller_wide())
     alike = correlation(driven(twins(wide()), "norms", 0, "spectral"), parametrisations=["ntp"])
     others = [correlation(networks) for networks in others]
-    yield about(14, lowered(alike, "mean_best_correlation"), others, smaller_wide())
+    yield about(14, at_times(alike, 0.5, 1.0), others, smaller_wide())
     aligned = {"quantities": ["alignments", "matrices"]}
     alignment = wide()["alignments"][..., 0] + 0.05 * wide()["alignments"][..., 2]
     by_alignment = with_target(wide(), alignment)
@@ -216,7 +214,7 @@ def wide_figures():
             correlation(wide(), quantities=["matrices", "alignments"]),
         ],
     )
-    frobenius_of_relu = lowered(correlation(of_relu(frobenius)), "correlation")
+    frobenius_of_relu = at_times(correlation(of_relu(frobenius)), 0.5, 0.5)
     frobenius_of_relu = ending(frobenius_of_relu, 0.6, 0.3)
     others = [ending(correlation(of_relu(networks)), 0.1, -0.3) for networks in (first, nuclear)]
     yield about(16, frobenius_of_relu, others, [*smaller_wide(), correlation(first)])
@@ -233,17 +231,13 @@ def deep_figures():
     smaller = smaller_deep(**products)
     under_mup = {17: last, 18: only_under_mup(last)}
     for number, size in ((17, 1), (18, 3)):
-        others = (first, unrelated(deep()), *([last] if number == 18 else []))
         holds = mirrored(along_depth(under_mup[number], sizes=[size], **products))
-        yield about(
-            number,
-            growing(holds, "mean_last_growth"),
-            [
-                growing(along_depth(each, sizes=[size], **products), "mean_last_growth", by=-1.0)
-                for each in others
-            ],
-            smaller,
-        )
+        fails = [
+            at_times(along_depth(each, sizes=[size], **products), 1.0, 0.2)
+            for each in (first, unrelated(deep()), last)
+        ]
+        first_leads = ["sp", "ntp"] if number == 18 else []
+        yield about(number, at_times(holds, 0.2, 1.0, but=first_leads), fails, smaller)
     compared = spectral | {"quantities": ["matrices", "products"]}
     product, matrix = (driven(deep(), name, 1, "spectral") for name in ("products", "norms"))
     smaller = smaller_deep(**compared)
@@ -298,35 +292,16 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
 
 
 def test_the_switch_is_where_the_lines_between_logarithms_cross():
-    data = switching(correlation(wide()), width=10)["correlation"]
-    actual = functions.driver_switches(data.sel(parametrisation="sp", time="trained"))
-    expected = [np.sqrt(15), 3 * (5 / 3) ** 0.25, 3 * (5 / 3) ** 0.75]
-    np.testing.assert_allclose(actual, np.array(expected) / 10)
-    never = data.assign(factor_lead=abs(data["factor_lead"]))
+    """The r of the first matrix, of all teachers alike, at D = 1, 3 and 5; the second's is 0."""
+    planted = xr.DataArray([[0.6, 0.2, -0.2], [0.0] * 3], dims=("layer", "size"))
+    place = {"parametrisation": "sp", "time": "trained"}
+    falling, never = (
+        with_r(correlation(wide()), lambda r, other=other: 0 * r + other)["correlation"].sel(place)
+        for other in (planted, abs(planted))
+    )
+    np.testing.assert_allclose(functions.driver_switches(falling), np.full(3, np.sqrt(15) / 6))
     with pytest.raises(NothingToMeasure, match="no sizes between which the driver switches"):
-        functions.driver_switches(never.sel(parametrisation="sp", time="trained"))
-
-
-def test_the_printed_sentence_is_the_opposite_of_ours(planted):
-    figure_4 = planted[0]
-    *_, entry = figure_4.entries(KIND, "driver_trained", figure_4.holds)
-    assert entry.id == "planted/first-matrix-trained-mup"
-    assert entry.measure_printed().value == pytest.approx(-entry.measure().value)
-    assert entry.measure().low > 0.1
-
-
-def test_the_norm_with_the_smallest_or_largest_correlation_decides():
-    networks = driven(wide(), "norms", 1, "nuclear", noise=0.1)
-    data, of_trace = read(networks), read(networks, target="trace")
-    best = data["mean_best_correlation"].sel(estimate="value")
-    for name in PARAMETRISATIONS:
-        trained = {"parametrisation": name, "time": "trained"}
-        everywhere = best.sel(trained).sel(region="all")
-        assert functions.all_norms(of_trace.sel(trained)).value == everywhere.min()
-        actual = functions.weak_where_similar(data.sel(parametrisation=name)).value
-        similar = best.sel(parametrisation=name, region="similar matrices", time="initialisation")
-        assert actual == similar.max()
-        assert actual > 0.9
+        functions.driver_switches(never)
 
 
 def test_other_minima_are_those_above_the_lowest_loss_of_the_same_teacher():
@@ -347,33 +322,6 @@ def test_other_minima_are_those_above_the_lowest_loss_of_the_same_teacher():
         np.corrcoef(losses[own], sharpness[own])[0, 1] for own in (slice(1, 6), slice(6, 11))
     ]
     np.testing.assert_allclose(data["loss_correlation"].values.ravel(), expected)
-
-
-def test_the_weaker_matrix_decides():
-    data = read(driven(wide(), "norms", 1, "spectral"))
-    actual = functions.both_matrices_trained_ntp(data)
-    first = {"parametrisation": "ntp", "region": "all", "time": "trained", "layer": 1}
-    r = data["mean_correlation"].sel(first).sel(group="matrices", norm="spectral")
-    np.testing.assert_array_equal(r, actual)
-    assert actual.low < actual.value < actual.high
-
-
-def test_the_furthest_correlation_decides():
-    data = read(of_relu(driven(wide(), "norms", 0, "spectral", noise=0.1))).sel(time="trained")
-    actual = functions.spectral_between(data)
-    r = data["correlation"].sel(layer=1, norm="spectral", estimate="value")
-    assert actual.value == abs(r - 0.5).max()
-    assert actual.low <= actual.value <= actual.high
-
-
-def test_the_last_product_is_followed_through_the_depths():
-    data = along_depth(deep(), sizes=[3], quantities=["products"])["correlation"]
-    of_mup = data.sel(parametrisation="mup")
-    r = of_mup["correlation"].sel(time="trained", norm="spectral", estimate="value").squeeze()
-    expected = min(r.sel(depth=depth, layer=depth) for depth in (2, 3, 4))
-    assert functions.last_well(of_mup).value == expected
-    leads = data["last_lead"].sel(time="trained", norm="spectral", estimate="value")
-    assert functions.last_most_everywhere(data).value == leads.min()
 
 
 def test_of_several_inputs_the_text_names_mup_alone():
@@ -427,7 +375,7 @@ def test_what_a_configuration_leaves_out_is_named(number, name, changes, message
 def test_products_of_one_sharpness_do_not_lead():
     data = along_depth(flat(), quantities=["products"])["correlation"]
     with pytest.raises(NothingToMeasure, match="no depth at which correlations of two factors"):
-        functions.last_most_everywhere(data)
+        deep_claims.last_most_everywhere(data)
 
 
 def test_networks_that_were_stopped_say_nothing_about_the_end_of_training():

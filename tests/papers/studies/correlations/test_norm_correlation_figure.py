@@ -10,12 +10,18 @@ from hessian_papers.formulas import plain
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.correlations.ensembles import unfinished
 from hessian_papers.studies.correlations.norm_correlation import figure, study
+from hessian_papers.studies.correlations.norm_correlation.derived import with_statistics
 
 FIRST = {"parametrisation": "sp", "time": "initialisation"}
 
 
 def read(networks, **changes):
-    return study.correlation(config(**changes), networks)
+    """The study with the statistics that the figure makes of it."""
+    data = study.correlation(config(**changes), networks)
+    if "lead" in data:
+        return data
+    lead = "group_lead" if data.sizes["group"] == 2 else "last_lead"
+    return with_statistics(data, "correlation", "best_norm_lead", lead)
 
 
 def along_depth(networks, *quantities, sizes=(3,)):
@@ -70,16 +76,6 @@ def test_the_leads_at_two_sizes_are_drawn():
         figure.controls(data)
 
 
-def test_many_layers_are_lines_along_size_and_along_depth():
-    networks = ensemble(depths=(2, 9), sizes=(1, 3), noise=0.2)
-    along_size = read(networks, depths=[9], norms=["spectral"])
-    for data, layers in ((along_size, 9), (along_depth(networks, "matrices"), 9)):
-        panel = figure.draw(data).axes[0]
-        names = [text.get_text() for text in panel.figure.legends[0].get_texts()]
-        assert len([name for name in names if name.startswith("$W")]) == layers
-        np.testing.assert_array_equal(drawn(panel), values_of(data, "correlation", **FIRST))
-
-
 @pytest.mark.parametrize("quantities", [("products",), ("matrices", "products")])
 def test_every_layer_is_a_line(deep, quantities):
     data = along_depth(deep, *quantities)
@@ -100,26 +96,6 @@ def test_alignments_are_drawn_and_compared_with_the_matrices(wide):
     assert "best alignment − best matrix" in controls.axes[0].get_ylabel()
     assert "best alignment − best matrix" in text
     assert "absolute alignments" in figure.caption(data)
-
-
-def test_nothing_lies_outside_the_axes(wide, deep):
-    for data in (read(wide), along_depth(deep, "products")):
-        for axes in figure.draw(data).axes:
-            low, high = axes.get_ylim()
-            left, right = axes.get_xlim()
-            for line in axes.lines[:-1]:
-                y, x = np.asarray(line.get_ydata(), float), np.asarray(line.get_xdata(), float)
-                assert ((y >= low) & (y <= high))[np.isfinite(y)].all()
-                assert ((x >= left) & (x <= right)).all()
-
-
-def test_panels_are_labelled(wide):
-    panels = figure.draw(read(wide)).axes
-    assert [axes.get_title("left")[:3] for axes in panels] == [f"({c})" for c in "abcd"]
-    assert all(axes.get_xlabel() for axes in panels[2:])
-    assert all(axes.get_ylabel() for axes in panels[::2])
-    (legend,) = panels[0].figure.legends
-    assert "$W_{2}$, Frobenius" in [text.get_text() for text in legend.get_texts()]
 
 
 def test_the_caption_tells_the_setting_and_how_training_ended(wide):
@@ -170,3 +146,22 @@ def test_a_point_where_all_diverged_can_be_drawn(wide):
     data = read(wide.assign(sharpness=sharpness))
     panels = figure.draw(data).axes
     assert len(panels[1].lines) == 1
+
+
+def test_a_small_run_is_drawn_as_points_over_the_recorded_one(wide):
+    """All of its correlations at their places, on panels that show the recorded run as ever."""
+    recorded, small = read(wide), read(ensemble(sizes=(2, 10), noise=0.5))
+    panels = zip(figure.draw(recorded).axes, figure.draw_over(recorded, small)[0].axes, strict=True)
+    names, times = (recorded[name].values for name in ("parametrisation", "time"))
+    places = [(name, time) for name in names for time in times]
+    for (plain_panel, panel), (name, time) in zip(panels, places, strict=True):
+        crosses = panel.lines[len(plain_panel.lines) :]
+        heights = np.sort(np.concatenate([line.get_ydata() for line in crosses]))
+        of = {"parametrisation": name, "time": time}
+        assert np.array_equal(heights, values_of(small, "correlation", **of))
+        assert {*np.concatenate([line.get_xdata() for line in crosses])} == {2, 10}
+    _, text = figure.draw_over(recorded, small)
+    assert text.startswith(f"The recorded run: {figure.caption(recorded)} Crosses: today's run, ")
+    leads = along_depth(wide, "matrices")
+    with pytest.raises(NothingToMeasure):
+        figure.draw_over(recorded, leads)

@@ -69,17 +69,3 @@ def test_a_second_pair_that_is_not_there_is_not_drawn():
     smallest, second = figure.draw(data).axes[0].lines[:2]
     assert smallest.get_xdata().tolist() == [1]
     assert second.get_xdata().tolist() == []
-
-
-def test_there_are_more_panels_than_letters():
-    widths = [2, 3, 4, 5, 6, 7, 8]
-    data = data_of(sides(widths=widths, samples=[9] * 7, sizes=[2], networks=1))
-    titles = [axes.get_title("left").split()[0] for axes in figure.draw(data).axes]
-    assert titles[0] == "(a)"
-    assert titles[-3:] == ["(z)", "(aa)", "(ab)"]
-
-
-def test_one_case_alone_is_drawn():
-    data = data_of(sides(cases=["sp-normalised"], widths=[5], samples=[20], sizes=[2]))
-    assert len(figure.draw(data).axes) == 1
-    assert "all Hessians are zero" not in figure.caption(data)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.stats
-import xarray as xr
 from claims_contract import Planted, changed, contract
 from ensemble_arrays import ensemble
 from point_studies import bounds_config
@@ -23,14 +22,6 @@ def of(networks, **changes):
 
 def correlation(**changes):
     return of(ensemble(PARAMETRISATIONS, sizes=(1, 3, 5), networks=40), **changes)
-
-
-def read(**factors):
-    """The study of networks whose sharpness is a multiple of one of the formulas."""
-    networks = ensemble(PARAMETRISATIONS, sizes=(1, 3), noise=0.01)
-    for name, factor in factors.items():
-        networks["sharpness"] = factor * networks[name]
-    return of(networks)["correlation"]
 
 
 def diverged():
@@ -67,39 +58,6 @@ def planted():
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
     statements, study.VARIABLES
 )
-
-
-@pytest.mark.parametrize("factor", [0.7, 1.0, 1.3])
-def test_the_smallest_ratio_is_found(factor):
-    assert functions.lower_bound(read(largest_block=factor)) == pytest.approx(factor)
-
-
-@pytest.mark.parametrize("time", ["initialisation", "trained"])
-def test_the_sum_is_closer_where_it_is(time):
-    share, low, high = functions.sum_closer(read(ggn_sum=1.0).sel(time=time))
-    assert share == pytest.approx(high) == 1
-    assert 0.8 < low < 1
-    assert functions.sum_closer(read(largest_block=1.0).sel(time=time)).value == 0
-
-
-def test_the_interval_of_a_share_is_wilsons():
-    share, low, high = functions.sum_closer(read().sel(time="initialisation"))
-    expected = scipy.stats.binomtest(round(share * 72), 72).proportion_ci(method="wilson")
-    np.testing.assert_allclose((low, high), expected, atol=1e-6)
-
-
-def test_the_typical_error_is_found():
-    for factor in (0.8, 1.3):
-        actual = functions.value(read(ggn_sum=factor).sel(parametrisation="mup"))
-        np.testing.assert_allclose(actual, abs(factor - 1), atol=1e-9)
-    # The size at which the median is furthest decides.
-    networks = ensemble(PARAMETRISATIONS, sizes=(1, 3), noise=0.01)
-    factors = xr.where(networks["size"] == 3, 1.3, 1.1)
-    networks["sharpness"] = networks["ggn_sum"] * factors
-    actual = functions.value(of(networks)["correlation"].sel(parametrisation="mup"))
-    np.testing.assert_allclose(actual, 0.3, atol=1e-9)
-    around = functions.value(read().sel(parametrisation="sp"))
-    assert around.low <= around.value <= around.high
 
 
 def test_what_a_configuration_leaves_out_is_named():

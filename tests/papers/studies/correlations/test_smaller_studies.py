@@ -68,7 +68,7 @@ def test_one_parametrisation_is_measured_for_what_it_has(name, parametrisation):
             assert not isinstance(actual, str) or "parametrisation" not in actual
         else:
             assert actual == f"this configuration leaves out parametrisation {whose(claim)}"
-    if fields["kind"] == "norm_correlation":
+    if fields["kind"] == "norm_correlation" and parametrisation == PARAMETRISATIONS[-1]:
         figure = part(fields, "figure")
         assert figure.draw(data).axes
         assert "nan" not in figure.caption(data)
@@ -82,6 +82,6 @@ def test_fewer_sizes_or_depths_are_measured_for_what_they_have(name, number):
     for first in range(len(positions) - number + 1):
         fields, data, measured = smaller(name, field, positions[first : first + number])
         assert list(measured) == list(everything)
-        if fields["kind"] == "norm_correlation":
+        if fields["kind"] == "norm_correlation" and first == 0:
             panels = part(fields, "figure").draw(data).axes
             assert all(np.isfinite(axes.get_ylim()).all() for axes in panels)

@@ -1,12 +1,9 @@
 """The claims about the GGN of language models, on planted runs."""
 
-import math
-
 import pytest
 from claims_contract import Planted, contract
 from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, pretrained, read
 
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.gpt2.gauss_newton_error.claims import (
     statements,
     with_one_part_changed,
@@ -76,39 +73,6 @@ def planted():
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
-def verdicts(networks, figure):
-    made = Study("test", {"paper": "singh2026cracking", "artifact": figure})
-    return {
-        entry.id.partition("/")[2]: entry.bound.outcome(entry.measure())
-        for entry in statements.entries(made, read(networks, **FIGURES[figure]))
-    }
-
-
-def test_what_few_noisy_seeds_leave_open_is_open():
-    noisy = pretrained(noise=1.5, errors={TWIN: 0.4})
-    assert verdicts(noisy, "Figure 5")["worse-residual-difference"] == "open"
-    assert verdicts(pretrained(seeds=1), "Figure 24") == {
-        "worse-loss-difference": "open",
-        "worse-loss-ratio": "open",
-    }
-
-
-def test_a_part_that_is_changed_is_held_to_the_network_without_a_change():
-    """Errors whose ratio is the same at each level; of the paper's networks nothing is stated."""
-    networks = pretrained((ATTENTION, TWIN, *CHANGED), noise=0.0, ripple=0.0, errors=CHANGED)
-    made = Study("test", {"paper": "singh2026cracking", "artifact": ARMS})
-    entries = [*statements.entries(made, read(networks, along=["loss"]))]
-    values = {entry.id.partition("/")[2]: entry.measure().value for entry in entries}
-    errors = {TWIN: 0.1, **CHANGED}
-    expected = {
-        f"with-one-part-changed-{arm}-{losses}": math.log(error / 0.5)
-        for arm, error in errors.items()
-        for losses in ("the last step", "the lowest loss", "the lowest third of losses")
-    }
-    expected["softmax-makes-the-error-uniform attention"] = math.log(0.1 / 0.5)
-    assert values == pytest.approx(expected, abs=0.01)
-
-
 def test_at_the_lowest_common_loss_the_rest_of_a_training_does_not_count():
     networks = pretrained((ATTENTION, TWIN, *CHANGED), noise=0.0, ripple=0.0, errors=CHANGED)
     early = networks["step"] < networks["step"].max() / 2
@@ -118,13 +82,3 @@ def test_at_the_lowest_common_loss_the_rest_of_a_training_does_not_count():
         for each in (networks, grown)
     ]
     assert values[0] == pytest.approx(values[1], abs=0.01)
-
-
-def test_a_study_of_runs_states_nothing_of_their_mean():
-    assert [
-        entry.id
-        for entry in statements.entries(
-            Study("test", {"paper": "singh2026cracking", "artifact": "Figure 23"}),
-            read(pretrained(), **FIGURES["Figure 23"]),
-        )
-    ] == ["test/worse-in-each-pair-loss"]

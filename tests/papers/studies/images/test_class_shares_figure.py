@@ -149,11 +149,3 @@ def test_a_case_without_least_squares_has_a_caption():
     text = figures.caption(data_of(*arrays(ABLATIONS[-1:])))
     assert "by the share of one class" in text
     assert "Thin lines" not in text
-
-
-def test_many_cases_stand_in_rows_of_three():
-    cases = [f"{x}-{w}-{phi}" for x in ("whitened", "raw") for w in ("balanced", "kaiming")
-             for phi in ("linear", "tanh")]  # fmt: skip
-    axes = figures.draw(data_of(*arrays(cases, replicates=1))).axes
-    assert [axe.get_visible() for axe in axes] == [True] * 8 + [False]
-    assert axes[7].get_title(loc="left") == "(h) raw inputs, Kaiming initialisation, Tanh layers"

@@ -179,18 +179,6 @@ def planted():
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
 
 
-def test_errors_are_compared_with_what_they_should_be():
-    assert measured("trace", traces()) == pytest.approx(1.0)
-    # One network of two decides, whether its errors are too large or too small to be true.
-    assert measured("trace", off_by(2)) == pytest.approx(2.0)
-    assert measured("trace", off_by(0)) == pytest.approx(0.0)
-
-
-def test_a_bias_is_that_of_all_epochs_together():
-    assert measured("no_bias", traces()) == pytest.approx(0.0, abs=1e-9)
-    assert measured("no_bias", biased(-0.9)) == pytest.approx(-0.9 * np.sqrt(2 * len(EPOCHS)))
-
-
 @pytest.mark.parametrize(("at", "counts"), [(LAST_EARLY, True), (LAST_EARLY + 1, False)])
 def test_only_early_epochs_are_early(at, counts):
     numeric = traces()[0]["numerics"]
@@ -198,23 +186,6 @@ def test_only_early_epochs_are_early(at, counts):
     far[at] += 10 * numeric["standard_error"][at]
     value = measured("early", replaced(traces(), 0, "numerics", estimate=far))
     assert value == pytest.approx(10 + SIGNS[at] if counts else 1.0)
-
-
-@pytest.mark.parametrize(
-    ("name", "networks", "fall", "side", "array"),
-    [
-        ("falls_early", traces, -0.1, "closed_form", "trace"),
-        ("norm_falls_early", both, 0.94**2 - 1, "closed_form", "trace"),
-        ("sharpness_falls_early", both, 0.94**2 - 1, "numerics", "hessian"),
-    ],
-)
-def test_the_fall_is_that_of_the_network_where_it_is_least(name, networks, fall, side, array):
-    # The Hessian's error shrinks as well, by a per cent at most.
-    assert measured(name, networks()) == pytest.approx(fall, abs=0.01)
-    values = GROWING[:, None] * np.ones(TOP) if array == "hessian" else GROWING
-    last = len(networks()) - 1
-    value = measured(name, replaced(networks(), last, side, **{array: values}))
-    assert value == pytest.approx(1 / 7)
 
 
 def test_a_fall_after_the_early_epochs_does_not_count():
@@ -254,44 +225,9 @@ def test_networks_that_diverge_count_up_to_then():
     assert measured("trace", replaced([long, cut], 0, "closed_form", trace=rises)) > 100
 
 
-def test_the_print_is_wrong_of_the_narrow_network_alone():
-    assert measured("gauss_newton", both()) == 0.0
-    assert printed("gauss_newton", both()) > 0.1
-    assert printed("gauss_newton", both()[::2]) < 1e-12
-
-
-def test_sums_over_an_index_set():
-    assert measured("sums", both()) < 1e-14
-    short = np.abs(exact(NARROW, "printed_sum") / exact(NARROW, "trace") - 1).max()
-    assert printed("sums", both()) >= short > 0.5
-
-
-def test_sum_or_maximum():
-    assert measured("largest_eigenvalue", both()) == pytest.approx(0.0, abs=1e-12)
-    assert measured("sharpness", both()) == pytest.approx(0.02 * 1e-4)
-    ratio = (1.2**2 + 1.1**2) / 1.2**2
-    assert printed("sharpness", both()) == pytest.approx(ratio - 1, rel=1e-4)
-    norms = exact(0, "spectral_norm").copy()
-    norms[3] *= 1.001
-    off = replaced(both(), 0, "closed_form", spectral_norm=norms)
-    assert measured("largest_eigenvalue", off) == pytest.approx(1 - 1 / 1.001**2, rel=1e-6)
-
-
 @pytest.mark.parametrize("beyond", [-1e-3, 1e-3])
 def test_an_eigenvalue_beyond_the_bound(beyond):
     far = numeric(0, "hessian").copy()
     far[5] = exact(0, "corrected")[5] + SCALE * np.sqrt(2 * 0.8 * 0.3) + beyond
     value = measured("residual_bound", replaced(both(), 0, "numerics", hessian=far))
     assert value == pytest.approx(max(beyond, 0.0) / far[5].max())
-
-
-def test_the_worst_image_set_counts_and_the_narrow_networks_do_not():
-    assert measured("error_trend", both()) == -1.0
-    assert measured("error_trend", failing_pairs()[2]) == 1.0
-
-
-def test_networks_on_the_wrong_side_are_counted():
-    exact_although = replaced(both(), NARROW, "numerics", hessian=exact(NARROW, "corrected"))
-    assert measured("fitted", exact_although) == 1.0
-    off = 1.05 * exact(WIDE, "corrected")
-    assert measured("fitted", replaced(exact_although, WIDE, "numerics", hessian=off)) == 2.0

@@ -90,11 +90,6 @@ def test_never_is_later_than_any_epoch():
     assert not easier(data_of(never), "one", done="half", inputs="raw").any()
 
 
-def test_as_many_epochs_are_not_fewer():
-    as_many = of_one(planted_runs(), "epochs", 2.0)
-    assert not easier(data_of(as_many), "one", done="half", inputs="raw").any()
-
-
 def test_replicates_that_diverge_are_left_out():
     gone = np.zeros((len(LABELS), len(TREATED), REPLICATES), dtype=bool)
     gone[0, TREATED == "edge", :5] = True

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from claims_contract import Planted, contract, planted_data
 
-from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.layerwise.full_output.claims import statements, top_values
-from hessian_papers.studies.layerwise.full_output.derived import outliers
+from hessian_papers.studies.layerwise.full_output.claims import statements
 from hessian_papers.studies.layerwise.full_output.figure import caption, draw
 from hessian_papers.studies.layerwise.full_output.study import VARIABLES
 from tests.papers.studies.layerwise.pictures import require_readable
@@ -47,14 +45,6 @@ def planted():
 
 
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
-
-
-def test_errors_are_of_as_many_eigenvalues_as_there_are_classes_less_one():
-    whole, few, fewer = (planted_data(sides(top=top), VARIABLES) for top in (6, 3, 2))
-    assert outliers(whole) == outliers(few) == 3
-    np.testing.assert_allclose(top_values(whole.sel(network="F-5")), 0.1)
-    with pytest.raises(NothingToMeasure, match=r"^this configuration has 2 of 3 eigenvalues$"):
-        outliers(fewer)
 
 
 @pytest.mark.parametrize("arrays", [sides(), sides(seeds=1, networks=("F-5",)), sides(top=1)])

@@ -169,12 +169,8 @@ def test_the_caption_has_the_spaces():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"laws": ("gaussian",)},
-        {"widths": (16,)},
-        {"classes": (2,), "alpha": (1.0,)},
-        {"classes": (2, 3, 5, 7)},
-        {"draws": 2},
-        {"constant": {"space": -1e-4, "layer": -1e-4}},
+        {"laws": ("gaussian",), "widths": (16,), "draws": 2},
+        {"classes": (2, 3, 5, 7), "alpha": (1.0,), "constant": {"space": -1e-4, "layer": -1e-4}},
     ],
 )
 def test_figures_and_captions_bear_what_is_missing(changes):

@@ -16,7 +16,7 @@ from hessian_papers.studies.layerwise.model_overlaps.claims import (
     peak,
     statements,
 )
-from hessian_papers.studies.layerwise.model_overlaps.derived import layers, paired, satisfied
+from hessian_papers.studies.layerwise.model_overlaps.derived import layers, paired
 from hessian_papers.studies.layerwise.model_overlaps.figure import (
     CORNERS,
     _free_corner,
@@ -79,16 +79,6 @@ def test_a_case_says_up_to_where_the_condition_holds(planted):
     assert not list(planted[0].entries(KIND, "peaks_of_figure_6", sides()))
 
 
-def test_peaks_of_figure_6_and_of_any_layer_are_measured_alike(planted):
-    both = [
-        [entry.measure() for entry in planted[1].entries(KIND, name, sides(**LENET5))]
-        for name in ("peaks", "peaks_of_figure_6")
-    ]
-    assert both[0] == both[1]
-    # Of fc1 the curve falls as 20/k, so that at k = 25 it is 0.8 of that at 20.
-    assert both[0][0].value == pytest.approx(25 / 20, rel=0.01)
-
-
 def test_what_the_paper_does_not_have_is_beyond_it(planted):
     of = {"networks": ("F-200^2", "F-50^2")}
     headings = [entry.heading for entry in planted[0].entries(KIND, "above_chance", sides(**of))]
@@ -113,20 +103,6 @@ def without_variations(arrays):
             name: values for name, values in arrays["correlation"].items() if name != "variation"
         }
     }
-
-
-def test_up_to_where_the_theorem_has_its_assumption():
-    own = layers(data_of().sel(network="F-200^2"))
-    assert [satisfied(layer) for layer in own] == [20, 3, 3]
-    assert [bool(layer["last"]) for layer in own] == [False, False, True]
-
-
-def test_a_peak_is_a_ratio_of_means():
-    pairs = layer_of(data_of(noise=0.0), "F-200^2", "fc1")
-    # Those from 16 to 24 are around 20, and of the others 0.8 · 20/25 at k = 25 is the largest.
-    assert peak(pairs.mean("pair")).item() == pytest.approx(25 / 20)
-    pairs["overlap"].loc[{"pair": 2, "rank": 25}] = 1.6
-    assert peak(pairs.sel(pair=2)).item() == pytest.approx(0.8 / 1.6)
 
 
 def test_the_interval_is_the_jackknife_over_networks():

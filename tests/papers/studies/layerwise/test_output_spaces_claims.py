@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import xarray as xr
 from claims_contract import Kind, Planted, contract, planted_data
 from output_spaces_arrays import sides
 
@@ -12,11 +11,8 @@ from hessian_papers.studies.layerwise.output_spaces.claims import (
     COLUMNS,
     FEW,
     TABLE_8,
-    better_reading,
     form_in_print,
     hidden,
-    largest,
-    smallest,
     statements,
 )
 from hessian_papers.studies.layerwise.output_spaces.study import VARIABLES
@@ -75,18 +71,6 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 def data_of(arrays):
     """The data set of planted arrays."""
     return planted_data(arrays, VARIABLES)
-
-
-def test_the_layer_is_the_worst_by_its_mean():
-    names = {"layer": np.array(["fc1", "fc2", "fc3"])}
-    values = xr.DataArray([[0.0, 0.3, 0.9], [0.8, 0.3, 0.7]], names, ("seed", "layer"))
-    assert largest(values).values.tolist() == [0.9, 0.7]
-    assert smallest(values).values.tolist() == [0.3, 0.3]
-
-
-def test_the_better_reading_is_taken():
-    data = data_of(sides(rows=0.5, complement=0.7)).sel(network="F-5")
-    assert better_reading(data.isel(epoch=-1)) == "complement"
 
 
 def test_what_is_not_known_is_nothing_to_measure():

@@ -234,10 +234,6 @@ def test_with_momentum_it_reaches_zero_from_both_sides_from_all_initial_weights(
     assert measured("phases", heavy_ball)[1] == 0
 
 
-def test_without_momentum_it_reaches_zero_from_above():
-    assert measured(POSITIVE, pair_sides(seeds=5))[1].value == 1
-
-
 def test_the_share_is_of_the_seeds_that_converge_and_reach_zero(beyond):
     ends = np.array([[1.0, 1e-9], [1.0, 1e-3], [0.9, 1e-9], [np.nan, np.nan], [-1.0, 1e-9]])
     high = np.stack([ends, ends[[3, 3, 4, 3, 3]]])
@@ -312,24 +308,6 @@ def test_beyond_the_solution_the_phase_is_divergent(beyond):
     negative = (pair(run)[1] < -1e-12).values
     assert {*run["phase"].values[negative]} == {"divergent"}
     assert negative.sum() > 20
-
-
-def test_the_poster_formula_needs_the_second_moment(beyond):
-    entry, value = measured("outlier-formula", beyond, "singh2024poster")
-    assert value < 1e-10
-    assert entry.measure_printed() > 0.1
-
-
-def test_a_study_of_ones_own_inherits_no_statement_of_a_figure(early, spaces, of_coordinates):
-    study = Study("study", {"paper": "singh2026cracking", "artifact": "my own"})
-    staying = [name for name in DEPARTURES if not name.endswith("leaves")]
-    for made, expected in (
-        (early, ["spectrum", "pair-sum", "pair-product", "phases"]),
-        (spaces, staying),
-        (of_coordinates.holds, ["spectrum", "bulk"]),
-    ):
-        own = entries_of(study, made)
-        assert [entry.id for entry in own] == [f"study/{name}" for name in expected]
 
 
 def test_the_claims_stand_where_each_paper_has_them(early):

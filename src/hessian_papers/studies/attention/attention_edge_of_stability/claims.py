@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, equal_to, within
+from hessian_papers.ledger.bounds import at_least, at_most, equal_to, needs, within
 from hessian_papers.ledger.statements import Cases, Labels, Statements
 from hessian_papers.ledger.verdicts import exists, shown, typically
 from hessian_papers.ledger.words import MOST
@@ -228,8 +228,7 @@ def of_most_oscillations(data: xr.Dataset, name: str, at: float, **_: str) -> xr
     """
     draws = data.sel(rate=at)
     draws = draws.isel(draw=_stay(draws))
-    if not draws.sizes["draw"]:
-        raise NothingToMeasure("at this learning rate no draw stays at the edge of stability")
+    needs(draws.sizes["draw"], "at this learning rate no draw stays at the edge of stability")
     return {
         "most-in-opposite-phase": draws["draw_trace"] <= -0.9,
         "most-driven-by-xi": draws["draw_half_width"] >= 0.9,

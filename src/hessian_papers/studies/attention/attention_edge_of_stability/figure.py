@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from hessian_papers.drawing import curves
 from hessian_papers.drawing.bands import draw_envelope, envelope
-from hessian_papers.drawing.errors import error_axis, visible
+from hessian_papers.drawing.variables import Panel, named, picture
 from hessian_papers.studies.attention.attention_edge_of_stability.derived import edge
 from hessian_papers.studies.spectra import error
 from hessian_papers.studies.trainings import compared
@@ -21,6 +21,11 @@ from hessian_spectra.pictures import style
 # How many steps the panel of the oscillation shows.
 ZOOM = 24
 SMALL: dict[str, Any] = {"markersize": 2.5}
+ZOOMED: dict[str, Any] = {
+    "sharpness": SMALL | {"color": style.COLOURS["outlier 1"], "marker": "o", "linewidth": 1.0},
+    "trace": SMALL | {"color": style.COLOURS["trace"], "marker": "s", "linewidth": 1.0},
+    "edge": {"label": r"$2/\eta$"},
+}
 KEY: dict[str, Any] = {"handlelength": 1.4, "borderaxespad": 0.2, "labelspacing": 0.25}
 THRESHOLD: dict[str, Any] = {"color": style.BLACK, "linestyle": "--", "linewidth": 0.8}
 
@@ -65,22 +70,6 @@ def _draw_trace(axes: Axes, data: xr.Dataset) -> None:
     axes.legend(loc="lower right", **KEY)
 
 
-def _draw_phases(axes: Axes, data: xr.Dataset) -> None:
-    """Sharpness and trace over the first steps at the edge, or over the last steps."""
-    first, last = edge(data), int(data["step"].max())
-    start = max(0, last + 1 - ZOOM if first is None else first - 3)
-    shown = data.sel(step=slice(start, start + ZOOM - 1))
-    for name, colour, marker in (
-        ("sharpness", style.COLOURS["outlier 1"], "o"),
-        ("trace", style.COLOURS["trace"], "s"),
-    ):
-        look = SMALL | {"color": colour, "marker": marker, "linewidth": 1.0}
-        axes.plot(shown["step"], shown[name], label=name, **look)
-    axes.axhline(2 / float(data["learning_rate"]), **THRESHOLD)
-    axes.set_ylabel("eigenvalue, trace")
-    axes.legend(loc="lower right", **KEY)
-
-
 def _draw_norms(axes: Axes, data: xr.Dataset, title: str, labels: dict[str, str]) -> None:
     looks = ((style.BLUE, "-", 1.2), (style.GREEN, "--", 1.8), (style.ORANGE, "-.", 1.2))
     for (name, label), (colour, line, width) in zip(labels.items(), looks, strict=True):
@@ -90,19 +79,10 @@ def _draw_norms(axes: Axes, data: xr.Dataset, title: str, labels: dict[str, str]
     axes.legend(loc="lower right", ncols=3, columnspacing=1.0, **KEY)
 
 
-def _draw_error(axes: Axes, data: xr.Dataset) -> None:
-    errors = error(compared(data))
-    look = {"color": style.COLOURS["error"], "markersize": 3}
-    axes.semilogy(errors["step"], visible(errors.values), ".", **look)
-    error_axis(axes)
-    axes.set_ylabel("relative error of\nthe closed form")
-
-
 # In the order of the panels, row by row.
 MOMENTS = {f"m_{k}": rf"$\|m_{k}\|$" for k in (1, 2, 3)}
 WEIGHTS = {"w_value": "$|w_V|$", "w_query": r"$\|w_Q\|$", "w_key": r"$\|w_K\|$"}
-Panels = dict[str, Callable[[Axes, xr.Dataset], None]]
-PANELS: Panels = {
+PANELS: dict[str, Callable[[Axes, xr.Dataset], None]] = {
     "loss": partial(_draw_logarithm, name="loss", label="loss"),
     "residual": partial(_draw_logarithm, name="norm_residual", label=r"residual norm $\|f - y\|$"),
     "sharpness": _draw_sharpness,
@@ -110,27 +90,19 @@ PANELS: Panels = {
     "trace": _draw_trace,
     "weights": partial(_draw_norms, title="norms of the weights", labels=WEIGHTS),
 }
-CONTROLS: Panels = {"the first steps at the edge": _draw_phases, "error": _draw_error}
-
-
-def _lettered(grid: Any, panels: Panels, data: xr.Dataset) -> None:
-    """Draw panels over the steps; a dotted line marks where the sharpness reaches 2/η."""
-    first, last = edge(data), int(data["step"].max())
-    for axes, letter, (title, drawn) in zip(grid.flat, "abcdef", panels.items(), strict=False):
-        drawn(axes, data)
-        style.letter(axes, f"({letter}) {title}")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        if drawn is _draw_phases:
-            continue
-        axes.set_xlim(0, max(last, 1))
-        if first is not None:
-            axes.axvline(first, color=style.BLACK, linestyle=":", linewidth=0.8)
 
 
 def draw(data: xr.Dataset) -> Figure:
-    """The paper's six panels over the steps of training."""
+    """The paper's six panels over the steps; dotted where the sharpness reaches 2/η."""
     figure, grid = style.panels(3, 2, height=1.65)
-    _lettered(grid, PANELS, data)
+    first, last = edge(data), int(data["step"].max())
+    for axes, letter, (title, drawn) in zip(grid.flat, "abcdef", PANELS.items(), strict=True):
+        drawn(axes, data)
+        style.letter(axes, f"({letter}) {title}")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlim(0, max(last, 1))
+        if first is not None:
+            axes.axvline(first, color=style.BLACK, linestyle=":", linewidth=0.8)
     curves.main(grid[1, 0])
     for axes in grid[-1]:
         axes.set_xlabel("step of gradient descent")
@@ -157,11 +129,20 @@ def caption(data: xr.Dataset) -> str:
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The oscillation step by step and the error of the closed form."""
-    figure, grid = style.panels(1, 2, height=1.9)
-    _lettered(grid, CONTROLS, data)
-    for axes in grid:
-        axes.set_xlabel("step of gradient descent")
-    return figure, (
+    first, last = edge(data), int(data["step"].max())
+    start = max(0, last + 1 - ZOOM if first is None else first - 3)
+    zoomed = data.sel(step=slice(start, start + ZOOM - 1))
+    both = [named(zoomed["sharpness"], "eigenvalue, trace"), zoomed["trace"]]
+    off = named(error(compared(data)), "relative error of the closed form", rounding=True)
+    panels = [
+        Panel(
+            "the first steps at the edge",
+            "step",
+            [*both, (2 / data["learning_rate"]).rename("edge")],
+        ),
+        Panel("error", "step", [off]),
+    ]
+    return picture(panels, ZOOMED), (
         "(a) Sharpness and trace step by step, at the edge if it is reached, else at the end; "
         "dashed: $2/η$. (b) Error of the whole spectrum relative to its largest eigenvalue "
         f"(dashed: {EXACT:.0e})."

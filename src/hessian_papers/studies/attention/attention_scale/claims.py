@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 import yaml
 
-from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, within
+from hessian_papers.ledger.bounds import Estimate, at_least, needs, within
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.attention.attention_scale.derived import (
@@ -54,8 +54,7 @@ def _worst(errors: np.ndarray, what: str) -> float:
     Raises:
         NothingToMeasure: there is none.
     """
-    if not errors.size:
-        raise NothingToMeasure(f"this configuration has no {what}")
+    needs(errors.size, f"this configuration has no {what}")
     return float(errors.max())
 
 
@@ -170,18 +169,16 @@ def draws(data: xr.Dataset, sweep: str, largest: float = math.inf) -> xr.Dataset
         NothingToMeasure: there is no such sweep, it has fewer than two points up to there, or the
             bulk vanishes in all draws.
     """
-    if sweep not in data["sweep"]:
-        raise NothingToMeasure(f"this configuration leaves out the sweep {sweep}")
+    needs(sweep in data["sweep"], f"this configuration leaves out the sweep {sweep}")
     chosen = data.sel(sweep=sweep)
     chosen = chosen.isel(draw_point=chosen["draw_varied"] <= largest)
-    if chosen.sizes["draw_point"] < 2:
-        raise NothingToMeasure(f"this configuration has no two norms up to {largest:g}")
+    needs(chosen.sizes["draw_point"] >= 2, f"this configuration has no two norms up to {largest:g}")
     values = chosen[[*DRAWN]].to_array()
     chosen = chosen.isel(draw=((values > 0) & (values < math.inf)).all(["variable", "draw_point"]))
-    if not chosen.sizes["draw"]:
-        raise NothingToMeasure(
-            f"in this configuration the bulk vanishes within float64 along the sweep {sweep}"
-        )
+    needs(
+        chosen.sizes["draw"],
+        f"in this configuration the bulk vanishes within float64 along the sweep {sweep}",
+    )
     return chosen
 
 

@@ -1,5 +1,6 @@
 """Self-attention's eigenvalues and condition numbers against weight norms and sinks."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from hessian_papers.drawing.errors import FLOOR, error_axis, visible
+from hessian_papers.drawing.errors import FLOOR
+from hessian_papers.drawing.variables import Panel as Shown
+from hessian_papers.drawing.variables import named, picture
 from hessian_papers.studies.attention.attention_scale.derived import (
     at_numerical_points,
     dense_errors,
@@ -32,25 +35,31 @@ class Panel(NamedTuple):
         title: of its panel.
         axis: what it is drawn against, in words.
         along: and the array.
-        condition: its name in the panel of condition numbers.
     """
 
     title: str
     axis: str
     along: str
-    condition: str
 
 
 TOKEN = "mean attention on token 1"
 PANELS = {
-    "query_key": Panel(
-        "norm of $w_Q$ and $w_K$", r"$\|w_Q\| = \|w_K\|$", "varied", "of $w_Q$, $w_K$ (a)"
-    ),
-    "value": Panel("norm of $w_V$", r"$|w_V|$", "varied", "of $w_V$ (b)"),
-    "sink": Panel("attention sink", TOKEN, "attention", "sink (c)"),
-    "massive_sink": Panel("massive sink token", TOKEN, "attention", "massive sink (d)"),
+    "query_key": Panel("norm of $w_Q$ and $w_K$", r"$\|w_Q\| = \|w_K\|$", "varied"),
+    "value": Panel("norm of $w_V$", r"$|w_V|$", "varied"),
+    "sink": Panel("attention sink", TOKEN, "attention"),
+    "massive_sink": Panel("massive sink token", TOKEN, "attention"),
 }
 
+CONDITIONS: dict[str, Any] = {
+    "all": {"marker": "D", "markersize": 3.5, "markerfacecolor": "none"},
+    "exact": {"label": "condition number"},
+    "numerical": style.NUMERIC | SMALL | {"label": "numerical"},
+    "bound": {"linestyle": ":", "label": "lower bound"},
+    "query_key": {"color": style.BLUE, "label": PANELS["query_key"].title},
+    "value": {"color": style.ORANGE, "label": PANELS["value"].title},
+    "sink": {"color": style.SKY, "label": PANELS["sink"].title},
+    "massive_sink": {"color": style.PURPLE, "label": PANELS["massive_sink"].title},
+}
 # The sweeps that the paper draws.
 OF_THE_PAPER = ("query_key", "value", "sink")
 
@@ -87,58 +96,43 @@ def _draw_eigenvalues(axes: Axes, data: xr.Dataset, along: str) -> None:
     _scale(axes, data)
 
 
-def _draw_error(axes: Axes, data: xr.Dataset, along: str) -> None:
-    for error, points, marker, size in (
-        (distinct_errors(data).values, "numerical_point", ".", 3),
-        (dense_errors(data), "dense_point", "D", 3.5),
-    ):
-        axes.semilogy(
-            data[along].sel(point=data[points]), visible(error), linestyle="none", marker=marker,
-            markersize=size, color=style.COLOURS["error"], markerfacecolor="none",
-        )  # fmt: skip
-    _error_axis(axes)
+def _errors(data: xr.Dataset, name: str) -> Shown:
+    """The errors of one sweep: of its distinct eigenvalues, and of all where all are known."""
+    panel, sweep = PANELS[name], data.sel(sweep=name)
+    rows = {"numerical_point": distinct_errors(sweep).values, "dense_point": dense_errors(sweep)}
+    values = []
+    for kind, (points, row) in zip(("distinct", "all"), rows.items(), strict=True):
+        at = sweep[panel.along].sel(point=sweep[points]).values
+        off = xr.DataArray(row, {panel.axis: (points, at)}, points, kind)
+        values.append(named(off, "relative error", rounding=True))
+    return Shown(f"error, {panel.title}", panel.axis, values)
 
 
-def _error_axis(axes: Axes) -> None:
-    error_axis(axes)
-    axes.set_yticks([1e-17, 1e-13, 1e-9])
-    axes.minorticks_off()
+def _conditions(data: xr.Dataset, title: str, axis: str, *names: str) -> list[Shown]:
+    """Condition numbers of some sweeps with their lower bound, and below them their errors.
+
+    Those of a Hessian that is singular within float64 are left out.
+    """
+    sweeps = data.sel(sweep=[*names])
+    sweeps = sweeps.assign_coords({axis: sweeps[PANELS[names[0]].along]})
+    known = (sweeps["condition_number"] < SINGULAR) & (sweeps["condition_bound"] < SINGULAR)
+    exact, bound = (sweeps[f"condition_{of}"].where(known) for of in ("number", "bound"))
+    at = at_numerical_points(sweeps.assign(shown=exact))
+    numeric = at["numerical_condition_number"]
+    numeric = numeric.where((numeric < SINGULAR) & at["shown"].notnull())
+    off = abs(numeric / at["shown"] - 1).rename("error")
+    exact = named(exact, r"$\max|\lambda|\,/\,\min|\lambda|$")
+    curves = [exact.rename("exact"), numeric.rename("numerical"), bound.rename("bound")]
+    return [
+        Shown(f"condition, {title}", axis, curves),
+        Shown("its error", axis, [named(off, "relative error", rounding=True)]),
+    ]
 
 
-def _draw_condition(column: Any, data: xr.Dataset, *names: str) -> None:
-    """Condition numbers of some sweeps, their lower bound, and the error."""
-    main, error = column
-    handles = []
-    for name, colour, marker in zip(names, (style.BLUE, style.ORANGE), "o^", strict=True):
-        sweep = data.sel(sweep=name)
-        along = PANELS[name].along
-        # Those of a Hessian that is singular within float64 are left out.
-        shown = (sweep["condition_number"] < SINGULAR) & (sweep["condition_bound"] < SINGULAR)
-        at = at_numerical_points(sweep.assign(shown=shown))
-        measured = at.isel(
-            numerical_point=at["shown"] & (at["numerical_condition_number"] < SINGULAR)
-        )
-        exact, numeric = measured["condition_number"], measured["numerical_condition_number"]
-        drawn = sweep.isel(point=shown)
-        look = style.NUMERIC | SMALL | {"marker": marker, "color": colour}
-        main.semilogy(measured[along], numeric, **look)
-        main.semilogy(drawn[along], drawn["condition_number"], color=colour, **style.EXACT)
-        main.semilogy(drawn[along], drawn["condition_bound"], color=colour, linestyle=":")
-        if not shown.any():  # an axis in the logarithm needs numbers
-            main.semilogy(sweep[along], np.ones(len(shown)), alpha=0)
-        error.semilogy(
-            measured[along], visible(abs(numeric / exact - 1).values), linestyle="none",
-            marker=marker, markersize=2.5, color=colour,
-        )  # fmt: skip
-        handles.append(style.entry(PANELS[name].condition, color=colour))
-    _error_axis(error)
-    handles.append(style.entry("lower bound", color=style.BLACK, linestyle=":"))
-    main.legend(handles=handles, loc="best", handlelength=1.4)
-
-
-def _legend(figure: Figure) -> None:
+def _entries() -> list[Any]:
+    """The legend of eigenvalues."""
     numeric = style.NUMERIC | SMALL | {"color": style.BLACK}
-    handles = [
+    return [
         *(style.entry(f"outlier {k}", color=colour) for k, colour in enumerate(OUTLIERS, start=1)),
         style.entry(r"bulk $\pm\gamma$", color=style.COLOURS["bulk"], linestyle="--"),
         style.entry("numerical, single", **numeric),
@@ -148,7 +142,6 @@ def _legend(figure: Figure) -> None:
         ),
         Patch(color=OUTLIERS[0], alpha=0.18, linewidth=0, label=r"bounds on $\lambda_{\max}$"),
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=4)
 
 
 def _panel(axes: Axes, data: xr.Dataset, name: str, letter: str) -> None:
@@ -167,7 +160,7 @@ def draw(data: xr.Dataset) -> Figure:
     for axes, name, letter in zip(grid, OF_THE_PAPER, "abc", strict=True):
         _panel(axes, data, name, letter)
     grid[0].set_ylabel(r"Hessian eigenvalue $\lambda$")
-    _legend(figure)
+    figure.legend(handles=_entries(), loc="outside upper center", ncols=4)
     return figure
 
 
@@ -183,38 +176,19 @@ def caption(data: xr.Dataset) -> str:
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """A fourth sweep, the condition numbers and the errors, which the paper does not draw."""
-    figure, grid = style.panels(
-        3, 3, height=1.6, gridspec_kw={"height_ratios": [1, 2.6, 1]}, sharex=False
-    )
-    errors = [*grid[0], grid[2, 0]]
-    for (name, panel), axes, letter in zip(PANELS.items(), errors, "abcd", strict=True):
-        _draw_error(axes, data.sel(sweep=name), panel.along)
-        axes.set_title(f"({letter}) error, {panel.title}", loc="left", fontsize=7)
-        axes.set_xlabel(panel.axis)
-        if panel.along == "varied":
-            axes.set_xscale("log")
-    _panel(grid[1, 0], data, "massive_sink", "e")
-    _draw_condition(grid[1:, 1], data, "query_key", "value")
-    _draw_condition(grid[1:, 2], data, "sink", "massive_sink")
-    style.letter(grid[1, 1], "(f) condition number, norms")
-    style.letter(grid[1, 2], "(g) condition number, sinks")
-    grid[2, 1].set_xlabel("norm varied")
-    grid[2, 2].set_xlabel(TOKEN)
-    for main, error in grid[1:].T:
-        error.sharex(main)
-        main.tick_params(labelbottom=False)
-        main.set_xlabel("")
-    grid[1, 1].set_xscale("log")
-    for axes in (grid[0, 0], grid[2, 0]):
-        axes.set_ylabel("relative error")
-    grid[1, 0].set_ylabel(r"Hessian eigenvalue $\lambda$")
-    grid[1, 1].set_ylabel(r"$\max|\lambda| \,/\, \min|\lambda|$")
-    _legend(figure)
+    massive = partial(_panel, data=data, name="massive_sink", letter="e")
+    panels = [
+        *(_errors(data, name) for name in PANELS),
+        Shown(PANELS["massive_sink"].title, "", [], massive),
+        *_conditions(data, "norms", "norm varied", "query_key", "value"),
+        *_conditions(data, "sinks", TOKEN, "sink", "massive_sink"),
+    ]
+    figure = picture(panels, CONDITIONS, entries=_entries())
     return figure, (
         f"Errors of the closed form relative to the largest eigenvalue (dashed: {EXACT:.0e}); "
         f"dots: distinct eigenvalues, diamonds: all {2 * int(data['key_dimension']) + 1}. (e) As "
         "in the figure, with each first token multiplied by "
-        f"{float(data['massive_activation']):g}. (f, g) Condition numbers, their lower bound by "
-        "Remark 3.1 (dotted), and below their relative difference. Zeros are drawn at "
+        f"{float(data['massive_activation']):g}. (f, h) Condition numbers with their lower bound "
+        "by Remark 3.1 (dotted); (g, i) their relative error. Zeros are drawn at "
         f"{FLOOR:.0e}, in the band of rounding."
     )

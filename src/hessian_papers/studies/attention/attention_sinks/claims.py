@@ -4,13 +4,7 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import (
-    Estimate,
-    NothingToMeasure,
-    at_least,
-    estimate_of,
-    within,
-)
+from hessian_papers.ledger.bounds import Estimate, at_least, estimate_of, needs, within
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import exists, left_open
 from hessian_papers.ledger.words import MOST
@@ -42,11 +36,11 @@ figure_9 = statements.about("singh2026cracking", "Figure 9").having(otherwise=WE
 def _resolved(data: xr.Dataset) -> xr.Dataset:
     """The data set at the sinks at which that can be measured which is to repeat."""
     chosen = resolved(data)
-    if not chosen.sizes["sink_bias"]:
-        raise NothingToMeasure(
-            "this configuration has no sink at which float64 tells the bulk's values from each "
-            "other, from zero and from the outliers"
-        )
+    needs(
+        chosen.sizes["sink_bias"],
+        "this configuration has no sink at which float64 tells the bulk's values from each "
+        "other, from zero and from the outliers",
+    )
     return chosen
 
 
@@ -134,8 +128,7 @@ def in_most_draws(
     if name == "largest-grows":
         return _share_that_grows(draws)
     bulk = draws["draw_bulk"]
-    if not bulk.any():
-        raise NothingToMeasure("in this configuration the draws have no bulk but zeros")
+    needs(bulk.any(), "in this configuration the draws have no bulk but zeros")
     limit = 0.1 if name == "bulk-towards-zero" else 1.0
     return bulk.sel(sink="largest") < limit * bulk.sel(sink="none")
 

@@ -1,6 +1,5 @@
 """Bulk and outliers of self-attention with vector tokens against the strength of a sink."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hessian_papers.drawing.errors import error_axis, visible
+from hessian_papers.drawing.variables import Panel, named, picture
 from hessian_papers.studies.attention.attention_sinks.derived import (
     bulk_errors,
     largest_outliers,
@@ -22,6 +21,12 @@ SMALL: dict[str, Any] = {"markersize": 3}
 # Outliers closer than this share of the largest are a group, which stand beside each other, this
 # much of the distance of two sinks apart.
 GROUPED, WIDE = 0.015, 0.06
+SINK = "mean attention on token 1"
+LOOKS: dict[str, Any] = {
+    "largest eigenvalue": {"color": style.COLOURS["outlier 1"], "marker": "o"},
+    "mean bulk magnitude": {"color": style.COLOURS["bulk"], "marker": "s"},
+    "one": {"label": "", "color": style.BLACK, "linewidth": 0.5, "linestyle": "-"},
+}
 
 
 def _draw_bulk(axes: Axes, data: xr.Dataset) -> None:
@@ -71,43 +76,15 @@ def _draw_outliers(axes: Axes, data: xr.Dataset) -> None:
     axes.legend(loc="upper left", handlelength=1.6, borderaxespad=0.2)
 
 
-def _draw_replicates(axes: Axes, data: xr.Dataset) -> None:
-    """Bulk and largest eigenvalue of other networks, over their values without sink."""
-    for values, colour, marker, label in (
-        (data["replicate_largest"], style.COLOURS["outlier 1"], "o", "largest eigenvalue"),
-        (data["replicate_bulk"], style.COLOURS["bulk"], "s", "mean bulk magnitude"),
-    ):
-        start = values.sel(sink_bias=values["sink_bias"][0])
-        axes.semilogy(
-            data["replicate_attention"].T, (values / start.where(start != 0)).T, color=colour,
-            marker=marker, markersize=2, linewidth=0.7,
-            label=[label] + [""] * (len(values) - 1),
-        )  # fmt: skip
-    axes.axhline(1, color=style.BLACK, linewidth=0.5)
-    axes.set_ylabel("ratio to the value without sink")
-    axes.legend(loc="lower left", handlelength=1.4, borderaxespad=0.2)
-
-
-def _draw_error(axes: Axes, data: xr.Dataset) -> None:
-    chosen = resolved(data)
-    error = visible(bulk_errors(chosen))
-    axes.semilogy(chosen["sink_attention"], error, ".", color=style.COLOURS["error"])
-    error_axis(axes)
-    axes.set_ylabel("relative error of\nthe bulk's closed form")
-
-
 def draw(data: xr.Dataset) -> Figure:
     """Bulk and outliers against the mean attention on the first token."""
     figure, grid = style.panels(1, 2, height=2.3)
-    _lettered(grid, {"bulk": _draw_bulk, "outliers": _draw_outliers}, data)
-    return figure
-
-
-def _lettered(grid: Any, panels: dict[str, Callable[..., None]], data: xr.Dataset) -> None:
+    panels = {"bulk": _draw_bulk, "outliers": _draw_outliers}
     for axes, letter, (title, drawn) in zip(grid, "ab", panels.items(), strict=True):
         drawn(axes, data)
         style.letter(axes, f"({letter}) {title}")
-        axes.set_xlabel("mean attention on token 1")
+        axes.set_xlabel(SINK)
+    return figure
 
 
 def caption(data: xr.Dataset) -> str:
@@ -123,14 +100,21 @@ def caption(data: xr.Dataset) -> str:
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """Other networks and the error of the bulk, which the paper does not draw."""
-    figure, grid = style.panels(1, 2, height=2.3)
-    panels = {
-        "other weights, other sink tokens": _draw_replicates,
-        "error of the bulk": _draw_error,
-    }
-    _lettered(grid, panels, data)
+    ratios = []
+    for name, variable in zip(LOOKS, ("replicate_largest", "replicate_bulk"), strict=False):
+        start = data[variable].isel(sink_bias=0, drop=True)
+        ratio = (data[variable] / start.where(start != 0)).rename(name)
+        ratio = ratio.assign_coords({SINK: data["replicate_attention"]})
+        ratios.append(named(ratio, "ratio to the value without sink"))
+    chosen = resolved(data)
+    off = xr.DataArray(bulk_errors(chosen), {SINK: chosen["sink_attention"]}, "sink_bias")
+    words = "relative error of the bulk's closed form"
+    panels = [
+        Panel("other weights, other sink tokens", SINK, [*ratios, xr.DataArray(1.0, name="one")]),
+        Panel("error of the bulk", SINK, [named(off, words, rounding=True)]),
+    ]
     hidden = "" if resolved(data).sizes["sink_bias"] else " It is unknown, as rounding hides it."
-    return figure, (
+    return picture(panels, LOOKS), (
         f"(a) Bulk and largest eigenvalue of {data.sizes['replicate']} other networks, each with "
         "another token as the sink. (b) Largest error of the bulk's closed form, relative to the "
         f"largest eigenvalue (dashed: {EXACT:.0e}); it falls below the rounding of one number "

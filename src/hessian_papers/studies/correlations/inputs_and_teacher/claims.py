@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most
+from hessian_papers.ledger.bounds import at_least, at_most, needs
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import everywhere, left_open, typically
 from hessian_papers.studies.correlations.ensembles import of_the_time, require_finished
@@ -102,7 +102,6 @@ def large_teachers_raise_the_alignment(data: xr.Dataset) -> xr.DataArray:
     Statistic: that lead with the largest teacher minus that with the smallest, of the same
     networks, mean over the points of similar matrices; interval: Student's t over teachers.
     """
-    if data.sizes["scale"] < 2:
-        raise NothingToMeasure("this configuration has a single scale of the teacher")
+    needs(data.sizes["scale"] >= 2, "this configuration has a single scale of the teacher")
     leads = _at_first(data).sortby("scale")
     return leads.isel(scale=-1) - leads.isel(scale=0)

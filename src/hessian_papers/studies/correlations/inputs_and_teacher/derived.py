@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.bounds import needs
 from hessian_papers.studies.correlations.norm_correlation.regions import SIMILAR
 from hessian_papers.studies.correlations.teachers import largest
 
@@ -36,11 +36,9 @@ def lead(data: xr.Dataset) -> xr.DataArray:
 
     Which one is best is the same for all teachers, as in :func:`largest`.
     """
-    matrices = data["correlation"].drop_sel(factor=ALIGNMENT)
-    norms = matrices.stack(each=["factor", "norm"]).transpose("teacher", ...)
-    alignments = data["correlation"].sel(factor=ALIGNMENT).transpose("teacher", ..., "norm")
-    best = largest(alignments.values, axis=-1) - largest(norms.values, axis=-1)
-    return alignments.isel(norm=0, drop=True).drop_vars("factor").copy(data=best)
+    r = data["correlation"]
+    norms = r.drop_sel(factor=ALIGNMENT).stack(each=["factor", "norm"], create_index=False)
+    return largest(r.sel(factor=ALIGNMENT, drop=True), "norm") - largest(norms, "each")
 
 
 def lead_where_alike(data: xr.Dataset) -> xr.DataArray:
@@ -50,6 +48,5 @@ def lead_where_alike(data: xr.Dataset) -> xr.DataArray:
         NothingToMeasure: no matrices are alike.
     """
     similar = alike(data)
-    if not similar.any():
-        raise NothingToMeasure(f"this configuration has no matrices within a factor of {SIMILAR}")
+    needs(similar.any(), f"this configuration has no matrices within a factor of {SIMILAR}")
     return lead(data).where(similar).mean(["parametrisation", "size"])

@@ -22,6 +22,7 @@ from hessian_papers.studies.correlations.ensembles import (
     positions,
     unfinished,
 )
+from hessian_papers.studies.correlations.norm_correlation.derived import with_statistics
 from hessian_spectra.pictures import style
 
 COLOURS = {"spectral": style.VERMILION, "frobenius": style.BLUE, "nuclear": style.GREEN}
@@ -146,6 +147,7 @@ def draw(data: xr.Dataset) -> Figure:
     """The correlations of each parametrisation at both times; of two sizes the lead at both."""
     if "lead" in data:
         return _leads(data)
+    data = with_statistics(data, "correlation")
     data = data.squeeze("depth" if data["along"].item() == "size" else "size")
     names, times = (data[name].values.tolist() for name in ("parametrisation", "time"))
     series = _series(data)
@@ -173,6 +175,30 @@ def draw(data: xr.Dataset) -> Figure:
     return figure
 
 
+def draw_over(recorded: xr.Dataset, data: xr.Dataset) -> tuple[Figure, str]:
+    """The figure of a recorded run with the correlations of a smaller one on top, and its caption.
+
+    Intervals of a few networks reach from -1 to 1: of the smaller run the points alone are drawn.
+
+    Raises:
+        NothingToMeasure: a lead is what is drawn, of which a point says nothing, or other axes.
+    """
+    if "lead" in data or data["along"].item() != recorded["along"].item():
+        raise NothingToMeasure("a lead is drawn with its interval, other axes by themselves")
+    figure, panels = draw(recorded), with_statistics(data, "correlation")
+    panels = panels.squeeze("depth" if data["along"].item() == "size" else "size")
+    names, times = (recorded[name].values.tolist() for name in ("parametrisation", "time"))
+    for axes, (name, time) in zip(figure.axes, itertools.product(names, times), strict=True):
+        if name in panels["parametrisation"] and time in panels["time"]:
+            for _, correlations, look in _series(panels):
+                line = correlations.sel(parametrisation=name, time=time, estimate="value")
+                marks = HOLLOW | {"marker": "x", "linestyle": "none", "color": look["color"]}
+                axes.plot(positions(panels), line, **marks | {"markersize": 5.0})
+    number = int(data["networks"])
+    said = f"Crosses: today's run, {number} networks of width {int(data['width'])} per point"
+    return figure, f"The recorded run: {caption(recorded)} {said}, without its intervals."
+
+
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The lead of the best norm, factor or group over the others, and how to read it.
 
@@ -181,6 +207,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
             norm.
     """
     statistic, of, lead = _lead(data)
+    data = data if "lead" in data else with_statistics(data, statistic)
     if "lead" in data or not np.isfinite(data[statistic].sel(of)).any():
         raise NothingToMeasure("there is no lead beside what is drawn")
     thin = "; thin lines: single teachers" if data.sizes["teacher"] > 1 else ""

@@ -1,5 +1,7 @@
 """Regions of sizes or depths, and means over them."""
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -44,19 +46,26 @@ def shares(ratio: np.ndarray, positions: np.ndarray) -> np.ndarray:
     return np.stack([np.ones_like(similar), larger, similar]) * np.array(hats)
 
 
-def means(values: np.ndarray, regions: np.ndarray) -> np.ndarray:
-    """Means ``(T, V, ...)`` of ``(T, depth, size, ...)`` over positions that some teacher has.
+def region_mean(each: xr.DataArray, data: xr.Dataset, region: str) -> xr.DataArray:
+    """The mean of each teacher's values over the positions of a region, by :func:`shares`.
 
-    Each position counts as much as ``(3, x)`` says for each of the first three regions. A teacher
-    that lacks one of these positions has no mean.
+    Over those positions that some teacher has; one that lacks one of these has no mean.
+
+    Args:
+        each: with the dimensions ``teacher``, ``depth`` and ``size``.
+        data: of the same positions, with their ``magnitude_ratio``.
+        region: one of :data:`REGIONS`; the last is the difference of the two before.
     """
-    values = values.reshape(len(values), -1, *values.shape[3:])
-    defined = np.isfinite(values).any(axis=0)
-    groups = []
-    for region in regions:
-        weights = defined * region.reshape(-1, *[1] * (values.ndim - 2))
-        number = weights.sum(axis=0)
-        total = (weights * np.where(weights > 0, values, 0.0)).sum(axis=1)
-        groups.append(np.where(number > 0, total / np.where(number > 0, number, 1.0), np.nan))
-    _, larger, similar = groups
-    return np.stack([*groups, larger - similar], axis=1)
+    if region == REGIONS[-1]:
+        larger, similar = (region_mean(each, data, name) for name in REGIONS[1:-1])
+        return larger - similar
+    ratio, along = data["magnitude_ratio"], data["along"].item()
+    core: dict[str, Any] = {
+        "input_core_dims": [[along], [along]],
+        "output_core_dims": [["region", along]],
+    }
+    weights: xr.DataArray = xr.apply_ufunc(shares, ratio, data[along], vectorize=True, **core)
+    known = each.notnull().any("teacher")
+    weights = weights.isel(region=REGIONS.index(region)).where(known, 0.0)
+    total = (weights * each.where(weights > 0, 0.0)).sum(["depth", "size"], skipna=False)
+    return total / weights.sum(["depth", "size"])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import Bound, NothingToMeasure, at_most, equal_to
+from hessian_papers.ledger.bounds import Bound, at_most, equal_to, needs
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import always
 
@@ -31,8 +31,7 @@ def _powers(data: xr.Dataset, **labels: str | int) -> xr.DataArray:
     Each is the slope of a line of least squares through the logarithms of one network at each
     width; the networks are all independent.
     """
-    if data.sizes["width"] < 2:
-        raise NothingToMeasure("a single width has no exponent")
+    needs(data.sizes["width"] >= 2, "a single width has no exponent")
     width = np.log(data["width"])
     centred = width - width.mean()
     return xr.dot(centred, np.log(data["output"].sel(labels)), dim="width") / (centred**2).sum()

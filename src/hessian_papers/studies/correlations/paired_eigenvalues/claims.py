@@ -5,14 +5,7 @@ import math
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import (
-    Estimate,
-    NothingToMeasure,
-    at_least,
-    at_most,
-    wilson,
-    within,
-)
+from hessian_papers.ledger.bounds import Estimate, at_least, at_most, needs, wilson, within
 from hessian_papers.ledger.statements import Cases, Statements, Study
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import reading_of
@@ -79,8 +72,7 @@ def _at(points: xr.Dataset, chosen: xr.DataArray, what: str) -> xr.Dataset:
     Raises:
         NothingToMeasure: there are none.
     """
-    if not chosen.any():
-        raise NothingToMeasure(f"this configuration leaves out {what}")
+    needs(chosen.any(), f"this configuration leaves out {what}")
     return points.isel(point=chosen.values)
 
 
@@ -117,14 +109,12 @@ def _ratios(points: xr.Dataset) -> np.ndarray:
     """The second smallest distance over the smallest, ``(k,)`` of those that have both."""
     smallest, second = (distances(points).sel(pair=pair).values for pair in ("best", "second"))
     both = np.isfinite(second)
-    if not both.any():
-        raise NothingToMeasure("this configuration has no network with two pairs of eigenvalues")
+    needs(both.any(), "this configuration has no network with two pairs of eigenvalues")
     return np.asarray(second[both] / smallest[both])
 
 
 def _require_curved(points: xr.Dataset) -> None:
-    if not curved(points).any():
-        raise NothingToMeasure("this configuration has no network with a Hessian other than zero")
+    needs(curved(points).any(), "this configuration has no network with a Hessian other than zero")
 
 
 def _furthest(points: xr.Dataset, yardstick: str) -> Estimate:
@@ -328,6 +318,5 @@ def width_150(data: xr.Dataset) -> Estimate:
     r"""In four-layer ReLU networks of width 150, too, two eigenvalues sum to nearly
     $\operatorname{tr}(H)/D$.
     """
-    if 150 not in data["width"]:
-        raise NothingToMeasure(TOO_WIDE)
+    needs(150 in data["width"], TOO_WIDE)
     return _furthest(_of(data.sel(width=[150]), *beyond(data), least=2), "target")

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most
+from hessian_papers.ledger.bounds import at_least, at_most, needs
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import typically
 from hessian_papers.ledger.words import reading_of
@@ -44,8 +44,7 @@ def _defined(data: xr.Dataset) -> xr.Dataset:
     """
     require_finished(data)
     data = of_the_time(data)
-    if not np.isfinite(misses(data)).all():
-        raise NothingToMeasure("this configuration has a teacher without correlations")
+    needs(np.isfinite(misses(data)).all(), "this configuration has a teacher without correlations")
     return data
 
 

@@ -6,14 +6,7 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import (
-    NORMAL,
-    Estimate,
-    NothingToMeasure,
-    at_least,
-    wilson,
-    within,
-)
+from hessian_papers.ledger.bounds import NORMAL, Estimate, at_least, needs, wilson, within
 from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import always, everywhere, typically
 from hessian_papers.studies.correlations.ensembles import (
@@ -62,8 +55,7 @@ def lower_bound(data: xr.Dataset) -> float:
     training.
     """
     require_two_layers(data)
-    if not data["used"].any():
-        raise NothingToMeasure(ALL_DIVERGED)
+    needs(data["used"].any(), ALL_DIVERGED)
     return float(data["ratio"].sel(formula="maximum").min())
 
 
@@ -78,8 +70,7 @@ def _typical_error(data: xr.Dataset, formula: str = "sum") -> Estimate:
     lower, middle, upper = (trained["ratio"].sel(level=level) for level in (0.25, 0.5, 0.75))
     half = NORMAL * MEDIAN_ERROR * (upper - lower) / np.sqrt(trained["used"].clip(min=1))
     medians = estimates(xr.concat([middle, middle - half, middle + half], "estimate"))
-    if not medians:
-        raise NothingToMeasure(ALL_DIVERGED)
+    needs(medians, ALL_DIVERGED)
     return max(distance_from(1.0, median) for median in medians)
 
 
@@ -124,7 +115,6 @@ def sum_closer(data: xr.Dataset) -> Estimate:
     require_two_layers(data)
     require_finished(data)
     used, number = data["used"], int(data["used"].sum())
-    if not number:
-        raise NothingToMeasure(ALL_DIVERGED)
+    needs(number, ALL_DIVERGED)
     # Where no network is used there is no share.
     return wilson(float((data["closer"] * used).sum(skipna=True) / number), number, NORMAL)

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from xarray.ufuncs import sqrt
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, within
+from hessian_papers.ledger.bounds import at_least, at_most, needs, within
 from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import always
 from hessian_papers.studies.deep_linear.balanced_spectrum.derived import networks, widths
@@ -66,8 +66,7 @@ def _suited(data: xr.Dataset, suited: Callable[[xr.Dataset], bool], words: str) 
         NothingToMeasure: there is none.
     """
     chosen = np.array([suited(network) for network in networks(data)])
-    if not chosen.any():
-        raise NothingToMeasure(f"this configuration has no network {words}")
+    needs(chosen.any(), f"this configuration has no network {words}")
     return data.sel(network=chosen)
 
 

@@ -4,6 +4,7 @@ The second picture has the errors, and what the paper does not draw: further net
 that are not fitted.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hessian_papers.drawing.errors import BOTTOM, FLOOR, rounding_band, visible
+from hessian_papers.drawing.errors import FLOOR, visible
+from hessian_papers.drawing.variables import Panel, named, picture
 from hessian_papers.studies.deep_linear.balanced_spectrum.derived import networks, widths
 from hessian_spectra.pictures import style
 
@@ -24,21 +26,32 @@ LINES: dict[str, Look] = {
     "printed": {"color": style.VERMILION, "linewidth": 1.3, "linestyle": (0, (4, 1.5))},
 }
 # The marks of the errors.
+WORDS = {"corrected": "from the labels, corrected", "printed": "from the labels, in print"}
 LOOKS: dict[str, Look] = {
-    "printed": {"color": style.VERMILION, "marker": "s", "markersize": 1.8},
-    "weights": {"color": style.GREEN, "marker": "D", "markersize": 1.8},
-    "corrected": {"color": style.BLUE, "marker": "o", "markersize": 1.8},
-    "Lanczos": {"color": style.BLACK, "marker": "^", "markersize": 3, "markerfacecolor": "none"},
-}
-WORDS = {
-    "corrected": "from the labels, corrected",
-    "printed": "from the labels, in print",
-    "weights": "from the weights",
-    "Lanczos": "Lanczos (top)",
+    "printed": {
+        "color": style.VERMILION,
+        "marker": "s",
+        "markersize": 1.8,
+        "label": WORDS["printed"],
+    },
+    "weights": {
+        "color": style.GREEN,
+        "marker": "D",
+        "markersize": 1.8,
+        "label": "from the weights",
+    },
+    "corrected": {
+        "color": style.BLUE,
+        "marker": "o",
+        "markersize": 1.8,
+        "label": WORDS["corrected"],
+    },
+    "Lanczos": {"color": style.BLACK, "marker": "^", "fillstyle": "none", "label": "Lanczos (top)"},
 }
 # The variables that they show of labels that are fitted, and of others.
 FITTED = dict(zip(LOOKS, ("printed", "from_weights", "from_labels", "top"), strict=True))
 UNFITTED = {"printed": "from_labels", "corrected": "from_solution"}
+DENSE = style.entry("dense Hessian", **HESSIAN)
 COUNT: Look = {"color": style.BLACK, "linewidth": 0.7, "linestyle": ":"}
 
 
@@ -60,19 +73,17 @@ def _spectrum(axes: Axes, network: xr.Dataset, variables: dict[str, str]) -> Non
     axes.set_ylabel(r"Hessian eigenvalue $|\lambda|$")
 
 
-def _errors(axes: Axes, network: xr.Dataset, variables: dict[str, str]) -> None:
-    """|λ − λ of the Hessian| / λ_1, eigenvalue by eigenvalue."""
+def _errors(network: xr.Dataset, variables: dict[str, str]) -> list[xr.DataArray]:
+    """|λ − λ of the Hessian| / λ_1, eigenvalue by eigenvalue, of each formula."""
     numeric = _descending(network, "hessian")
+    errors = []
     for mark, variable in variables.items():
         values = _descending(network, variable)
-        error = np.abs(values - numeric[: len(values)]) / numeric[0]
-        rank = np.arange(1, len(values) + 1)
-        axes.semilogy(rank, visible(error), linestyle="none", **LOOKS[mark])
-    rounding_band(axes)
-    axes.set_ylim(BOTTOM, 10)
-    axes.set_yticks(10.0 ** np.arange(-16, 1, 4))
-    axes.set_ylabel(r"error relative to $\lambda_1$")
-    axes.set_xlabel("rank, descending")
+        off = np.abs(values - numeric[: len(values)]) / numeric[0]
+        rank = {"rank, descending": np.arange(1, len(off) + 1)}
+        array = xr.DataArray(off, rank, ["rank, descending"], mark)
+        errors.append(named(array, r"error relative to $\lambda_1$", rounding=True))
+    return errors
 
 
 def _counts(axes: Axes, network: xr.Dataset) -> None:
@@ -87,6 +98,13 @@ def _counts(axes: Axes, network: xr.Dataset) -> None:
     if not equal:
         text = rf"min$(d)^2$ = {printed}"
         axes.annotate(text, (printed, 1e-12), (3, 0), **place, color=style.VERMILION)
+
+
+def _drawn(axes: Axes, network: xr.Dataset, variables: dict[str, str]) -> None:
+    """The spectrum of a network, and of fitted labels how many of it are not zero."""
+    _spectrum(axes, network, variables)
+    if variables is FITTED:
+        _counts(axes, network)
 
 
 def _title(network: xr.Dataset) -> str:
@@ -110,7 +128,7 @@ def draw(data: xr.Dataset) -> Figure:
     axes.set_xlabel("rank, descending")
     style.letter(axes, _title(network))
     lines = [style.entry(WORDS[mark], **look) for mark, look in LINES.items()]
-    handles = [style.entry("dense Hessian", **HESSIAN), *lines]
+    handles = [DENSE, *lines]
     figure.legend(handles=handles, loc="outside upper center", ncols=3)
     return figure
 
@@ -129,18 +147,11 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     drawn = list(networks(data))[:MOST_NETWORKS]
     columns = [(network.sel(labels="exact"), FITTED, _title(network)) for network in drawn]
     columns.append((drawn[0].sel(labels="least_squares"), UNFITTED, "as (a), labels not fitted"))
-    figure, grid = style.panels(2, len(columns), height=2.0, sharex="col", squeeze=False)
-    for panels, letter, column in zip(grid.T, style.letters(), columns, strict=False):
-        network, variables, title = column
-        _spectrum(panels[0], network, variables)
-        _errors(panels[1], network, variables)
-        if variables is FITTED:
-            _counts(panels[0], network)
-        style.letter(panels[0], f"({letter}) {title}")
-    looks = {mark: LOOKS[mark] | LINES.get(mark, {"linestyle": "none"}) for mark in WORDS}
-    marks = [style.entry(WORDS[mark], **look | {"markersize": 3}) for mark, look in looks.items()]
-    handles = [style.entry("dense Hessian", **HESSIAN), *marks]
-    figure.legend(handles=handles, loc="outside upper center", ncols=5, columnspacing=1.2)
+    spectra, errors = [], []
+    for network, variables, title in columns:
+        spectra.append(Panel(title, "", [], partial(_drawn, network=network, variables=variables)))
+        errors.append(Panel("its errors", "rank, descending", _errors(network, variables)))
+    figure = picture([*spectra, *errors], LOOKS, columns=len(columns), entries=[DENSE])
     counts = zip(style.letters(), map(_said, drawn), strict=False)
     return figure, (
         "Spectra (lines: predicted) and errors of each formula. "

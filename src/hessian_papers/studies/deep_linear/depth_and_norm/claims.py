@@ -3,7 +3,7 @@
 import xarray as xr
 from xarray.ufuncs import exp, log
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, within
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, needs, within
 from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import always, typically
 from hessian_papers.ledger.words import reading_of
@@ -31,8 +31,7 @@ def _later(data: xr.Dataset) -> xr.Dataset:
     Raises:
         NothingToMeasure: no network has three layers.
     """
-    if data.sizes["depth"] < 3:
-        raise NothingToMeasure("this configuration has no network of three layers")
+    needs(data.sizes["depth"] >= 3, "this configuration has no network of three layers")
     return data.sel(depth=slice(2, None))
 
 
@@ -155,6 +154,5 @@ def leading_factor(data: xr.Dataset) -> float:
     the norms at which the sharpness grows. Above 1 the other factor counteracts the growth.
     """
     growth = _steps(_later(data)).sum("depth", skipna=False)
-    if not (growth > 0).any():
-        raise NothingToMeasure("this configuration has no norm at which the sharpness grows")
+    needs((growth > 0).any(), "this configuration has no norm at which the sharpness grows")
     return float((log(data["depth"].max() / 2) / growth.where(growth > 0)).min())

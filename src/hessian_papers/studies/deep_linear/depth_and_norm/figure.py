@@ -1,25 +1,30 @@
 """The sharpness of balanced solutions against depth and label norm, and what depth does to it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
-from hessian_papers.drawing.errors import error_axis, visible
+from hessian_papers.drawing.variables import Panel, named, picture
 from hessian_papers.studies.deep_linear.depth_and_norm.derived import error
 from hessian_spectra.pictures import style
 
-DEPTH = "depth L (layers)"
 NORM = r"label norm $\|Y\|_2/\sqrt{n}$"
 Look = dict[str, Any]
 FLATTEST: Look = {"color": style.ORANGE, "linestyle": "--", "linewidth": 1.3}
-LOWEST: Look = {"color": style.ORANGE, "marker": "v", "markersize": 6, "linestyle": "none"}
-LEADING: Look = {"color": style.VERMILION, "linestyle": "--", "linewidth": 1.4}
+POINTS: Look = style.NUMERIC | {"alpha": 0.8}
+LOOKS: dict[str, Look] = {
+    "curve": {"label": ""},
+    "predicted": {"label": ""},
+    "sharpness": POINTS | {"label": ""},
+    "error": POINTS | {"label": ""},
+    "one": {"label": "", "linewidth": 0.7, "linestyle": "-"},
+    "smallest": {"color": style.ORANGE, "marker": "v", "markersize": 6, "linestyle": "none"},
+    "leading": {"color": style.VERMILION, "linestyle": "--", "label": "leading factor $(L + 1)/L$"},
+}
 
 
 def _levels(data: xr.Dataset) -> np.ndarray:
@@ -30,11 +35,6 @@ def _levels(data: xr.Dataset) -> np.ndarray:
     steps = (decades[:, None] * [1, 2, 5]).ravel()
     first = max(int(np.searchsorted(steps, low)) - 1, 0)
     return steps[first : int(np.searchsorted(steps, high)) + 1]
-
-
-def _depth_axis(axes: Axes, label: str = DEPTH) -> None:
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel(label)
 
 
 def draw(data: xr.Dataset) -> Figure:
@@ -56,7 +56,8 @@ def draw(data: xr.Dataset) -> Figure:
     bar = figure.colorbar(filled, ax=axes, label=r"sharpness $\lambda_{\max}$", aspect=25)
     bar.set_ticks(levels[1:].tolist(), labels=[f"{level:g}" for level in levels[1:]])
     bar.ax.minorticks_off()
-    _depth_axis(axes)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("depth L (layers)")
     axes.set_ylabel(NORM)
     axes.grid(visible=False)
     return figure
@@ -73,46 +74,25 @@ def caption(_: xr.Dataset) -> str:
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The sharpness along depth, the factor that each layer adds, and the errors."""
-    figure, (along, factors, errors) = style.panels(1, 3, height=2.8)
-    x, depths = data["real_depth"].values, data["depth"].values
-    for of_norm, colour in _coloured(data):
-        numeric = style.NUMERIC | colour | {"alpha": 0.8}
-        along.plot(x, of_norm["curve"], **colour, **style.EXACT)
-        along.plot(depths, of_norm["sharpness"], **numeric)
-        if 1 < of_norm["flattest_depth"] < x[-1]:
-            along.plot(of_norm["flattest_depth"], of_norm["flattest"], **LOWEST)
-        factors.plot(depths[:-1], _factors(of_norm["predicted"]), **colour, **style.EXACT)
-        factors.plot(depths[:-1], _factors(of_norm["sharpness"]), **numeric)
-        errors.semilogy(depths, visible(error(of_norm).values), **numeric)
-    factors.plot(depths[:-1], _factors(data["depth"]), **LEADING)
-    factors.axhline(1, color=style.BLACK, linewidth=0.7)
-    along.set_yscale("log")
-    along.set_ylim(bottom=data["curve"].values.min() / 2)
-    along.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    factors.set_yscale("log")
-    style.mark(factors.yaxis, [0.25, 0.5, 1, 2, 4])
-    error_axis(errors, top=1e-6)
-    labels = {
-        r"sharpness $\lambda_{\max}$": "along depth",
-        r"$\lambda_{\max}(L+1)\,/\,\lambda_{\max}(L)$": "one layer more",
-        "relative error of eq. (14)": "equation and numbers",
-    }
-    panels = zip((along, factors, errors), style.letters(), labels.items(), strict=False)
-    for axes, letter, (label, title) in panels:
-        style.letter(axes, f"({letter}) {title}")
-        axes.set_ylabel(label)
-        _depth_axis(axes)
-    factors.set_xlabel("depth L before it")
-    handles = [
-        *(
-            style.entry(f"{of_norm['norm']:g}", lw=4, **colour)
-            for of_norm, colour in _coloured(data)
-        ),
-        style.entry("smallest", **LOWEST),
-        style.entry("leading factor $(L + 1)/L$", **LEADING),
+    curve = named(data["curve"].rename(real_depth="depth"), r"sharpness $\lambda_{\max}$")
+    inside = (data["flattest_depth"] > 1) & (data["flattest_depth"] < data["real_depth"].max())
+    lowest = data["flattest"].where(inside).assign_coords(depth=data["flattest_depth"])
+    name = r"$\lambda_{\max}(L+1)\,/\,\lambda_{\max}(L)$"
+    leading = data["depth"].reset_coords(drop=True).assign_coords(depth=data["depth"])
+    factors = [
+        named(values.shift(depth=-1) / values, name)
+        for values in (data["predicted"], data["sharpness"], leading.rename("leading"))
     ]
-    figure.legend(handles=handles, title=NORM, loc="outside upper center", ncols=len(handles))
-    return figure, CONTROLS
+    panels = [
+        Panel("along depth", "depth", [curve, data["sharpness"], lowest.rename("smallest")]),
+        Panel("one layer more", "depth", [*factors, xr.DataArray(1.0, name="one")]),
+        Panel(
+            "equation and numbers",
+            "depth",
+            [named(error(data).rename("error"), "relative error of eq. (14)", rounding=True)],
+        ),
+    ]
+    return picture(panels, LOOKS), CONTROLS
 
 
 CONTROLS = (
@@ -121,15 +101,3 @@ CONTROLS = (
     r"the growth at $‖Y‖_2 = \sqrt n σ_x$. (c) By how much equation and numbers differ; dashed: "
     "the tolerance, 1e-10."
 )
-
-
-def _coloured(data: xr.Dataset) -> Iterator[tuple[xr.Dataset, Look]]:
-    """The data of each norm, and its colour."""
-    colours = style.COLOURMAP(np.linspace(0, 1, data.sizes["norm"]))
-    for norm, colour in zip(data["norm"].values, colours, strict=True):
-        yield data.sel(norm=norm), {"color": colour}
-
-
-def _factors(values: xr.DataArray) -> np.ndarray:
-    """The factor by which one layer more multiplies values along depth."""
-    return np.asarray(values.values[1:] / values.values[:-1])

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, at_most, mean_of
+from hessian_papers.ledger.bounds import Estimate, at_least, at_most, mean_of, needs
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import shown, typically
 from hessian_papers.ledger.words import reading_of
@@ -138,8 +138,7 @@ def worse_in_each_pair(data: xr.Dataset, along: str) -> float:
     """
     pairs = added(data, along)["value"]
     number = pairs.notnull().sum("point")
-    if not number.all():
-        raise NothingToMeasure(f"in this configuration a pair of runs has no {along} in common")
+    needs(number.all(), f"in this configuration a pair of runs has no {along} in common")
     return float(((pairs > 0).sum("point") / number).min())
 
 
@@ -219,8 +218,8 @@ def not_worse_at_start(data: xr.Dataset) -> Estimate:
     """
     start = data.isel(step=0)
     samples = compare(start["measured"], start["measured_uncertainty"], "difference")
-    if start["step"] != 0 or not np.isfinite(samples["value"]).all():
-        raise NothingToMeasure("in this configuration a run is not measured at its start")
+    measured = start["step"] == 0 and np.isfinite(samples["value"]).all()
+    needs(measured, "in this configuration a run is not measured at its start")
     return estimate(samples)
 
 

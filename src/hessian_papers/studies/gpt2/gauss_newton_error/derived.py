@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.bounds import needs
 from hessian_papers.studies.gpt2.seeds import chosen, compare, over_seeds
 
 # What runs are compared at.
@@ -41,8 +41,7 @@ def common(data: xr.Dataset, along: str, *compared: str, **pair: str) -> xr.Data
     """
     samples = added(data, along, *compared, **pair)
     known = samples["value"].notnull().all("seed")
-    if not known.any():
-        raise NothingToMeasure(f"in this configuration no {along} is common to all runs")
+    needs(known.any(), f"in this configuration no {along} is common to all runs")
     return samples.isel(point=known)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from xarray.ufuncs import isfinite
 
-from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, at_least, within
+from hessian_papers.ledger.bounds import Estimate, at_least, needs, within
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, shown, typically
 from hessian_papers.studies.gpt2.gauss_newton_parts.derived import shares, with_operations
@@ -71,8 +71,10 @@ def worse_with_attention(data: xr.Dataset, held: str, compared: str) -> Estimate
     """
     values = departure(data.isel(step=-1), *HELD_TO[held])
     samples = compare(values["error"], values["uncertainty"], compared)
-    if not isfinite(samples["value"]).all():
-        raise NothingToMeasure("in this configuration a run has no error at its last step")
+    needs(
+        isfinite(samples["value"]).all(),
+        "in this configuration a run has no error at its last step",
+    )
     return estimate(samples)
 
 

@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.bounds import needs
 from hessian_papers.studies.gpt2.seeds import ATTENTION, chosen, recorded
 
 
@@ -30,6 +30,5 @@ def shares(data: xr.Dataset) -> xr.DataArray:
     runs = chosen(with_operations(data), variant=ATTENTION)
     runs = runs.isel(step=runs["step"].values > 0)
     whole = runs["functional"].sum("step", skipna=False)
-    if not (whole > 0).all():
-        raise NothingToMeasure("in this configuration a run's GGN misses nothing at the top")
+    needs((whole > 0).all(), "in this configuration a run's GGN misses nothing at the top")
     return runs["operation_part"].sum("step", skipna=False) / whole

@@ -3,7 +3,14 @@
 import xarray as xr
 from xarray.ufuncs import log
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, equal_to, within
+from hessian_papers.ledger.bounds import (
+    NothingToMeasure,
+    at_least,
+    at_most,
+    equal_to,
+    needs,
+    within,
+)
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import everywhere, printed, typically
 from hessian_papers.ledger.words import reading_of
@@ -220,11 +227,9 @@ def smaller_without_sink(data: xr.Dataset) -> xr.DataArray:
     uniform attention to that without edit. Mean over the seeds whose attention is above uniform;
     interval: Student's t.
     """
-    if NO_SINK not in data["edit"]:
-        raise NothingToMeasure("this run was recorded without the edit that removes the sink")
+    needs(NO_SINK in data["edit"], "this run was recorded without the edit that removes the sink")
     growth = _growth(_relative(data.sel(end="largest"), NO_SINK)).dropna("seed")
-    if not growth.size:
-        raise NothingToMeasure("in this configuration there is no sink to remove")
+    needs(growth.size, "in this configuration there is no sink to remove")
     return growth
 
 

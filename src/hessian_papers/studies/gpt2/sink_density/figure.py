@@ -1,6 +1,6 @@
 """The Hessian's spectrum of a language model against the strength of an attention sink."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from hessian_papers.drawing.variables import Panel, named, picture
 from hessian_papers.studies.gpt2.sink_density.derived import (
     NO_SINK,
     SINK,
@@ -22,19 +23,20 @@ LOOKS: dict[str, dict[str, Any]] = {
     "middle-token": {"color": style.BLUE, "marker": "s", "label": "on a middle token"},
     "random-weights": {"color": style.GREY, "marker": "^", "label": "random weights, same loss"},
     NO_SINK: {"color": style.GREEN, "marker": "v", "label": "without its own sink"},
-}
-PARTS: dict[str, dict[str, Any]] = {
     "softmax": {"color": style.VERMILION, "marker": "o", "label": "softmax"},
-    "all": {"color": style.BLACK, "marker": "_", "linestyle": "--", "label": "all operations"},
+    "functional": {"marker": "_", "linestyle": "--", "label": "all operations"},
+    "released": {
+        **{"linestyle": "none", "marker": "D", "markersize": 5, "markerfacecolor": "none"},
+        "label": "sink, curvlinops as released",
+    },
+    "others": {"color": style.SKY, "label": "another head"},
+    "first": {"color": style.VERMILION, "label": "head 1 of a block"},
+    "mean": {"label": "mean of all heads"},
+    "uniform": {"label": "uniform"},
+    "one": {"label": "", "linewidth": 0.5, "linestyle": "-"},
 }
-RELEASED: dict[str, Any] = {
-    "linestyle": "none",
-    "marker": "D",
-    "markersize": 7,
-    "markerfacecolor": "none",
-    "color": style.BLACK,
-    "linewidth": 0.8,
-}
+ONE = xr.DataArray(1.0, name="one")
+ATTENTION, GROWN = "attention on token 1", "ratio to that without edit"
 RELEASED_DENSITY: dict[str, Any] = {
     "linestyle": (0, (1, 3)),
     "linewidth": 1.4,
@@ -70,99 +72,45 @@ def _draw_density(axes: Axes, data: xr.Dataset) -> None:
     axes.legend(title="attention on token 1", title_fontsize=7, loc="upper right", ncols=2)
 
 
-def _lines(axes: Axes, mass: xr.DataArray, values: xr.DataArray, look: dict[str, Any]) -> None:
-    """A line for each network over the attention on token 1, and the mean of them."""
-    axes.plot(mass.values.T, values.values.T, color=look["color"], linewidth=0.5, alpha=0.6)
-    axes.plot(mass.mean("seed").values, values.mean("seed").values, markersize=3.5, **look)
-    axes.set_xlabel("attention on token 1")
-    axes.set_xlim(0, 1)
+def _edited(data: xr.Dataset) -> xr.DataArray:
+    """Which networks have an edit, by ``seed`` and ``edit``: some have no sink to remove."""
+    return data["strength"].notnull().any("rung")
 
 
-def _edited(data: xr.Dataset, edit: str) -> xr.DataArray:
-    """The seeds of the networks that have an edit: some have no sink to remove."""
-    strengths = data["strength"].sel(edit=edit)
-    return data["seed"][strengths.notnull().any("rung").values]
+def _over_attention(data: xr.Dataset, values: xr.DataArray, name: str) -> xr.DataArray:
+    """Numbers over the attention on token 1; a control stands beside the last sink."""
+    mass = ladder(data["mass"])
+    beside = mass.where(mass["edit"] == NO_SINK, mass.sel(edit=SINK))
+    known = {dim: values[dim] for dim in ("edit", "seed", "rung") if dim in values.dims}
+    place, has = (each.sel(edit=SINK) if "edit" not in known else each.sel(edit=known["edit"])
+                  for each in (beside, _edited(data)))  # fmt: skip
+    line = values.where(has).transpose(..., "rung")
+    return named(line.assign_coords({ATTENTION: place.where(has & line.notnull())}), name)
 
 
-def _draw_ladder(axes: Axes, data: xr.Dataset, values: xr.DataArray) -> None:
-    """The lines of each edit."""
-    for edit in values["edit"].values:
-        seeds = _edited(data, edit)
-        if not seeds.size:
-            continue
-        line = values.sel(edit=edit, seed=seeds).dropna("rung")
-        # A control stands beside the last sink.
-        beside = ladder(data["mass"]).sel(edit=edit if edit == NO_SINK else SINK)
-        _lines(axes, beside.sel(seed=line["seed"], rung=line["rung"]), line, LOOKS[edit])
-
-
-def _draw_end(axes: Axes, data: xr.Dataset, end: str) -> None:
-    """The extreme eigenvalues, over their values without an edit."""
+def _end(data: xr.Dataset, end: str) -> list[xr.DataArray]:
+    """An extreme eigenvalue over its value without an edit, and by the released product."""
     values = ladder(data["eigenvalue"].sel(end=end))
     own = values.sel(edit=SINK).isel(rung=0)
-    _draw_ladder(axes, data, values / own)
     released = (data["released_eigenvalue"].sel(end=end) / own).mean("seed").dropna("rung")
     mass = data["mass"].sel(edit=SINK, rung=released["rung"]).mean("seed")
-    axes.plot(mass.values, released.values, **RELEASED)
-    axes.axhline(1, color=style.BLACK, linewidth=0.5)
+    released = released.assign_coords({ATTENTION: mass}).rename("released")
+    return [_over_attention(data, values / own, GROWN), released, ONE]
 
 
-def _along(data: xr.Dataset, values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-    """The attention on token 1 of the ladder, and numbers of it, without what was passed over."""
-    line = values.dropna("rung")
-    return data["mass"].sel(edit=SINK, rung=line["rung"]), line
-
-
-def _draw_gauss_newton(axes: Axes, data: xr.Dataset) -> None:
-    """The Gauss-Newton matrix's largest eigenvalue, over its value without an edit."""
-    _lines(axes, *_along(data, data["ggn"] / data["ggn"].isel(rung=0)), LOOKS[SINK])
-    axes.axhline(1, color=style.BLACK, linewidth=0.5)
-
-
-def _draw_parts(axes: Axes, data: xr.Dataset) -> None:
-    """The functional Hessian along the top eigenvector, and softmax's part of it."""
-    softmax = data["operation_part"].sel(operation="softmax")
-    for values, look in zip((softmax, data["functional"]), PARTS.values(), strict=True):
-        _lines(axes, *_along(data, values), look)
-    axes.axhline(0, color=style.BLACK, linewidth=0.5)
-    # Room for the legend, above lines from one side to the other.
-    axes.margins(y=0.3)
-    axes.legend(loc="upper right", ncols=2, handlelength=1.6)
-
-
-def _draw_loss(axes: Axes, data: xr.Dataset) -> None:
-    """The loss that the edits cost."""
-    loss = ladder(data["loss"])
-    rise = loss - loss.sel(edit=SINK).isel(rung=0)
-    _draw_ladder(axes, data, rise.drop_sel(edit="random-weights"))
-
-
-def _draw_training(axes: Axes, data: xr.Dataset) -> None:
+def _training(data: xr.Dataset) -> list[xr.DataArray]:
     """The attention on the first token that training makes, of each head and their mean."""
-    steps, heads = data["step"].values, data["training_mass"]
-    # A network that is not trained here has one step, and no lines.
-    marker = "." if len(steps) == 1 else ""
-    for values, colour in (
-        (heads.isel(head=slice(1, None)), style.SKY),
-        (heads.isel(head=[0]), style.VERMILION),
-    ):
-        lines = values.stack(line=("seed", "layer", "head")).values
-        axes.plot(steps, lines, color=colour, linewidth=0.5, alpha=0.7, marker=marker)
-    mean = heads.mean(("seed", "layer", "head"), skipna=False).values
-    axes.plot(steps, mean, color=style.BLACK, marker=marker)
-    axes.axhline(
-        uniform_mass(int(data["length"])), color=style.BLACK, linewidth=0.8, linestyle="--"
-    )
+    heads = named(data["training_mass"], ATTENTION)
+    uniform = xr.DataArray(uniform_mass(int(data["length"])), name="uniform")
+    mean = heads.mean(("seed", "layer", "head")).rename("mean")
+    others = heads.isel(head=slice(1, None)).rename("others")
+    return [others, heads.isel(head=[0]).rename("first"), mean, uniform]
+
+
+def _from_the_start(axes: Axes, last: int) -> None:
+    """Steps in the logarithm, with the start, step 0."""
     axes.set_xscale("symlog", linthresh=10)
-    axes.set_xlim(0, max(steps[-1], 1))
-    axes.set_xlabel("training step")
-    handles = [
-        style.entry("mean of all heads", color=style.BLACK),
-        style.entry("head 1 of a block", color=style.VERMILION, linewidth=0.8),
-        style.entry("another head", color=style.SKY, linewidth=0.8),
-        style.entry("uniform", color=style.BLACK, linewidth=0.8, linestyle="--"),
-    ]
-    axes.legend(handles=handles, loc="upper left", borderaxespad=0.2, handlelength=1.4)
+    axes.set_xlim(0, max(last, 1))
 
 
 def draw(data: xr.Dataset) -> Figure:
@@ -185,43 +133,32 @@ def caption(data: xr.Dataset) -> str:
     )
 
 
-Panel = tuple[str, str, Callable[[Axes, xr.Dataset], None]]
-GROWN = "ratio to that without edit"
-ENDS: list[Panel] = [
-    ("largest eigenvalue", GROWN, lambda axes, data: _draw_end(axes, data, "largest")),
-    ("most negative eigenvalue", GROWN, lambda axes, data: _draw_end(axes, data, "smallest")),
-]
-# Runs of older code have no such numbers.
-DECOMPOSED: list[Panel] = [
-    ("GGN's largest eigenvalue", GROWN, _draw_gauss_newton),
-    (
-        "functional part of the largest",
-        r"part of $v^\top F v$ over $\lambda_{\max}(H)$",
-        _draw_parts,
-    ),
-]
-ALONE: list[Panel] = [
-    ("rise of the loss", "loss minus that without edit", _draw_loss),
-    ("sinks of training", "attention on token 1", _draw_training),
-]
-
-
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """Both ends of the spectrum beside controls, the GGN, the loss, and training's sinks."""
-    decomposed = "ggn" in data
-    chosen = ENDS + DECOMPOSED * decomposed + ALONE
-    figure, grid = style.panels(len(chosen) // 2, 2, height=2.2)
-    for letter, axes, (title, label, drawn) in zip(
-        style.letters(), grid.flat, chosen, strict=False
-    ):
-        drawn(axes, data)
-        style.letter(axes, f"({letter}) {title}")
-        axes.set_ylabel(label)
-    edits = [edit for edit in data["edit"].values if _edited(data, edit).size]
-    handles = [style.entry(markersize=3.5, **LOOKS[edit]) for edit in edits]
-    handles.append(style.entry("sink, curvlinops as released", **RELEASED | {"markersize": 5}))
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    decomposed, loss = "ggn" in data, ladder(data["loss"])
+    panels = [
+        Panel("largest eigenvalue", ATTENTION, _end(data, "largest")),
+        Panel("most negative eigenvalue", ATTENTION, _end(data, "smallest")),
+    ]
+    if decomposed:  # runs of older code have no such numbers
+        grown = _over_attention(data, data["ggn"] / data["ggn"].isel(rung=0), GROWN)
+        softmax = data["operation_part"].sel(operation="softmax", drop=True).rename("softmax")
+        name = r"part of $v^\top F v$ over $\lambda_{\max}(H)$"
+        both = [_over_attention(data, part, name) for part in (softmax, data["functional"])]
+        panels += [
+            Panel("GGN's largest eigenvalue", ATTENTION, [grown.rename(SINK), ONE]),
+            Panel("functional part of the largest", ATTENTION, [*both, ONE - 1]),
+        ]
+    rise = (loss - loss.sel(edit=SINK).isel(rung=0)).drop_sel(edit="random-weights")
+    rise = _over_attention(data, rise, "loss minus that without edit")
+    start = partial(_from_the_start, last=int(data["step"].max()))
+    panels += [
+        Panel("rise of the loss", ATTENTION, [rise]),
+        Panel("sinks of training", "step", _training(data), start),
+    ]
+    figure = picture(panels, LOOKS, columns=2)
     parts = "(c, d) The Gauss-Newton matrix, and what it misses along the top eigenvector. "
+    edits = data["edit"].values[_edited(data).any("seed").values]
     removed = ", or its own sink removed" if NO_SINK in edits else ""
     return figure, (
         f"(a, b) Extreme eigenvalues of {data.sizes['seed']} models over those without an edit: "

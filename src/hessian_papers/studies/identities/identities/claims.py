@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import Bound, NothingToMeasure, at_least, within
+from hessian_papers.ledger.bounds import Bound, at_least, needs, within
 from hessian_papers.ledger.statements import Cases, Labels, Print, Statements
 from hessian_papers.ledger.verdicts import always
 
@@ -58,8 +58,7 @@ def worst(values: np.ndarray) -> float:
         NothingToMeasure: there are none: a statement about no instance would hold without being
             looked at.
     """
-    if not len(values):
-        raise NothingToMeasure("this configuration draws no instance of that kind")
+    needs(len(values), "this configuration draws no instance of that kind")
     return float(np.max(values))
 
 

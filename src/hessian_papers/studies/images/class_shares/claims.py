@@ -3,31 +3,28 @@
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import (
-    Estimate,
-    NothingToMeasure,
-    at_least,
-    at_most,
-    mean_of,
-    within,
-)
+from hessian_papers.ledger.bounds import Estimate, at_least, at_most, mean_of, needs, within
 from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.images.class_shares import texts
 from hessian_papers.studies.images.class_shares.derived import (
-    at_shares,
     by,
-    converged,
+    by_subset,
+    curves,
     error,
+    exponent,
     fitted,
     gauss_newton_error,
     last_defect,
+    of_case,
     of_own_size,
-    ratio,
+    ratios_by_size,
+    trained,
+    trends,
+    trends_of_replicates,
 )
 from hessian_papers.studies.images.derived import least, quotient, worst
-from hessian_spectra.statistics import rank_correlation
 
 # A swap of two shares in a single training may be chance.
 FEWEST = 5
@@ -40,55 +37,6 @@ figure_2 = statements.about("anon2026data", "Figure 2")
 on_raw = figure_2.having(otherwise=texts.RAW_INPUTS)
 from_kaiming = figure_2.having(otherwise=texts.KEEPS_ITS_LAYERS)
 with_tanh = figure_2.having(otherwise=texts.SATURATION)
-
-
-def _of(data: xr.Dataset, case: str) -> xr.Dataset:
-    """The networks of a case; none where the study leaves it out."""
-    return data.sel(network=data["case"] == case)
-
-
-def _trained(data: xr.Dataset) -> xr.Dataset:
-    """Networks whose training did not diverge.
-
-    Raises:
-        NothingToMeasure: there is none.
-    """
-    chosen = converged(data)
-    if not chosen.any():
-        raise NothingToMeasure(
-            "this configuration has no networks of that kind whose training did not diverge"
-        )
-    return data.sel(network=chosen)
-
-
-def _curves(data: xr.Dataset, case: str) -> list[xr.Dataset]:
-    """The mean ``sharpness`` and ``labels`` of a case at each share, for each image set.
-
-    On subsets of the study's own size.
-
-    Raises:
-        NothingToMeasure: no image set has two shares.
-    """
-    image_sets = by(_trained(_of(of_own_size(data), case)), "source").values()
-    curves = [at_shares(images, images[["sharpness", "labels"]]) for images in image_sets]
-    curves = [curve for curve in curves if curve.sizes["share"] > 1]
-    if not curves:
-        raise NothingToMeasure("this configuration has no image set with two shares")
-    return curves
-
-
-def _trends(data: xr.Dataset, case: str) -> list[float]:
-    """The rank correlation of share and mean sharpness of each image set."""
-    return [
-        rank_correlation(curve["share"].values, curve["sharpness"].values)
-        for curve in _curves(data, case)
-    ]
-
-
-def _trends_of_replicates(images: xr.Dataset) -> list[float]:
-    """The rank correlation of share and sharpness of each replicate with two shares or more."""
-    curves = [of_one for of_one in by(images, "replicate").values() if of_one.sizes["network"] > 1]
-    return [rank_correlation(curve["share"].values, curve["sharpness"].values) for curve in curves]
 
 
 # Eq. (14), and what becomes of it where labels cannot be fitted.
@@ -183,32 +131,10 @@ def increasing(data: xr.Dataset) -> float:
     Statistic: rank correlation of share and sharpness, mean over replicates, for each image set;
     the worst set counts.
     """
-    return least(_trends(data, BALANCED))
+    return least(trends(data, BALANCED))
 
 
 # Whether the number of samples matters.
-
-
-def _ratios_by_size(data: xr.Dataset) -> list[np.ndarray]:
-    """The mean of sharpness over eq. (14) of each image set, by ascending number of samples.
-
-    The mean takes as many of the smallest shares as there are at every number of samples: what
-    is compared has nearly the same shares. Image sets with but one number of samples are left
-    out.
-
-    Raises:
-        NothingToMeasure: no image set is left.
-    """
-    ratios = []
-    for of_set in by(_trained(data), "source").values():
-        sizes = sorted(by(of_set, "samples").items())
-        means = [at_shares(sized, ratio(sized)).values for _, sized in sizes]
-        if len(means) > 1:
-            common = min(map(len, means))
-            ratios.append(np.array([mean[:common].mean() for mean in means]))
-    if not ratios:
-        raise NothingToMeasure("this configuration has no image set at two numbers of samples")
-    return ratios
 
 
 @figure_1c.statement(
@@ -225,7 +151,7 @@ def independent_of_samples(data: xr.Dataset) -> float:
     Statistic: largest relative change between two n of sharpness over eq. (14), for each image set;
     the worst set counts. Mean over the smallest shares that all n have.
     """
-    return worst(means.max() / means.min() - 1 for means in _ratios_by_size(data))
+    return worst(means.max() / means.min() - 1 for means in ratios_by_size(data))
 
 
 @figure_1c.statement(
@@ -241,7 +167,7 @@ def no_rise_with_samples(data: xr.Dataset) -> float:
     Statistic: largest relative rise of that ratio from one n to the next larger one, over all image
     sets.
     """
-    return worst(np.concatenate([means[1:] / means[:-1] - 1 for means in _ratios_by_size(data)]))
+    return worst(np.concatenate([means[1:] / means[:-1] - 1 for means in ratios_by_size(data)]))
 
 
 # What of the theory's assumptions holds after training.
@@ -305,7 +231,7 @@ def raw_breaks_down(data: xr.Dataset) -> float:
     Statistic: largest relative deviation from eq. (14), for each image set; the set where it is
     smallest counts.
     """
-    image_sets = by(_trained(_of(data, RAW)), "source").values()
+    image_sets = by(trained(of_case(data, RAW)), "source").values()
     return least(worst(error(images, "labels")) for images in image_sets)
 
 
@@ -321,13 +247,11 @@ def raw_inconsistent(data: xr.Dataset) -> Estimate:
     Statistic: rank correlation of share and sharpness, with one training a share, for the image set
     where it is largest. Mean over at least five replicates; interval: Student's t.
     """
-    own = _trained(_of(of_own_size(data), RAW))
-    trends = [_trends_of_replicates(images) for images in by(own, "source").values()]
-    if min(map(len, trends)) < FEWEST:
-        raise NothingToMeasure(
-            f"this configuration has fewer than {FEWEST} replicates of two shares or more"
-        )
-    return max(map(mean_of, trends))
+    own = trained(of_case(of_own_size(data), RAW))
+    each = [trends_of_replicates(images) for images in by(own, "source").values()]
+    few = f"this configuration has fewer than {FEWEST} replicates of two shares or more"
+    needs(min(map(len, each)) >= FEWEST, few)
+    return max(map(mean_of, each))
 
 
 @on_raw.statement(
@@ -345,7 +269,7 @@ def raw_share_matters_less(data: xr.Dataset) -> float:
     """
     return worst(
         np.ptp(np.log(curve["sharpness"].values)) / np.ptp(np.log(curve["labels"].values))
-        for curve in _curves(data, RAW)
+        for curve in curves(data, RAW)
     )
 
 
@@ -364,7 +288,7 @@ def raw_first_layer(data: xr.Dataset) -> float:
 
     Statistic: its smallest fraction of the sharpness.
     """
-    raw = _of(data, RAW)
+    raw = of_case(data, RAW)
     return least(quotient(raw["first_layer"], raw["ggn"]))
 
 
@@ -385,19 +309,8 @@ def raw_still_learning(data: xr.Dataset) -> float:
     Statistic: remaining loss above that of least squares, relative to Kaiming networks on the same
     subsets with whitened inputs; the smallest ratio.
     """
-    raw, whitened = _by_subset(data, RAW, KAIMING)
+    raw, whitened = by_subset(data, RAW, KAIMING)
     return least(quotient(raw["loss"] - raw["floor"], whitened["loss"] - whitened["floor"]))
-
-
-def _by_subset(data: xr.Dataset, *cases: str) -> tuple[xr.Dataset, ...]:
-    """Trained networks of some cases by the subset of images, of those that all cases have."""
-    each = []
-    for case in cases:
-        trained = _trained(_of(data, case))
-        names = (trained[name].values for name in ("source", "samples", "share", "replicate"))
-        subsets = [" ".join(map(str, subset)) for subset in zip(*names, strict=True)]
-        each.append(trained.assign_coords(network=subsets).drop_duplicates("network"))
-    return xr.align(*each, join="inner")
 
 
 # From Kaiming's initialisation.
@@ -412,7 +325,7 @@ def kaiming_increasing(data: xr.Dataset) -> float:
     Statistic: rank correlation of share and mean sharpness, for each image set; the worst set
     counts.
     """
-    return least(_trends(data, KAIMING))
+    return least(trends(data, KAIMING))
 
 
 @from_kaiming.statement(
@@ -423,7 +336,7 @@ def kaiming_values(data: xr.Dataset) -> float:
 
     Statistic: largest relative deviation from eq. (14).
     """
-    return worst(error(_of(data, KAIMING), "labels"))
+    return worst(error(of_case(data, KAIMING), "labels"))
 
 
 @figure_2.statement(
@@ -445,7 +358,7 @@ def kaiming_unbalanced(data: xr.Dataset) -> float:
     Statistic: smallest ratio, after over before training, of the defect
     $‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ relative to $‖W_l‖_F^2$.
     """
-    defect = _trained(_of(data, KAIMING))["defect"]
+    defect = trained(of_case(data, KAIMING))["defect"]
     return least(quotient(defect.sel(time="end"), defect.sel(time="start")))
 
 
@@ -473,7 +386,7 @@ def tanh_increasing(data: xr.Dataset) -> float:
     Statistic: rank correlation of share and mean sharpness, for each image set; the worst set
     counts.
     """
-    return least(_trends(data, TANH))
+    return least(trends(data, TANH))
 
 
 @with_tanh.statement(
@@ -484,7 +397,7 @@ def tanh_values(data: xr.Dataset) -> float:
 
     Statistic: largest relative deviation from eq. (14).
     """
-    return worst(error(_of(data, TANH), "labels"))
+    return worst(error(of_case(data, TANH), "labels"))
 
 
 @with_tanh.statement(
@@ -500,7 +413,7 @@ def tanh_values_of_least_squares(data: xr.Dataset) -> float:
 
     Statistic: largest relative deviation.
     """
-    tanh, linear = _by_subset(data, TANH, KAIMING)
+    tanh, linear = by_subset(data, TANH, KAIMING)
     return worst(abs(quotient(tanh["sharpness"], linear["fit"]) - 1))
 
 
@@ -513,10 +426,6 @@ def tanh_exponent(data: xr.Dataset) -> float:
     each image set; the worst set counts.
     """
     return worst(
-        abs(_exponent(curve["sharpness"]) / _exponent(curve["labels"]) - 1)
-        for curve in _curves(data, TANH)
+        abs(exponent(curve["sharpness"]) / exponent(curve["labels"]) - 1)
+        for curve in curves(data, TANH)
     )
-
-
-def _exponent(sharpness: xr.DataArray) -> float:
-    return float(np.polyfit(np.log(sharpness["share"]), np.log(sharpness), 1)[0])

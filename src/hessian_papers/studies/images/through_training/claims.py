@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_most, equal_to, within
+from hessian_papers.ledger.bounds import at_most, equal_to, needs, within
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.studies.images.derived import worst
@@ -92,8 +92,7 @@ def trace(data: xr.Dataset) -> float:
 def _known(data: xr.Dataset) -> np.ndarray:
     """All differences in standard errors, where there is an error."""
     values = standardised(data).values
-    if not np.isfinite(values).any():
-        raise NothingToMeasure("in this configuration all random probes give the same trace")
+    needs(np.isfinite(values).any(), "in this configuration all random probes give the same trace")
     return values[np.isfinite(values)]
 
 

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.bounds import needs
 from hessian_papers.studies.images.derived import quotient
 
 # What tells networks apart that are looked at through their training.
@@ -56,8 +56,7 @@ def early_fall(network: xr.Dataset, values: xr.DataArray) -> float:
         NothingToMeasure: of the recorded epochs only the start is early.
     """
     later = values[is_early(network) & (network["epoch"] > 0)]
-    if not later.size:
-        raise NothingToMeasure("this configuration records no early epoch beside the start")
+    needs(later.size, "this configuration records no early epoch beside the start")
     return float(quotient(later.min(), values.sel(epoch=0)) - 1)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_most, within
+from hessian_papers.ledger.bounds import at_most, needs, within
 from hessian_papers.ledger.statements import Cases, Statements
 from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import MOST
@@ -79,8 +79,7 @@ def _clean(data: xr.Dataset) -> xr.DataArray:
     """
     diverged = data["diverged"]
     clean = ~diverged.any([dim for dim in diverged.dims if dim != "replicate"])
-    if not clean.any():
-        raise NothingToMeasure("in this configuration training diverges")
+    needs(clean.any(), "in this configuration training diverges")
     return clean
 
 
@@ -105,8 +104,7 @@ def easier(data: xr.Dataset, source: str, done: str, inputs: str) -> xr.DataArra
     # Never is later than any epoch.
     sooner = epochs.sel(labels="one").fillna(np.inf) < epochs.sel(labels="uniform").fillna(np.inf)
     chosen = sooner.sel(replicate=_clean(runs) & epochs.notnull().any("labels"))
-    if not chosen.size:
-        raise NothingToMeasure("in this configuration neither of the two gets that far")
+    needs(chosen.size, "in this configuration neither of the two gets that far")
     return chosen
 
 

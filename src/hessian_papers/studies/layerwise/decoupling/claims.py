@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most
+from hessian_papers.ledger.bounds import at_least, at_most, needs
 from hessian_papers.ledger.statements import Decorator, Function, Labels, Statements
 from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
 from hessian_papers.ledger.words import reading_of
@@ -136,8 +136,7 @@ def _known(values: xr.DataArray) -> xr.DataArray:
     Raises:
         NothingToMeasure: one is no number, as of a Hessian that is zero.
     """
-    if not np.isfinite(values).all():
-        raise NothingToMeasure("this configuration has a layer whose Hessian is zero")
+    needs(np.isfinite(values).all(), "this configuration has a layer whose Hessian is zero")
     return values
 
 
@@ -323,8 +322,8 @@ def gaps(own: xr.Dataset, matrix: str, count: int) -> xr.DataArray:
     wide = (own["outputs"] > count + 1).values
     first = own[matrix].isel(layer=wide, rank=slice(2 * count + 1)).astype(float)
     largest = first.isel(rank=0)
-    if first.sizes["rank"] < count + 2 or not first.size or not largest.all():
-        raise NothingToMeasure(f"this configuration has no eigenvalues after the {count}-th")
+    further = first.sizes["rank"] >= count + 2 and first.size and largest.all()
+    needs(further, f"this configuration has no eigenvalues after the {count}-th")
     # Below this there is but the round-off of float32.
     floored = first.clip(min=1e-7 * largest)
     ratios = floored.isel(rank=slice(-1)) / floored.isel(rank=slice(1, None))

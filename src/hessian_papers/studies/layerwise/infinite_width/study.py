@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-import scipy
 import xarray as xr
 
 from hessian_papers.constraints import AtLeast, Different, DifferentNumbers, Once
@@ -29,6 +28,7 @@ from hessian_papers.studies.layerwise.infinite_width.quantities import (
     top_space,
 )
 from hessian_papers.studies.layerwise.infinite_width.sampling import Expectations, Network
+from hessian_papers.theorems import rectified
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
@@ -73,7 +73,7 @@ class Config(StudyConfig):
         require(positive, "alpha", "positive numbers", self.alpha)
         # Each α has a width, and each width an α.
         extremes = (max(self.alpha), min(self.widths)), (min(self.alpha), max(self.widths))
-        weights = max(itertools.starmap(_weights, extremes))
+        weights = max(width * _inputs(alpha, width) for alpha, width in extremes)
         expected = f"at most {LARGEST_LAYER} weights n d of the first layer"
         require(weights <= LARGEST_LAYER, "alpha", expected, weights)
         least = 4 * max(self.classes)
@@ -125,39 +125,16 @@ VARIABLES: Variables = {
 
 
 def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
-    """The limits of the quantities given the weights, and two integrals that are wrong in print.
-
-    With rectified inputs a unit is active with probability ``π = Φ(g/√(π−1))``, ``g ~ N(0, 1)``, so
-    that ``E π² = 1/4 + arcsin(1/π)/(2π)``; with Gaussian ones ``π = 1/2``.
-    """
-    squares = {"rectified": 0.25 + np.arcsin(1 / np.pi) / (2 * np.pi), "gaussian": 0.25}
-    square = np.array([squares[law] for law in config.laws])
-    common = (6 * np.pi**2 - 10 * np.pi - 3) * (np.pi - 1)
-    d = _all_inputs(config)
-    leading = d**2 / (4 * np.pi**2)
-    arrays = {
-        "law": config.laws,
-        "alpha": config.alpha,
-        "width": config.widths,
-        "inputs": d,
-        "space_limit": 0.25 / square,
-        "projected_limit": (0.25 / square) ** 2,
-        "exact_fourth": common * (np.pi - 1) / (16 * np.pi**4),
-        "printed_fourth": common / (8 * np.pi**3),
-        "exact_norm": leading + d * (np.pi**2 - 1) / (4 * np.pi**2),
-        "printed_norm": leading + d * (np.pi - 1) / (2 * np.pi),
-    }
-    return data_set(arrays, VARIABLES)
+    """The limits of the quantities given the weights, and two integrals that are wrong in print."""
+    inputs = _all_inputs(config)
+    labels = {"law": config.laws, "alpha": config.alpha, "width": config.widths, "inputs": inputs}
+    theory = rectified.limits(config.laws) | rectified.stated(inputs)
+    return data_set(labels | theory, VARIABLES)
 
 
 def _inputs(alpha: float, width: int) -> int:
     """The number d of inputs."""
     return round(float(width) ** min(1 + alpha, 16.0))
-
-
-def _weights(alpha: float, width: int) -> int:
-    """The number n d of weights of the first layer."""
-    return width * _inputs(alpha, width)
 
 
 def _all_inputs(config: Config) -> np.ndarray:
@@ -172,7 +149,7 @@ def _items(config: Config, networks: xr.Dataset) -> list[Item]:
         (alpha, width)
         for alpha in config.alpha
         for width in config.widths
-        if _weights(alpha, width) <= LARGEST_LAYER
+        if width * _inputs(alpha, width) <= LARGEST_LAYER
     ]
     every = itertools.product(config.laws, config.classes, sizes, range(config.draws))
     return [
@@ -219,25 +196,7 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
     """The data set of all networks."""
     # Widths come in the order of the first α, which may lack some.
     data = assembled(parts, VARIABLES, AXES).sel(width=config.widths)
-    return data.assign(data_set(_integrals(_all_inputs(config)), VARIABLES))
-
-
-def _integrals(inputs: np.ndarray) -> Arrays:
-    """The fourth central moment of eq. (90) and the squared norm of eq. (186), by quadrature."""
-
-    def mean(power: int, deviation: float, centre: float = 0.0) -> float:
-        """``E (relu(s ξ) − centre)^power``."""
-        density = scipy.stats.norm.pdf
-        integral = scipy.integrate.quad(
-            lambda x: (deviation * x - centre) ** power * density(x), 0, 12, epsabs=1e-13
-        )
-        return float(integral[0]) + (-centre) ** power / 2
-
-    deviation = np.sqrt((np.pi - 1) / (2 * np.pi))
-    fourth = mean(4, deviation, mean(1, deviation))
-    first, second = mean(1, 1.0), mean(2, 1.0)
-    norm = inputs * second**2 + inputs * (inputs - 1) * first**4
-    return {"fourth": np.array(fourth), "norm": norm}
+    return data.assign(data_set(rectified.by_quadrature(_all_inputs(config)), VARIABLES))
 
 
 def _cost(item: Item) -> float:

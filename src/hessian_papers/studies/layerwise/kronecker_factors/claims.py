@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most
+from hessian_papers.ledger.bounds import at_least, at_most, needs
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import exists, typically
 from hessian_papers.studies.layerwise.kronecker_factors.derived import (
@@ -66,8 +66,7 @@ def _fitted(layer: xr.Dataset) -> xr.Dataset:
     """
     last = layer.isel(epoch=-1)
     loss = float(last["loss"].mean())
-    if loss > FITTED:
-        raise NothingToMeasure(f"the loss is {loss:.2g} at the last epoch, above {FITTED:g} (ours)")
+    needs(not loss > FITTED, f"the loss is {loss:.2g} at the last epoch, above {FITTED:g} (ours)")
     return last
 
 
@@ -137,8 +136,7 @@ def independence_ends(data: xr.Dataset, network: str, layer: str) -> xr.DataArra
     mean over seeds; interval: Student's t.
     """
     own = layer_of(data, network, layer)
-    if own.sizes["epoch"] < 2:
-        raise NothingToMeasure("this configuration keeps the weights of a single epoch")
+    needs(own.sizes["epoch"] >= 2, "this configuration keeps the weights of a single epoch")
     last = _fitted(own)
     return known((last["spectral"] - own["spectral"].isel(epoch=0)).sel(form=PRINTED))
 

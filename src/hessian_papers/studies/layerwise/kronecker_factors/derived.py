@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, known_seeds
+from hessian_papers.ledger.bounds import known_seeds, needs
 from hessian_papers.studies.layerwise.layers import own_layers
 
 # KFAC's factors, which wu2022dissecting's conjecture takes.
@@ -28,8 +28,7 @@ def trained(data: xr.Dataset) -> xr.Dataset:
         NothingToMeasure: there is no other.
     """
     later = data.sel(epoch=data["epoch"] > 0)
-    if not later.sizes["epoch"]:
-        raise NothingToMeasure("this configuration keeps no weights from after the start")
+    needs(later.sizes["epoch"], "this configuration keeps no weights from after the start")
     return later
 
 

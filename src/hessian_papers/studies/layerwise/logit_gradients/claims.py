@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most
+from hessian_papers.ledger.bounds import at_least, at_most, needs
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.verdicts import exists, typically
 from hessian_papers.studies.layerwise.layers import (
@@ -42,8 +42,7 @@ def _by_class(data: xr.Dataset) -> xr.DataArray:
         NothingToMeasure: those weights are not kept.
     """
     last = data.isel(epoch=-1)
-    if int(last["epoch"]) == 0:
-        raise NothingToMeasure("this configuration keeps no weights from after training")
+    needs(int(last["epoch"]) != 0, "this configuration keeps no weights from after training")
     return hidden_layers(last)["by_class"].mean("layer")
 
 

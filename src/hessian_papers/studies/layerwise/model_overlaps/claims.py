@@ -7,13 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import (
-    Estimate,
-    NothingToMeasure,
-    at_least,
-    at_most,
-    equal_to,
-)
+from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, needs
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
 from hessian_papers.ledger.words import one_by
@@ -89,11 +83,11 @@ def peak(mean: xr.Dataset) -> xr.DataArray:
     """
     k, outputs, overlap = mean["rank"], int(mean["outputs"]), mean["overlap"]
     around = abs(k - outputs) <= max(AROUND * outputs, 1)
-    if around[-1] or k[-1] < outputs:
-        raise NothingToMeasure(
-            f"this configuration has {len(k)} eigenpairs of a layer with {outputs} "
-            "outputs: none beyond what is around them"
-        )
+    needs(
+        k[-1] >= outputs and not around[-1],
+        f"this configuration has {len(k)} eigenpairs of a layer with {outputs} "
+        "outputs: none beyond what is around them",
+    )
     return overlap.where(around).max() / overlap.where(~around).max()
 
 
@@ -103,8 +97,7 @@ def reaching(rank: int, layer: xr.Dataset) -> xr.DataArray:
     Raises:
         NothingToMeasure: the study does not.
     """
-    if layer.sizes["rank"] < rank:
-        raise NothingToMeasure(f"this configuration has fewer than {rank} eigenpairs")
+    needs(layer.sizes["rank"] >= rank, f"this configuration has fewer than {rank} eigenpairs")
     return layer["overlap"]
 
 
@@ -252,8 +245,7 @@ def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """
     pairs = layer_of(data, network, layer)
     low = pairs.isel(rank=slice(min(satisfied(pairs), int(pairs["outputs"]))))
-    if not low.sizes["rank"]:
-        raise NothingToMeasure("this configuration has a layer with no such k, as of $E[M] = 0$")
+    needs(low.sizes["rank"], "this configuration has a layer with no such k, as of $E[M] = 0$")
     growth = int(low["rank"].sum()) / int(low["outputs"])
     return over_networks(low, lambda mean: mean["overlap"].sum() / (growth * mean["first_inputs"]))
 
@@ -352,8 +344,7 @@ def same_after_other_training(data: xr.Dataset, network: str, layer: str) -> Est
     """
     pairs = layer_of(data, network, layer)
     overlap, differing = at_outputs(pairs), pairs["differing"]
-    if differing.all():
-        raise NothingToMeasure("this configuration has no two networks that were trained alike")
+    needs(not differing.all(), "this configuration has no two networks that were trained alike")
     parts = pairs.assign(differently=overlap.where(differing), alike=overlap.where(~differing))
     return over_networks(parts, lambda mean: mean["differently"] / mean["alike"])
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import Bound, NothingToMeasure, at_least, equal_to
+from hessian_papers.ledger.bounds import Bound, at_least, equal_to, needs
 from hessian_papers.ledger.statements import Cases, Labels, Statements
 from hessian_papers.ledger.verdicts import printed, shown, typically
 from hessian_papers.ledger.words import reading_of
@@ -61,8 +61,10 @@ def hidden(data: xr.Dataset, name: str) -> xr.DataArray:
         NothingToMeasure: it is not known of all of them.
     """
     values = hidden_layers(data)[name]
-    if not np.isfinite(values).all():
-        raise NothingToMeasure(f"{data['network'].item()} has layers of fewer outputs than classes")
+    needs(
+        np.isfinite(values).all(),
+        f"{data['network'].item()} has layers of fewer outputs than classes",
+    )
     return values
 
 

@@ -6,7 +6,7 @@ posterior's covariance is diagonal, when these are found, and how the posterior 
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple
@@ -48,17 +48,18 @@ from hessian_spectra.validation import require
 PARTS = 50
 # Which of the deviations in a part: a band and the middle.
 QUANTILES = (0.1, 0.5, 0.9)
-# What only a posterior whose training converged has: the certificate's terms, and an error.
-TERMS = (
-    "index",
-    "prior_variance",
-    "divergence",
-    "complexity",
-    "drawn_error",
-    "error",
-    "bound",
-    "held_out_error",
-)
+# What a certificate says, at the best prior of the grid: only a posterior whose training converged
+# has it. The errors are the mean over draws, and what it is at most but for ``draws_delta``.
+TERMS: Mapping[str, Callable[[Certificate], float]] = {
+    # A number that a network without this method lacks, as the other terms.
+    "index": lambda certificate: float(certificate.prior.index),
+    "prior_variance": lambda certificate: certificate.prior.variance,
+    "divergence": lambda certificate: certificate.prior.kl,
+    "complexity": lambda certificate: certificate.complexity,
+    "drawn_error": lambda certificate: certificate.mean_error,
+    "error": lambda certificate: certificate.error,
+    "bound": lambda certificate: certificate.bound,
+}
 
 
 class Method(NamedTuple):
@@ -176,8 +177,7 @@ def measure(
     """
     (inputs, classes), (others, left) = kept.samples.trained(), kept.samples.left_out()
     model, seed = kept.load(), int(labels["seed"])
-    find = _locally if METHODS[method].local else _as_printed
-    certificate, path = find(kept, before, method, settings, seed, run)
+    certificate, path = _found(kept, before, method, settings, seed, run)
     layers = GaussianPosterior(model, model.state_dict()).names
     values = {
         **labels,
@@ -194,7 +194,7 @@ def measure(
         "test_error": _error(model, others, left),
         "diverged": certificate is None,
         **path,
-        **dict.fromkeys(TERMS, np.nan),
+        **dict.fromkeys([*TERMS, "held_out_error"], np.nan),
         "variance": np.full((len(layers), PARTS, len(QUANTILES)), np.nan),
         "rank": np.full((len(layers), PARTS), np.nan),
         "dip": np.full(len(layers), np.nan),
@@ -202,7 +202,7 @@ def measure(
     }
     if certificate is not None:
         posterior = certificate.posterior
-        values |= terms_of(certificate)
+        values |= {name: of(certificate) for name, of in TERMS.items()}
         values["held_out_error"] = error_of_draws(
             posterior, others, left, draws=settings.draws, seed=seed + 1
         )
@@ -213,7 +213,7 @@ def measure(
     return {name: np.array(value) for name, value in values.items()}
 
 
-def _as_printed(
+def _found(
     kept: KeptClassifier,
     before: KeptClassifier,
     method: str,
@@ -221,86 +221,35 @@ def _as_printed(
     seed: int,
     run: TrainingRun,
 ) -> tuple[Certificate | None, Arrays]:
-    """The certificate of a posterior found by Algorithm 1, none if it diverged; and its path."""
-    samples, model = kept.samples.trained(), kept.load()
-    posterior = GaussianPosterior(model, before.load().state_dict(), settings.half_log_variance)
-    path = minimise_bound(
-        posterior,
-        model,
-        *samples,
-        settings.descent(method),
-        seed=seed,
-        log=run.log,
-        checkpoint=run.checkpoint,
-        identity=[kept.network, method],
-    )
-    arrays = {f"path_{name}": array for name, array in path.items()}
-    arrays["path_surrogate"] = np.array([np.nan, *path["surrogate"]])
-    if not np.isfinite([*path["surrogate"], *path["complexity"]]).all():
-        return None, arrays
-    return certify(posterior, samples, prior_saw="nothing", seed=seed, **_chances(settings)), arrays
-
-
-def _locally(
-    kept: KeptClassifier,
-    before: KeptClassifier,
-    method: str,
-    settings: BoundMeasurement,
-    seed: int,
-    run: TrainingRun,
-) -> tuple[Certificate | None, Arrays]:
-    """The certificate of a posterior found by local reparametrisation, without a path."""
-    with suppress(DivergedError):
-        certificate = bound(
-            kept.load(),
-            kept.samples.trained(),
-            prior=before.load(),
-            prior_saw="nothing",
-            method="local",
-            objective=settings.local_objective,
-            basis=METHODS[method].basis,
-            epochs=settings.local_epochs,
-            batch_size=settings.local_batch_size,
-            learning_rate=settings.local_learning_rate,
-            seed=seed,
-            log=run.log,
-            checkpoint=run.checkpoint,
-            **_chances(settings),
-        )
-        return certificate, {}
-    return None, {}
-
-
-def _chances(settings: BoundMeasurement) -> dict[str, Any]:
-    """The settings of a certificate, however the posterior is found."""
-    return {
+    """The certificate of a posterior, none if it diverged; and the path of Algorithm 1."""
+    chosen, samples, model = METHODS[method], kept.samples.trained(), kept.load()
+    how: Any = {"seed": seed, "log": run.log, "checkpoint": run.checkpoint}
+    chances: Any = {
+        "prior_saw": "nothing",
         "largest_variance": settings.largest_variance,
         "grid_precision": settings.grid_precision,
         "draws": settings.draws,
         "delta": settings.delta,
         "delta_monte_carlo": settings.draws_delta,
     }
-
-
-def terms_of(certificate: Certificate) -> dict[str, float]:
-    """The bound with every term, at the best prior of the grid.
-
-    Returns:
-        ``index`` j, ``prior_variance`` λ, ``divergence`` KL(Q ‖ P), ``complexity`` B_RE;
-        ``drawn_error``, the mean over draws, ``error``, what it is at most but for ``draws_delta``;
-        and the ``bound``.
-    """
-    prior = certificate.prior
-    return {
-        # A number that a network without this method lacks, as the other terms.
-        "index": float(prior.index),
-        "prior_variance": prior.variance,
-        "divergence": prior.kl,
-        "complexity": certificate.complexity,
-        "drawn_error": certificate.mean_error,
-        "error": certificate.error,
-        "bound": certificate.bound,
-    }
+    if chosen.local:
+        local: Any = {
+            "objective": settings.local_objective,
+            "epochs": settings.local_epochs,
+            "batch_size": settings.local_batch_size,
+            "learning_rate": settings.local_learning_rate,
+        }
+        with suppress(DivergedError):
+            prior, basis = before.load(), chosen.basis
+            return bound(model, samples, prior=prior, basis=basis, **local, **chances, **how), {}
+        return None, {}
+    posterior = GaussianPosterior(model, before.load().state_dict(), settings.half_log_variance)
+    descent, identity = settings.descent(method), [kept.network, method]
+    path = minimise_bound(posterior, model, *samples, descent, identity=identity, **how)
+    arrays = {f"path_{name}": array for name, array in path.items()}
+    arrays["path_surrogate"] = np.array([np.nan, *path["surrogate"]])
+    converged = np.isfinite([*path["surrogate"], *path["complexity"]]).all()
+    return certify(posterior, samples, seed=seed, **chances) if converged else None, arrays
 
 
 def deviations(
@@ -355,11 +304,8 @@ def _ends(count: int) -> np.ndarray:
 
 @torch.no_grad()
 def _error(model: nn.Module, inputs: Tensor, labels: Tensor) -> float:
-    wrong = sum(
-        int((model(x).argmax(dim=1) != y).sum())
-        for x, y in zip(inputs.split(BATCH), labels.split(BATCH), strict=True)
-    )
-    return wrong / len(labels)
+    scores = torch.cat([model(x) for x in inputs.split(BATCH)])
+    return float((scores.argmax(dim=1) != labels).double().mean())
 
 
 def _items(config: Config, networks: xr.Dataset) -> list[Item]:

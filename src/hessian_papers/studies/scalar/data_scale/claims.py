@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, within
+from hessian_papers.ledger.bounds import at_least, needs, within
 from hessian_papers.ledger.statements import Print, Statements
 from hessian_papers.ledger.verdicts import typically
 from hessian_papers.ledger.words import reading_of
@@ -87,11 +87,11 @@ def trace(data: xr.Dataset) -> float:
         kept = trace > LEAST_TRACE * abs(numerical).sum("rank")
         errors.append(abs(numerical.sum("rank") / trace - 1).values[kept])
     values = np.concatenate(errors)
-    if not values.size:
-        raise NothingToMeasure(
-            "this configuration has no network whose trace stands out of the rounding of its "
-            "eigenvalues: the weights are too small beside $E[yx]$"
-        )
+    needs(
+        values.size,
+        "this configuration has no network whose trace stands out of the rounding of its "
+        "eigenvalues: the weights are too small beside $E[yx]$",
+    )
     return float(values.max())
 
 
@@ -121,11 +121,10 @@ def proportional(data: xr.Dataset) -> float:
     for network in data.network.values:
         largest = spectra(data, network=network, targets="scaled").isel(second_moment=-1)
         bulk, large = (abs(eigenvalues(largest, name, "numerical")) for name in PROPORTIONAL)
-        if not (bulk.values > LEAST_BULK * large.values).all():
-            raise NothingToMeasure(
-                "this configuration has a bulk below 1e-6 of $λ_1$, whose rounding hides how it "
-                "scales"
-            )
+        needs(
+            (bulk.values > LEAST_BULK * large.values).all(),
+            "this configuration has a bulk below 1e-6 of $λ_1$, whose rounding hides how it scales",
+        )
     return _largest_departure(data, "scaled")
 
 

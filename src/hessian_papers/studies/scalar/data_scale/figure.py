@@ -11,7 +11,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from hessian_papers.drawing.errors import error_axis, visible
+from hessian_papers.drawing.variables import Panel, named, picture
 from hessian_papers.studies.scalar.data_scale.derived import (
     PROPORTIONAL,
     TARGETS,
@@ -24,11 +24,20 @@ from hessian_spectra.agreement import EXACT
 from hessian_spectra.pictures import style
 
 # For each network its line and its marker.
-LOOKS: dict[str, tuple[Any, str]] = {"first": ("-", "o"), "second": ("--", "s")}
+NETWORKS: dict[str, tuple[Any, str]] = {"first": ("-", "o"), "second": ("--", "s")}
 NAMES: dict[Group, str] = {
     "outlier 1": r"outlier $\lambda_1$",
     "outlier 2": r"outlier $\lambda_2$",
     "bulk": r"bulk $\pm\,\overline{\delta x}$",
+}
+LOOKS: dict[str, dict[str, Any]] = {
+    "numerical": {"linestyle": "none", "markersize": 3.5, "alpha": 0.55, "label": ""},
+    "exact": {"marker": "", "label": ""},
+    "error": {"linestyle": "none", "markersize": 4, "label": ""},
+    "zero": {"label": "", "linewidth": 0.6, "linestyle": "-"},
+    "fixed": {"fillstyle": "full"},
+    "scaled": {"fillstyle": "none", "linestyle": ":"},
+    **{name: {"color": style.COLOURS[name], "label": text} for name, text in NAMES.items()},
 }
 SCALE = r"data scale $\sigma_x^2$ (units of $x^2$)"
 
@@ -61,66 +70,49 @@ def _ordered(axes: Axes, data: xr.Dataset, network: str) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
 
 
-def _along_scale(axes: Axes, data: xr.Dataset, groups: tuple[Group, ...]) -> None:
-    """Some groups of eigenvalues of both networks against the scale."""
-    for network, (line, marker) in LOOKS.items():
-        chosen = spectra(data, network=network, targets="fixed")
-        for name in groups:
-            colour = style.COLOURS[name]
-            points = style.NUMERIC | {"marker": marker, "color": colour}
-            moments = chosen["second_moment"].values
-            axes.plot(moments, eigenvalues(chosen, name, "numerical").values, **points)
-            # The bulk has two values only: its smallest and its largest.
-            exact = eigenvalues(chosen, name).values
-            shown = exact[:, [0, -1]] if name == "bulk" else exact
-            axes.plot(moments, shown, color=colour, linestyle=line, **style.EXACT)
-    axes.axhline(0, color=style.BLACK, linewidth=0.6)
-    axes.set_xlim(left=0)
-    axes.set_xlabel(SCALE)
-    axes.set_ylabel(r"Hessian eigenvalue $\lambda$")
+def _over(scale: xr.DataArray, name: str) -> xr.DataArray:
+    """Values over the scale of the data, with what they are called."""
+    return named(scale.rename(second_moment=SCALE), name)
 
 
-def _errors(axes: Axes, data: xr.Dataset) -> None:
-    for network, (_, marker) in LOOKS.items():
-        for targets, face in zip(TARGETS, (style.BLACK, "none"), strict=True):
-            axes.semilogy(
-                data["second_moment"].values,
-                visible(error(spectra(data, network=network, targets=targets)).values),
-                linestyle="none",
-                marker=marker,
-                markersize=4,
-                color=style.COLOURS["error"],
-                markerfacecolor=face,
-            )
-    error_axis(axes, top=1e-4)
-    axes.set_xlabel(SCALE)
-    axes.set_ylabel("error relative to the\nlargest eigenvalue")
+def _along_scale(data: xr.Dataset, *groups: Group) -> list[xr.DataArray]:
+    """Some groups of eigenvalues of both networks; the bulk has its smallest and its largest."""
+    values = []
+    for network, name, of in itertools.product(NETWORKS, groups, ("numerical", "exact")):
+        chosen = eigenvalues(spectra(data, network=network, targets="fixed"), name, of)
+        ends = chosen.isel(rank=[0, -1]) if (of, name) == ("exact", "bulk") else chosen
+        apart = ends.expand_dims(network=[network], group=[name])
+        values.append(_over(apart.rename(of), r"Hessian eigenvalue $\lambda$"))
+    return values
 
 
-def _departures(axes: Axes, data: xr.Dataset) -> None:
+def _errors(data: xr.Dataset) -> xr.DataArray:
+    rows = [
+        xr.concat([error(spectra(data, network=name, targets=of)) for of in TARGETS], "targets")
+        for name in NETWORKS
+    ]
+    errors = xr.concat(rows, "network").transpose("network", "targets", ...).rename("error")
+    words = "error relative to the largest eigenvalue"
+    return named(errors.rename(second_moment=SCALE), words, rounding=True)
+
+
+def _departures(data: xr.Dataset) -> list[xr.DataArray]:
     """The distance of λ/σ_x² from its value at the largest scale, which is left out: it is 0 there.
 
     Departures below the float64 spacing are shown at 1e-16.
     """
-    moments = data["second_moment"].values[:-1]
-    for name, (targets, line) in itertools.product(PROPORTIONAL, zip(TARGETS, "-:", strict=True)):
-        exact, numeric = (
-            np.maximum(departure(data.sel(targets=targets), name, of).values[:-1], 1e-16)
-            for of in ("exact", "numerical")
-        )
-        colour = style.COLOURS[name]
-        points = style.NUMERIC | ({"markerfacecolor": "none"} if targets == "scaled" else {})
-        axes.semilogy(moments, numeric, color=colour, **points)
-        axes.semilogy(moments, exact, color=colour, linestyle=line, **style.EXACT)
-    axes.set_ylim(1e-17, 10)
-    axes.set_xlabel(SCALE)
-    axes.set_ylabel(r"departure of $\lambda\,/\,\sigma_x^2$" "\nfrom a constant")
+    name, values = "departure from proportionality", []
+    for of in ("exact", "numerical"):
+        groups = [departure(data, each, of)[..., :-1] for each in PROPORTIONAL]
+        both = xr.concat(groups, xr.Variable("group", [*PROPORTIONAL]))
+        values.append(_over(both.clip(min=1e-16).rename(of), name))
+    return values
 
 
 def draw(data: xr.Dataset) -> Figure:
     """The whole spectra of both networks at several data scales, in ascending order."""
     figure, grid = style.panels(1, 2, height=2.6)
-    for letter, axes, network in zip("ab", grid, LOOKS, strict=True):
+    for letter, axes, network in zip("ab", grid, NETWORKS, strict=True):
         _ordered(axes, data, network)
         style.letter(axes, f"({letter}) width m = {int(data['width'].sel(network=network))}")
     grid[0].set_ylabel(r"Hessian eigenvalue $\lambda$")
@@ -139,19 +131,23 @@ def draw(data: xr.Dataset) -> Figure:
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The eigenvalues along the scale, their errors, and how proportional they are to it."""
-    figure, grid = style.panels(2, 2, height=2.2)
-    _along_scale(grid[0, 0], data, ("outlier 1",))
-    _along_scale(grid[0, 1], data, ("bulk", "outlier 2"))
-    _errors(grid[1, 0], data)
-    _departures(grid[1, 1], data)
-    titles = ("large outlier", "bulk and small outlier", "closed form against numbers")
-    for letter, axes, title in zip("abcd", grid.flat, (*titles, "proportionality"), strict=True):
-        style.letter(axes, f"({letter}) {title}")
-    handles = [style.entry(text, color=style.COLOURS[name]) for name, text in NAMES.items()]
-    for width, (line, marker) in zip(data["width"].values, LOOKS.values(), strict=True):
-        look = {"linestyle": line, "marker": marker, "markersize": 3.5}
-        handles.append(style.entry(f"$m =$ {width}", color=style.BLACK, **look))
-    figure.legend(handles=handles, loc="outside upper center", ncols=5)
+    looks = LOOKS | {
+        name: {
+            "color": style.BLACK,
+            "linestyle": line,
+            "marker": marker,
+            "label": f"$m =$ {int(width)}",
+        }
+        for (name, (line, marker)), width in zip(NETWORKS.items(), data["width"], strict=True)
+    }
+    zero = xr.DataArray(0.0, name="zero")
+    panels = [
+        Panel("large outlier", SCALE, [*_along_scale(data, "outlier 1"), zero]),
+        Panel("bulk and small outlier", SCALE, [*_along_scale(data, "bulk", "outlier 2"), zero]),
+        Panel("closed form against numbers", SCALE, [_errors(data)]),
+        Panel("proportionality", SCALE, _departures(data)),
+    ]
+    figure = picture(panels, looks, columns=2)
     return figure, (
         "Lines: closed form; points: numerical spectrum. (c) Relative to the largest eigenvalue, "
         f"dashed: {EXACT:.0e}; hollow points, in (d) with dotted lines: targets scaled along with "

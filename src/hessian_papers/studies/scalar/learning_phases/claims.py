@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, within
+from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, needs, within
 from hessian_papers.ledger.statements import Labels, Print, Statements
 from hessian_papers.ledger.verdicts import left_open
 from hessian_papers.studies.spectra import error, group
@@ -180,8 +180,7 @@ def heads_in_order(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArra
     order, outliers = (np.sign(a.isel(head=first) - a.isel(head=second)) for a in (learned, zero))
     # Of the pairs that do not learn in the same step, in networks that learn with all their heads.
     counted = (order != 0) & (learned >= 0).all("head")
-    if not counted.any():
-        raise NothingToMeasure("no network learns with all heads, and not in the same step")
+    needs(counted.any(), "no network learns with all heads, and not in the same step")
     kept = counted.any("pair")
     return ((order == outliers) & counted).sum("pair")[kept] / counted.sum("pair")[kept]
 
@@ -204,6 +203,5 @@ def retarded_head(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArray
     the first has learned; interval: Wilson's, 95 %.
     """
     retarded = data["retarded"].sel(head_scale=head_scale).dropna("draw")
-    if not retarded.size:
-        raise NothingToMeasure("no network learns with all of its heads")
+    needs(retarded.size, "no network learns with all of its heads")
     return retarded < 0

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from hessian_papers.drawing.errors import error_axis, visible
+from hessian_papers.drawing.variables import Panel, named, picture
 from hessian_papers.studies.scalar.relu_cells.derived import CELLS, lives_in, mass_elsewhere
 from hessian_papers.studies.spectra import group, ranks
 from hessian_spectra.agreement import EXACT
@@ -15,6 +15,7 @@ from hessian_spectra.pictures import style
 NAMES = {"+": "positive cell", "-": "negative cell"}
 COLOURS = {cell: style.COLOURS[f"cell {cell}"] for cell in CELLS}
 SIGN = {"+": "+", "-": "−"}
+ELSEWHERE = "share of the norm² in the other cell"
 MARKERS = {"bulk": "o", "outlier": "D"}
 
 
@@ -74,13 +75,6 @@ def _bulk_and_outliers(axes: Axes, data: xr.Dataset) -> None:
     axes.set_xlabel(r"Hessian eigenvalue $\lambda$")
 
 
-def _errors(axes: Axes, error: xr.DataArray, label: str, marker: str) -> None:
-    rank = np.arange(1, len(error) + 1)
-    axes.semilogy(rank, visible(error.values), marker, color=style.BLACK, markersize=3.5)
-    error_axis(axes)
-    _ranks_below(axes, label)
-
-
 def _legend(figure: Figure) -> None:
     handles = [style.entry(NAMES[cell], color=COLOURS[cell], linewidth=4) for cell in CELLS]
     ring = {"color": style.BLACK, **style.EXACT_RING}
@@ -106,12 +100,16 @@ def draw(data: xr.Dataset) -> Figure:
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The errors of the closed form and of the cells, and how they are read."""
-    figure, grid = style.panels(1, 2, height=1.8)
     errors = abs(data["exact"] - data["numerical"]) / abs(data["numerical"]).max()
-    _errors(grid[0], errors, "error relative to the\nlargest eigenvalue", "o")
-    _errors(grid[1], mass_elsewhere(data), "share of the norm²\nin the other cell", "x")
-    style.letter(grid[0], "(a) closed form against numbers")
-    style.letter(grid[1], "(b) eigenvectors keep to their cell")
+    rank = {"rank": np.arange(1, data.sizes["rank"] + 1)}
+    panels = [
+        Panel(title, "rank", [named(values.assign_coords(rank), name, rounding=True)])
+        for title, name, values in (
+            ("closed form against numbers", "error relative to the largest eigenvalue", errors),
+            ("eigenvectors keep to their cell", ELSEWHERE, mass_elsewhere(data)),
+        )
+    ]
+    figure = picture(panels)
     return figure, f"Of each eigenvalue and of its numerical eigenvector (dashed: {EXACT:.0e})."
 
 

@@ -7,12 +7,11 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import (
     Estimate,
-    NothingToMeasure,
     at_least,
     at_most,
     equal_to,
+    needs,
     positive,
-    share_of,
     within,
 )
 from hessian_papers.ledger.statements import Labels, Print, Statements
@@ -20,19 +19,16 @@ from hessian_papers.ledger.verdicts import always, everywhere, exists
 from hessian_papers.studies.scalar.spectrum_in_training.derived import (
     LAST,
     RESOLVED,
+    at_zero,
+    largest,
+    largest_of,
     pair,
+    share_of_converging,
     small_share,
 )
 from hessian_papers.studies.spectra import error, group
 from hessian_papers.studies.trainings import compared, last_steps
 from hessian_spectra.agreement import EXACT
-
-# A ReLU network's other cell may have eigenvalues so much larger that the pair drowns in their
-# rounding: below this share of the largest it is left out.
-LOST = 1e-4
-
-# Below this share of the large outlier the small one has reached zero.
-AT_ZERO = 1e-6
 
 # So many changes of sign are a wiggle around zero; a single one is a passage.
 WIGGLES = 2
@@ -99,19 +95,7 @@ def pair_sum(data: xr.Dataset) -> float:
     """The two outliers sum to the trace (for ReLU: of the cell's block) at every step."""
     data = compared(data)
     large, small = pair(data, "numerical")
-    return _largest(data, large + small - data["trace"])
-
-
-def _largest(data: xr.Dataset, differences: xr.DataArray, power: int = 1) -> float:
-    """The largest difference relative to a power of λ₁, where that is not lost in rounding."""
-    large, _ = pair(data, "numerical")
-    kept = large > LOST * abs(data["numerical"]).max("rank")
-    if not kept.any():
-        raise NothingToMeasure(
-            "this configuration has no step at which the pair stands out of the rounding of "
-            "larger eigenvalues"
-        )
-    return float((abs(differences) / large**power).where(kept).max())
+    return largest(data, large + small - data["trace"])
 
 
 @pairs.identity(PAIR, ROUNDING, id="linear-product")
@@ -120,7 +104,7 @@ def pair_product(data: xr.Dataset) -> float:
     data = compared(data)
     large, small = pair(data, "numerical")
     fit, moment = data["alignment"] * data["second_moment"], data["moment"]
-    return _largest(data, large * small + (fit - moment) * (3 * fit - moment), power=2)
+    return largest(data, large * small + (fit - moment) * (3 * fit - moment), power=2)
 
 
 @figures.statement(EVOLUTION, exists, ALL, id="small-outlier-changes-sign")
@@ -191,21 +175,6 @@ def _each_input_scale(data: xr.Dataset) -> Iterator[Labels]:
         yield {"input_scale": scale, "scale": f"{scale:g}"}
 
 
-def _at_zero(data: xr.Dataset, rates: str, side: float) -> xr.DataArray:
-    """The weights whose small outlier reaches zero from a side, at ordinary or high rates."""
-    return (data[f"{rates}_side"] == side) & (data[f"{rates}_share"] < AT_ZERO)
-
-
-def _share_of_converging(data: xr.Dataset, rates: str, holds: xr.DataArray) -> Estimate:
-    """The share of what holds, of weights and settings of which training does not diverge."""
-    kept = holds.values[data[f"{rates}_share"].notnull()]
-    if not kept.size:
-        raise NothingToMeasure(
-            "this configuration has no other initial weights from which training converges"
-        )
-    return share_of(kept)
-
-
 @(closed | poster).statement(
     "section 2, text on Figure 3",
     exists,
@@ -230,7 +199,7 @@ def reaches_zero_from_the_positive_side(data: xr.Dataset, input_scale: float, **
     in the last steps with $|λ_2| > 10^{-12} λ_1$; interval: Wilson's, 95 %.
     """
     chosen = data.sel(input_scale=input_scale)
-    return _share_of_converging(chosen, "ordinary", _at_zero(chosen, "ordinary", 1.0))
+    return share_of_converging(chosen, "ordinary", at_zero(chosen, "ordinary", 1.0))
 
 
 @closed.statement(
@@ -253,7 +222,7 @@ def reaches_zero_from_the_negative_side(data: xr.Dataset) -> Estimate:
     """
     # The first momentum is that of the run that is drawn.
     chosen = data.isel(high_momentum=slice(1))
-    return _share_of_converging(chosen, "high", _at_zero(chosen, "high", -1.0))
+    return share_of_converging(chosen, "high", at_zero(chosen, "high", -1.0))
 
 
 # The path of the small outlier at a high learning rate: by its part what is meant.
@@ -295,8 +264,8 @@ def path_at_a_high_rate(data: xr.Dataset, part: str, high_momentum: float, **_: 
     """
     chosen = data.sel(high_momentum=high_momentum)
     parts = {"drops": chosen["high_drops"] > 0, "wiggles": chosen["high_crossings"] >= WIGGLES}
-    parts["whole"] = parts["drops"] & parts["wiggles"] & _at_zero(chosen, "high", -1.0)
-    return _share_of_converging(chosen, "high", parts[part])
+    parts["whole"] = parts["drops"] & parts["wiggles"] & at_zero(chosen, "high", -1.0)
+    return share_of_converging(chosen, "high", parts[part])
 
 
 def _without_factor(data: xr.Dataset) -> float:
@@ -314,8 +283,7 @@ def _without_factor(data: xr.Dataset) -> float:
 )
 def outlier_formula(data: xr.Dataset, *, factor: bool = True) -> float:
     """The last term under the root is $4 (2 ⟨w, v⟩ E[x^2] - E[yx])^2$."""
-    if LINEAR not in data["run"]:
-        raise NothingToMeasure("this configuration has no run of the linear network (runs)")
+    needs(LINEAR in data["run"], "this configuration has no run of the linear network (runs)")
     run = compared(data.sel(run=LINEAR))
     v2, w2 = (run["squared_norm"].sel(layer=layer) for layer in "vw")
     alignment, second = run["alignment"], run["second_moment"]
@@ -364,24 +332,13 @@ def _cases(means: Mapping[str, str]) -> Callable[[xr.Dataset], list[Labels]]:
     return lambda data: cases if "rotation" in data else []
 
 
-def _largest_of(values: xr.DataArray, *optimizers: str) -> float:
-    """The largest value over the runs by some optimizers and all their steps."""
-    chosen = values.sel(run=values["run"].isin(optimizers))
-    if chosen.isnull().all():
-        raise NothingToMeasure(
-            f"this configuration has no run {' or '.join(optimizers)} with a step at which the "
-            "bulk can be told from the outliers"
-        )
-    return float(chosen.max())
-
-
 @eigenspaces.identity(COROLLARY, PROOF, id="linear-orthogonal-iterates")
 def iterates_orthogonal(data: xr.Dataset) -> float:
     """Iterates of gradient descent are orthogonal to the initial bulk eigenspace.
 
     Statistic: largest $‖Z_0^⊤ θ_t‖/‖θ_t‖$.
     """
-    return _largest_of(data["iterate"], *PROVED)
+    return largest_of(data["iterate"], *PROVED)
 
 
 @eigenspaces.identity(COROLLARY, PROOF, id="linear-constant-bulk")
@@ -390,7 +347,7 @@ def bulk_constant(data: xr.Dataset) -> float:
 
     Statistic: sine of the largest principal angle with the initial one.
     """
-    return _largest_of(data["rotation"], *PROVED)
+    return largest_of(data["rotation"], *PROVED)
 
 
 @by_case.identity(
@@ -408,7 +365,7 @@ def extended(data: xr.Dataset, case: str, **_: str) -> float:
     """
     variable, optimizers, _means = MEASURES[case]
     values = data[variable]
-    return _largest_of(1 - values if variable == "overlap" else values, *optimizers)
+    return largest_of(1 - values if variable == "overlap" else values, *optimizers)
 
 
 @by_case.about("singh2026cracking", COROLLARY).statement(
@@ -429,7 +386,7 @@ def leaves(data: xr.Dataset, means: str, **_: str) -> float:
 
     Statistic: largest $‖Z_0^⊤ θ_t‖/‖θ_t‖$.
     """
-    return _largest_of(data["numerical_iterate"], means)
+    return largest_of(data["numerical_iterate"], means)
 
 
 @coordinates.identity(
@@ -454,8 +411,7 @@ def bulk(data: xr.Dataset) -> float:
     """The bulk is $±δx_d$ with $δx_d = E[x_d (f(x) - y)]$, for correlated inputs too."""
     data = compared(data)
     differences = group(data, "bulk") - group(data, "bulk", of="numerical")
-    if not differences.size:
-        raise NothingToMeasure("this configuration has width 1, with which there is no bulk")
+    needs(differences.size, "this configuration has width 1, with which there is no bulk")
     return float((abs(differences) / abs(data["numerical"]).max("rank")).max())
 
 

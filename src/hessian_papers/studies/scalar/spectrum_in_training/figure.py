@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from hessian_papers.drawing.errors import error_axis, visible
+from hessian_papers.drawing.variables import Panel, named, picture
 from hessian_papers.studies.scalar.spectrum_in_training.derived import RESOLVED, pair, small_share
 from hessian_papers.studies.spectra import error
 from hessian_papers.studies.trainings import compared, training
@@ -155,17 +155,12 @@ def draw(data: xr.Dataset) -> Figure:
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The errors of the closed form against the numerical spectra, and how they are read."""
-    runs = _runs(data)
-    figure, grid = style.panels(1, len(runs), height=1.6, squeeze=False, sharey=True)
-    for axes, (name, run) in zip(grid[0], runs.items(), strict=True):
-        numeric = compared(run)
-        shown = visible(error(numeric).values)
-        axes.semilogy(numeric["step"], shown, ".", color=style.COLOURS["error"], markersize=3)
-        error_axis(axes)
-        axes.set_xlim(int(run["step"][0]), _last(run, RESOLVED))
-        axes.set_xlabel("step")
-        style.letter(axes, NAMES.get(name, name))
-    grid[0, 0].set_ylabel("error relative to the\nlargest eigenvalue")
+    words = "error relative to the largest eigenvalue"
+    panels = [
+        Panel(NAMES.get(name, name), "step", [named(error(run), words, rounding=True)])
+        for name, run in ((name, compared(run)) for name, run in _runs(data).items())
+    ]
+    figure = picture(panels)
     return figure, f"Largest error of the whole closed-form spectrum (dashed: {EXACT:.0e})."
 
 

@@ -1,0 +1,11 @@
+"""Computing the items of a :class:`~hessian_papers.work.FanOut` here, in processes or on SLURM.
+
+Only the pipelines use this package, and only this package uses submitit.
+"""
+
+from hessian_papers.compute.computation import run, spent, train
+from hessian_papers.compute.launcher import FanOutError, Launcher
+from hessian_papers.compute.shards import Spent
+from hessian_papers.compute.timing import estimate
+
+__all__ = ["FanOutError", "Launcher", "Spent", "estimate", "run", "spent", "train"]
