@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from items_of_tests import noted
 
 from hessian_papers import compute, provenance
@@ -55,18 +53,6 @@ def test_where_something_is_found_does_not_count(wrap):
     other = Found(folder="here", digest="2e")
     assert key(a=wrap(here)) == key(a=wrap(present))
     assert key(a=wrap(here)) != key(a=wrap(other))
-
-
-PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-)
-
-
-@settings(max_examples=60, derandomize=True, database=None)
-@given(PLAIN, PLAIN)
-def test_keys_are_equal_exactly_for_items_that_read_the_same(first, second):
-    assert (key(a=first) == key(a=second)) == (repr(first) == repr(second))
 
 
 @pytest.mark.parametrize(
