@@ -268,7 +268,7 @@ def test_what_conf_has_at_a_scale_reaches_it(scale):
 @pytest.mark.parametrize(("width", "expected"), [(3, "demo"), (10, "paper")])
 def test_the_scale_of_today_is_the_one_that_its_sizes_reach(width, expected):
     config = changed(composed("paper"), {"studies.cracking-fig7.width": width})
-    assert inputs.about(config, "cracking-fig7")["scale"] == expected
+    assert inputs.provenances(config, "cracking-fig7")[0].scale == expected
 
 
 def test_a_study_may_have_a_number_of_networks_of_its_own():
