@@ -10,7 +10,7 @@ from hessian_papers import labelled
 from hessian_papers.ledger.evaluation import Measured
 from hessian_papers.results import Provenance, folder_of, sides_of
 from pipelines import computing, inputs, schema
-from pipelines.recorded import EVIDENCE
+from pipelines.folders import EVIDENCE
 from pipelines.stage import Context
 
 # Studies by paper and artifact, for texts that point to another one.

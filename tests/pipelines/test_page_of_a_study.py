@@ -83,7 +83,7 @@ def test_of_a_study_with_a_recorded_run_the_page_has_the_run_of_today_alone(run,
     assert {(run.scale, run.recorded) for run in runs} == {("demo", False)}
     assert all(run.departs["widths"][0] == [4, 6] for run in runs)
     assert not [*folder.rglob("recorded*")]
-    data = labelled.read(folder / RECORDED / "numerics.nc")
+    data = labelled.read(folder / "singh2026cracking" / RECORDED / "numerics.nc")
     assert data["width"].values.tolist() == [4, 6]
     # And nothing of it is among what DVC makes.
     assert not (tmp_path / "reports" / "index.html").exists()

@@ -265,8 +265,9 @@ def _look(name: str, todo: Plan, progress: Progress) -> str | None:
     status = "squeue does not answer" if living is None else living
     progress.update(todo.shards.present(), status)
     # Often at first, for the sake of a short run, then so that nobody is bothered.
-    time.sleep(min(10.0, max(0.1, progress.elapsed / 50)) if living != "" else 0.0)
-    return living
+    time.sleep(min(10.0, max(0.1, progress.elapsed / 50)))
+    # One that goes back into the queue may be nowhere for a moment.
+    return living or _living(name)
 
 
 def _on_slurm(todo: Plan, keys: Sequence[str], launcher: Launcher, progress: Progress) -> Attempts:

@@ -97,12 +97,6 @@ def _nodes_are_idle() -> bool:
     return _answer("sinfo", "--noheader", "--Node", "--format=%t").split() == ["idle", "idle"]
 
 
-def start_waiting() -> None:
-    """Let jobs begin now that SLURM holds for a minute, as it does what went back to the queue."""
-    for job in _answer("squeue", "--noheader", "--states=PENDING", "--format=%i").split():
-        _answer("scontrol", "update", f"JobId={job}", "StartTime=now")
-
-
 @contextlib.contextmanager
 def running() -> Iterator[None]:
     """A block in which this process, and those that it starts, submit to the cluster."""
