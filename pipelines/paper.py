@@ -12,6 +12,7 @@ from pathlib import Path
 from signal import SIGKILL
 from typing import Any
 
+from hessian_papers.compute.timing import Progress
 from hessian_papers.drawing.record import control_files, files
 from hessian_papers.ledger import measured_cases
 from hessian_papers.ledger.evaluation import Measurement, decided, measurements, unmeasured
@@ -127,17 +128,20 @@ def _begin() -> None:
     share_life(SIGKILL)
 
 
-def _do(works: Sequence[Work]) -> None:
+def _do(name: str, works: Sequence[Work]) -> None:
     """Do the work on all cores, and say how far it is."""
-    processes = min(cores(), len(works))
+    processes, done = min(cores(), len(works)), set[str]()
     if processes < 2:
         for work in works:
             work.do()
         return
-    with ProcessPoolExecutor(processes, initializer=_begin) as pool:
-        done = as_completed([pool.submit(work.do) for work in works])
-        for number, future in enumerate(done, 1):
-            print(f"[{number}/{len(works)}] {future.result()}", flush=True)
+    with (
+        Progress(name, {work.study: 1.0 for work in works}, set()) as progress,
+        ProcessPoolExecutor(processes, initializer=_begin) as pool,
+    ):
+        for future in as_completed([pool.submit(work.do) for work in works]):
+            done.add(future.result())
+            progress.update(done)
 
 
 def _pages(context: Context, settings: Mapping[str, Any]) -> None:
@@ -165,7 +169,7 @@ def paper(context: Context) -> None:
     works = [*_works(context, settings)]
     for left_over in {*works[0].cases.parent.glob("*")} - {work.cases for work in works}:
         left_over.unlink()
-    _do([work for work in works if not work.is_done()])
+    _do(name, [work for work in works if not work.is_done()])
     measured: dict[bool, list[Measurement]] = {True: [], False: []}
     for work in works:
         measured[work.drawn] += measured_cases.read(work.cases, f"dvc repro --force paper@{name}")

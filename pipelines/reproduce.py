@@ -419,7 +419,7 @@ def _times(stages: Iterable[str]) -> dict[str, float]:
 
 
 def _spent() -> dict[str, float]:
-    """How long stages took here; the loss of the file costs no more than some times."""
+    """The seconds that stages took here; the loss of the file costs no more than some times."""
     try:
         known = read_json(SPENT)
     except (FileNotFoundError, ValueError):

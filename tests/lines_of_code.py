@@ -95,19 +95,19 @@ def base() -> str:
     return landings[0] if since else landings[-1] if landings else head
 
 
-def grown(before: Mapping[str, int], after: Mapping[str, int], told: str) -> list[str]:
+def grown(before: Mapping[str, int], after: Mapping[str, int], messages: str) -> list[str]:
     """The rooms that grew without a word, a line each.
 
     Args:
         before: the lines of each room.
         after: the same, now.
-        told: the messages of the commits between.
+        messages: of the commits between.
 
     Example:
         >>> grown({"a": 10, "b": 10}, {"a": 60, "b": 60}, "grows: a: a new theorem; b left")
         ['b: 25 -> 75 lines of code']
     """
-    words = {room.strip() for room in re.findall(r"^grows:([^:]+):\s*\S", told, re.MULTILINE)}
+    words = {room.strip() for room in re.findall(r"^grows:([^:]+):\s*\S", messages, re.MULTILINE)}
     return [
         f"{room}: {rounded(before.get(room, 0))} -> {rounded(lines)} lines of code"
         for room, lines in after.items()

@@ -1,4 +1,4 @@
-"""What a process may use, who else works, and how it is asked to end; it loads nothing."""
+"""The cores of a process, who else works in its folder, and requests to end; nothing is loaded."""
 
 import contextlib
 import fcntl

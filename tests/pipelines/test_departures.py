@@ -291,7 +291,7 @@ def test_the_data_of_the_networks_depart_as_well():
 
 def test_a_papers_value_changes_what_is_said_and_nothing_that_is_computed(monkeypatch, tmp_path):
     # Whose digests are no settings, and take a while.
-    monkeypatch.setattr(inputs, "made_by", lambda *_: {"code": {}, "versions": {}})
+    monkeypatch.setattr(inputs, "made_by", lambda *_: {"code": {"names": ""}, "versions": {}})
 
     def written(width):
         papers = changed(PUBLISHED, {"studies.cracking-fig1.width": width})
@@ -304,9 +304,11 @@ def test_a_papers_value_changes_what_is_said_and_nothing_that_is_computed(monkey
 
     before, after = written(10), written(12)
     differing = {name for name in before if after[name] != before[name]}
-    assert differing == {"cracking-fig1/draws.json", "singh2026cracking/claims.json"}
-    departs = after["cracking-fig1/draws.json"]["about"]["cracking-fig1"]["departs"]
-    assert departs == {"width": [10, 12]}
+    assert differing == {"singh2026cracking/paper.json"}
+    today, *_ = inputs.provenances_in(after["singh2026cracking/paper.json"])["cracking-fig1"]
+    assert today.departs == {"width": [10, 12]}
+    made = [each["singh2026cracking/paper.json"]["settings"]["made"] for each in (before, after)]
+    assert {name for name in made[0] if made[0][name] != made[1][name]} == {"cracking-fig1"}
 
 
 @pytest.mark.parametrize("name", PUBLISHED["studies"])

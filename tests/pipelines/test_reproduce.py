@@ -59,7 +59,7 @@ def test_stages_that_run_at_once_share_the_cores(monkeypatch):
 
 
 class Shown:
-    """What is shown of a run: which stages are done, and what is said."""
+    """A run as it is shown: which stages are done, and what is said."""
 
     def __init__(self):
         self.done, self.said = set(), []

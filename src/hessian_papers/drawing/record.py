@@ -114,7 +114,7 @@ class FigureRecord(Picture):
 
 
 def remedy_of(paper: str) -> str:
-    """What makes the figures of a paper, of which only stale ones are drawn."""
+    """The command that makes the figures of a paper, of which only stale ones are drawn."""
     return f"dvc repro paper@{paper}"
 
 
