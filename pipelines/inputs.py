@@ -285,7 +285,7 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     papers = papers_of(params)
     for paper, chosen in papers.items():
         yield PAPER, paper, _of_paper(params, paper, chosen, runs)
-    places = {name: paper for paper, chosen in papers.items() for name in chosen}
+    places = [[paper, name] for paper, chosen in papers.items() for name in chosen]
     damaged = [today.damaged for today, *_ in runs.values() if today.damaged]
     decides = {"studies": places, "findings": findings(), "damaged": damaged}
     ledger = ["ledger.measured_cases", "ledger.table", "report.findings"]

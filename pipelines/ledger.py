@@ -19,7 +19,7 @@ def ledger(context: Context) -> None:
     settings = plain(context.config)
     measured = [
         case
-        for study, paper in settings["studies"].items()
+        for paper, study in settings["studies"]
         for case in measured_cases.read(
             measured_cases.path_of(context.results, paper, study), f"dvc repro paper@{paper}"
         )

@@ -112,7 +112,9 @@ class Work:
 def _works(context: Context, settings: Mapping[str, Any]) -> Iterator[Work]:
     """The studies of the paper, and the theorems that another paper's study measures of it."""
     names = {(paper, artifact): name for name, (paper, artifact) in settings["artifacts"].items()}
-    for name, provenances in context.provenances.items():
+    # In the order of the configuration, which is that of the ledger.
+    for name in [*settings["studies"], *settings["elsewhere"]]:
+        provenances = context.provenances[name]
         yield Work(
             provenances=provenances,
             made=settings["made"][name],

@@ -157,7 +157,7 @@ def test_a_paper_is_made_of_its_own_studies_and_of_the_catalogue_of_theorems(
     papers = inputs.papers_of(params)
     assert catalogue
     assert items(dvc_stages, "paper") == {*papers}
-    places = {name: paper for paper, studies in papers.items() for name in studies}
+    places = [[paper, name] for paper, studies in papers.items() for name in studies]
     assert written["ledger.json"]["settings"]["studies"] == places
     for paper, studies in papers.items():
         record, actual = written[f"{paper}/paper.json"], dvc_stages[f"paper@{paper}"]

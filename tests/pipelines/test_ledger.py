@@ -55,7 +55,7 @@ def written(tmp_path):
     """The files that the stage makes of some cases, by name."""
 
     def of(measured):
-        held = {"studies": {"toy": "made-up"}, "findings": FINDINGS, "damaged": []}
+        held = {"studies": [["made-up", "toy"]], "findings": FINDINGS, "damaged": []}
         settings, folders = stage.read_only(held), (tmp_path / "results", tmp_path / "reports")
         path = measured_cases.path_of(folders[0], "made-up", "toy")
         measured_cases.write(path, measured, {})

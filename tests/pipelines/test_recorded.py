@@ -231,7 +231,7 @@ def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
     artifacts = {PLANTED: [PAPER, configs["today"]["artifact"]]}
     own = {"studies": [PLANTED], "made": {PLANTED: "code"}, "artifacts": artifacts}
     of(paper, PAPER, durations={}, elsewhere={}, **own, **shown)
-    of(ledger, None, studies={PLANTED: PAPER}, findings=sentences, damaged=[])
+    of(ledger, None, studies=[[PAPER, PLANTED]], findings=sentences, damaged=[])
     of(page, None, findings=sentences, **shown)
 
     own = read_ledger(Path("results/claims") / PAPER)
