@@ -12,7 +12,6 @@ from pathlib import Path
 from signal import SIGKILL
 from typing import Any
 
-from hessian_papers.compute.timing import Progress
 from hessian_papers.drawing.record import control_files, files
 from hessian_papers.ledger import measured_cases
 from hessian_papers.ledger.evaluation import Measurement, decided, measurements, unmeasured
@@ -20,6 +19,7 @@ from hessian_papers.ledger.record import write_ledger
 from hessian_papers.ledger.totals import summary
 from hessian_papers.manifest import described, fault
 from hessian_papers.processes import cores
+from hessian_papers.progress import Progress
 from hessian_papers.report import address, build, read
 from hessian_papers.results import Provenance
 from hessian_spectra.files import (

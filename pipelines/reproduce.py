@@ -33,7 +33,7 @@ from pipelines.alone import alone, refusing
 from pipelines.lifetime import share_life
 
 if TYPE_CHECKING:
-    from hessian_papers.compute.timing import Progress
+    from hessian_papers.progress import Progress
 
 LOCK, PARAMS = Path("dvc.lock"), Path("params.yaml")
 # How long each stage took when it last ran here, in seconds.
@@ -398,7 +398,7 @@ def reproduce(jobs: int, *, cold: bool = False, mend: bool = False) -> None:
 def _run(todo: Sequence[str], before: Graph, jobs: int, warmth: dict[str, str]) -> None:
     """Run stages at once, and keep how long each took."""
     # It takes a while to load, and a run that has nothing to do shows no progress.
-    from hessian_papers.compute.timing import Progress
+    from hessian_papers.progress import Progress
 
     costs = {**dict.fromkeys(todo, USUAL_SECONDS), **_times(todo)}
     with Progress("make repro", costs, set()) as progress:

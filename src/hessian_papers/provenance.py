@@ -26,7 +26,8 @@ COMPUTING_NOTHING = {"jaxtyping", "submitit", "tqdm"}
 # date. They hand values on and change none, which tests show, and count only where they are asked
 # for by name. So does what computes: to draw and to measure is to read its files.
 CARRIERS = (
-    *(f"hessian_papers.{name}" for name in ("memory", "processes", "provenance", "tracking")),
+    *(f"hessian_papers.{name}" for name in ("memory", "processes", "progress", "provenance")),
+    "hessian_papers.tracking",
     *(f"hessian_papers.compute.{name}" for name in ("driver", "items", "launcher", "timing")),
     *(f"pipelines.{name}" for name in ("computing", "described", "folders", "inputs", "lifetime")),
     *(f"pipelines.{name}" for name in ("messages", "warm")),

@@ -14,9 +14,9 @@ from hessian_papers.compute.items import words
 from hessian_papers.compute.launcher import GPUS, Launcher
 from hessian_papers.compute.plan import Plan, follows, plan, together
 from hessian_papers.compute.shards import Spent
-from hessian_papers.compute.timing import Progress
 from hessian_papers.networks.tools.result import kept_in, write
 from hessian_papers.processes import changed_environment, ended_by_termination, one_at_a_time
+from hessian_papers.progress import Progress
 from hessian_papers.work import FanOut, Live, unseen
 from hessian_spectra.progress import duration
 from hessian_spectra.validation import require

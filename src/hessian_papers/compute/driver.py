@@ -19,8 +19,8 @@ from typing import Any
 from hessian_papers.compute.launcher import GPUS, FanOutError, Launcher
 from hessian_papers.compute.plan import Plan
 from hessian_papers.compute.shards import lasts, line_of
-from hessian_papers.compute.timing import Progress
 from hessian_papers.processes import REQUESTS, changed_environment
+from hessian_papers.progress import Progress
 from hessian_papers.provenance import PACKAGES, root_of
 from hessian_spectra.files import digest
 from hessian_spectra.validation import require

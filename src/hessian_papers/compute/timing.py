@@ -1,8 +1,5 @@
 """The time that a computation takes: how far a run is, and an estimate before it starts."""
 
-import contextlib
-import math
-import sys
 import time
 from collections.abc import Mapping, Set
 from pathlib import Path
@@ -10,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
 from hessian_papers.compute.launcher import Launcher
 from hessian_papers.compute.plan import Plan, plan
@@ -18,88 +14,10 @@ from hessian_papers.processes import cores
 from hessian_papers.work import KEEPS_NOTHING, FanOut
 from hessian_spectra.progress import duration
 
-# Elsewhere than on a terminal: how often a line is printed, in seconds.
-LINE_SECONDS = 30.0
 # How many items are timed, from the cheapest to the dearest.
 PROBES = 4
 # A quick item is timed over many calls that take this long together, in seconds.
 SHORTEST_SECONDS = 0.1
-
-
-class _Lines:
-    """A file for a bar where there is no terminal: a line for each state that it shows."""
-
-    def write(self, text: str) -> None:
-        if line := text.strip():
-            tqdm.write(line, file=sys.stderr)
-
-    def flush(self) -> None:
-        pass
-
-
-class Progress:
-    """The progress of one run on standard error: a bar on a terminal, else some lines.
-
-    Args:
-        name: of the computation.
-        costs: of all items, by key: what is done and what is left is measured in it.
-        before: the keys of those that were done before the run.
-    """
-
-    def __init__(self, name: str, costs: Mapping[str, float], before: Set[str]) -> None:
-        self.name, self.before = name, len(before)
-        self._costs, self._done = costs, set(before)
-        terminal = sys.stderr.isatty()
-        shown: dict[str, Any] = {} if terminal else {"file": _Lines(), "delay": LINE_SECONDS}
-        self._bar = tqdm(
-            total=math.fsum(costs.values()),
-            initial=math.fsum(costs[key] for key in before),
-            desc=name,
-            bar_format="{desc}, {percentage:.0f} % of the work, {remaining} left"
-            + (" {bar}" if terminal else ""),
-            mininterval=0.1 if terminal else LINE_SECONDS,
-            miniters=0,
-            smoothing=0,
-            leave=False,
-            **shown,
-        )
-
-    def __enter__(self) -> "Progress":
-        """Begin to show it."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop showing it."""
-        self._bar.close()
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the run began."""
-        return float(self._bar.format_dict["elapsed"])
-
-    @property
-    def computed(self) -> int:
-        """The number of items that were done in this run."""
-        return len(self._done) - self.before
-
-    def update(self, done: Set[str], status: str = "") -> None:
-        """Show which items are done by now.
-
-        Args:
-            done: their keys, those of other computations among them.
-            status: what the cluster has to say.
-        """
-        new = (done & self._costs.keys()) - self._done
-        self._done |= new
-        count = f"{self.name}: {len(self._done)}/{len(self._costs)} items"
-        self._bar.set_description_str(", ".join(filter(None, [count, status])), refresh=False)
-        self._bar.update(math.fsum(self._costs[key] for key in new))
-
-    def say(self, text: str) -> None:
-        """Print a line about the run."""
-        # A closed pipe must not end a run of hours.
-        with contextlib.suppress(BrokenPipeError):
-            tqdm.write(f"{self.name}: {text}", file=sys.stderr)
 
 
 def _rate(work: FanOut, item: Mapping[str, Any]) -> float:

@@ -14,10 +14,10 @@ from items_of_tests import STEPS, noted_squares, places, resumable_sums, squares
 from hessian_papers import compute
 from hessian_papers.compute.keys import code_behind, item_key
 from hessian_papers.compute.plan import plan
-from hessian_papers.compute.timing import Progress
 from hessian_papers.labelled import Variable, gathering
 from hessian_papers.networks.tools import divergence
 from hessian_papers.networks.tools.kept_weights import KeptWeights
+from hessian_papers.progress import Progress
 from hessian_papers.work import FanOut, computed
 from hessian_spectra.files import read_arrays
 from hessian_spectra.validation import NotFiniteError
