@@ -9,7 +9,6 @@ DVC itself says. At the end it says whether anything is left, which a plain `dvc
 
 import argparse
 import contextlib
-import itertools
 import json
 import os
 import queue
@@ -31,6 +30,7 @@ from hessian_spectra.files import read_json, write_json
 from pipelines import warm
 from pipelines.alone import alone, refusing
 from pipelines.lifetime import share_life
+from pipelines.schedule import ALWAYS, Graph, items, take, urgency
 
 if TYPE_CHECKING:
     from hessian_papers.progress import Progress
@@ -38,13 +38,10 @@ if TYPE_CHECKING:
 LOCK, PARAMS = Path("dvc.lock"), Path("params.yaml")
 # How long each stage took when it last ran here, in seconds.
 SPENT = Path("results/spent.json")
-# The stage that is always run, before all others: it finds what no dependency tells.
-ALWAYS = "survey"
 # How long a stage takes of which no time is known, in seconds.
 USUAL_SECONDS = 2.0
-# How many seconds of stages one `dvc repro` is given at most: it takes some to start, and the work
-# should not wait for one that has too much of it.
-MOST_SECONDS = 20.0
+# How many stages that run are named.
+NAMED = 2
 # The longest name of a folder, in bytes, below which the warm process can have its socket.
 LONGEST_FOLDER = 80
 # How long stages are given to end when others have failed, in seconds.
@@ -56,8 +53,6 @@ CHATTER = re.compile(
     r"|Data and pipelines are up to date\.|> (exec )?python .*)?$"
 )
 STARTED = re.compile(r"Running stage '(.*)':$|Stage '(.*)' is cached - skipping run.*$")
-
-Graph = Mapping[str, set[str]]
 
 
 class Failed(Exception):  # noqa: N818 - it ends the command; what failed has been said
@@ -146,73 +141,6 @@ def graph() -> dict[str, set[str]]:
     return edges
 
 
-def reached(first: set[str], edges: Graph) -> set[str]:
-    """Some stages, and all that a graph leads to from them, however indirectly.
-
-    Example:
-        >>> sorted(reached({"a"}, {"a": {"b"}, "b": {"c"}, "c": set(), "d": {"a"}}))
-        ['a', 'b', 'c']
-    """
-    stages, waiting = set(first), set(first)
-    while waiting:
-        waiting = {name for item in waiting for name in edges[item]} - stages
-        stages |= waiting
-    return stages
-
-
-def items(before: Graph, first: set[str]) -> list[str]:
-    """The stages after the first ones that are to run, in the order of dvc.yaml.
-
-    Args:
-        before: for each stage those that it depends on.
-        first: the changed ones; what depends on them, however indirectly, may change as well.
-
-    Example:
-        >>> before = {"survey": set(), "b@x": {"survey"}, "b@y": set(), "c": {"b@x"}}
-        >>> items(before, {"b@x"})
-        ['b@x', 'c']
-    """
-    early = reached({ALWAYS} & before.keys(), before)
-    late = [name for name in before if name not in early]
-    return [name for name in late if reached({name}, before) & first]
-
-
-def urgency(before: Graph, seconds: Mapping[str, float]) -> dict[str, float]:
-    """The seconds from the start of each stage to the end of all that waits for it.
-
-    Args:
-        before: for each stage those that it depends on.
-        seconds: of the stages that are to run.
-
-    Example:
-        >>> urgency({"a": set(), "b": {"a"}, "c": {"a"}}, {"a": 1.0, "b": 2.0, "c": 5.0})
-        {'a': 6.0, 'b': 2.0, 'c': 5.0}
-    """
-    known: dict[str, float] = {}
-
-    def of(stage: str) -> float:
-        if stage not in known:
-            after = (of(name) for name in seconds if stage in before[name])
-            known[stage] = seconds[stage] + max(after, default=0.0)
-        return known[stage]
-
-    return {stage: of(stage) for stage in seconds}
-
-
-def take(ready: Sequence[str], seconds: Mapping[str, float], jobs: int) -> list[str]:
-    """The stages that one `dvc repro` is given next: less work the less is left, and at least one.
-
-    Example:
-        >>> take(["a", "b", "c"], {"a": 30.0, "b": 1.0, "c": 1.0}, 2)
-        ['a']
-        >>> take(["b", "c", "d", "e"], dict.fromkeys("bcde", 1.0), 1)
-        ['b', 'c']
-    """
-    share = min(sum(seconds[name] for name in ready) / (2 * jobs), MOST_SECONDS)
-    times = itertools.accumulate(seconds[name] for name in ready)
-    return [name for name, time in zip(ready, times, strict=True) if time <= share] or [*ready[:1]]
-
-
 class Runner:
     """Several `dvc repro` at once.
 
@@ -291,8 +219,9 @@ class Runner:
     def _show(self, done: set[str]) -> None:
         """Show that some more stages are done, and what runs."""
         self._done |= done
-        running = sorted({*itertools.chain(*self._running.values())} - self._done)
-        self._progress.update(self._done, ", ".join(running))
+        running = [name for batch in self._running.values() for name in batch]
+        begun = [name for name in running if name not in self._done]
+        self._progress.update(self._done, ", ".join(begun[:NAMED]))
 
     def _take_time(self, stage: str, since: float | None) -> None:
         if since is not None:

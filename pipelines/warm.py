@@ -52,7 +52,6 @@ PACKAGES = (
     "h5netcdf",
     "xarray",
     "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_pdf",
     "matplotlib.figure",
     "transformers",
 )

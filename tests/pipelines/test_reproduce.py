@@ -9,7 +9,7 @@ import sys
 import psutil
 import pytest
 
-from pipelines import durations, inputs, reproduce
+from pipelines import durations, inputs, reproduce, schedule
 from tests.pipelines import faults
 from tests.pipelines.workspace import ROOT, Workspace, environment, smallest
 from tests.processes import runs, wait_for
@@ -31,18 +31,18 @@ BEFORE = {
 
 def test_what_depends_on_a_changed_stage_runs_as_well():
     everything = ["prepare", "train@a", "numerics@a", "numerics@b", "gpt2@a", "gpt2@b", "claims"]
-    assert reproduce.items(BEFORE, {"configure"}) == everything
-    assert reproduce.items(BEFORE, {"numerics@b"}) == ["numerics@b", "gpt2@b", "claims"]
-    assert reproduce.items(BEFORE, {"claims"}) == ["claims"]
-    assert reproduce.items(BEFORE, set()) == []
+    assert schedule.items(BEFORE, {"configure"}) == everything
+    assert schedule.items(BEFORE, {"numerics@b"}) == ["numerics@b", "gpt2@b", "claims"]
+    assert schedule.items(BEFORE, {"claims"}) == ["claims"]
+    assert schedule.items(BEFORE, set()) == []
 
 
 def test_a_dvc_is_given_little_work_and_the_most_urgent_first():
-    seconds = {f"numerics@{k}": 1.0 for k in range(100)}
-    assert reproduce.take([*seconds], seconds, 2) == [*seconds][: int(reproduce.MOST_SECONDS)]
-    assert reproduce.take([*seconds][:8], seconds, 2) == [*seconds][:2]
+    seconds = {f"numerics@{k}": 1.0 for k in range(200)}
+    assert schedule.take([*seconds], seconds, 2) == [*seconds][: int(schedule.MOST_SECONDS)]
+    assert schedule.take([*seconds][:8], seconds, 2) == [*seconds][:2]
     times = dict.fromkeys(BEFORE, 1.0) | {"gpt2@b": 50.0}
-    urgent = reproduce.urgency(BEFORE, times)
+    urgent = schedule.urgency(BEFORE, times)
     assert urgent["numerics@b"] > urgent["train@a"] > urgent["gpt2@a"]
 
 
@@ -112,13 +112,13 @@ def run(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("jobs", [1, 2, 8])
 def test_a_stage_runs_when_what_it_needs_is_there(run, jobs):
-    todo = reproduce.items(BEFORE, {"configure"})
+    todo = schedule.items(BEFORE, {"configure"})
     assert run(jobs, todo) == {*todo}
     assert run.shown.done == {*todo}
 
 
 def test_each_stage_that_ran_to_its_end_has_its_time(run):
-    todo = reproduce.items(BEFORE, {"configure"})
+    todo = schedule.items(BEFORE, {"configure"})
     run(1, todo)
     assert {*run.spent} == {*todo}
     with pytest.raises(reproduce.Failed):
@@ -176,7 +176,7 @@ def test_durations_that_are_no_such_file_are_refused(tmp_path, monkeypatch):
 def test_a_stage_that_fails_ends_the_others_at_once(run):
     before = {*psutil.Process().children(recursive=True)}  # other tests' clusters
     with pytest.raises(reproduce.Failed):
-        run(2, reproduce.items(BEFORE, {"configure"}), BREAKS="numerics@b", LASTS="train@a")
+        run(2, schedule.items(BEFORE, {"configure"}), BREAKS="numerics@b", LASTS="train@a")
     assert run.done == {"prepare"}
     assert {*psutil.Process().children(recursive=True)} <= before
     assert any("numerics@b without []" in line for line in run.shown.said)
