@@ -31,7 +31,7 @@ KEPT, NO_DIVERGENCE, NO_LOGARITHM, SEEN = range(4)
 
 
 @dataclass(eq=False, kw_only=True)
-class Gaussians(Instance, stream="gaussians"):
+class Gaussians(Instance):
     """A posterior and its prior, and scores of a network.
 
     Args:
@@ -42,6 +42,8 @@ class Gaussians(Instance, stream="gaussians"):
         variances: ``(p,)`` there.
         prior_variance: ``λ``.
     """
+
+    stream = "gaussians"
 
     is_network = False
 
@@ -122,7 +124,7 @@ def divergence_from_the_prior(net: Gaussians, printed: bool = False) -> Error:
 
 
 @dataclass(eq=False, kw_only=True)
-class Rows(Instance, stream="table rows"):
+class Rows(Instance):
     """A row of Table 10.
 
     Args:
@@ -130,6 +132,8 @@ class Rows(Instance, stream="table rows"):
         y: its bound.
         row: all of it.
     """
+
+    stream = "table rows"
 
     is_network = False
 
@@ -192,7 +196,7 @@ def earlier_bound_of_random_labels(net: Rows, printed: bool = False) -> Error:
 
 
 @dataclass(eq=False, kw_only=True)
-class Trials(Instance, stream="trials"):
+class Trials(Instance):
     """Posteriors over linear classifiers of samples whose labels are fair coins.
 
     The error of each on new samples is ½, whatever it is on its own. A posterior is ``N(w, λ I)``
@@ -204,6 +208,8 @@ class Trials(Instance, stream="trials"):
         y: ``(POSTERIORS, EACH)`` labels, -1 or 1.
         broken: what is left out of the bound.
     """
+
+    stream = "trials"
 
     is_network = False
     source = LABELS_ARE_COINS

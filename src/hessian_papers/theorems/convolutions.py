@@ -16,7 +16,7 @@ from hessian_spectra.closed_form.instances import Draw
 
 
 @dataclass(eq=False, kw_only=True)
-class Convolutions(Instance, stream="convolutions"):
+class Convolutions(Instance):
     """A convolution, its ReLU and a linear layer of scores.
 
     Args:
@@ -29,6 +29,8 @@ class Convolutions(Instance, stream="convolutions"):
         padding: of the images.
         alike: whether all positions are: images are constant, and so is the head.
     """
+
+    stream = "convolutions"
 
     is_network = False
     source = SECOND_DERIVATIVES

@@ -36,8 +36,7 @@ class Instance(instances.Instance):
     # What errors are taken from, where a theorem does not say it.
     source: ClassVar[str] = BRUTE_FORCE
 
-    def __init_subclass__(cls, stream: str = "") -> None:
-        super().__init_subclass__(stream)
+    def __init_subclass__(cls) -> None:
         if cls.stream:
             FAMILIES.append(cls)
 

@@ -166,7 +166,7 @@ def two_layers_count(net: TwoLayers, printed: bool = False) -> Error:
 
 
 @dataclass(eq=False, kw_only=True)
-class Recipes(Deep, stream="recipes"):
+class Recipes(Deep):
     """Appendix C: what its recipes for weights, inputs and subsets are given.
 
     ``values`` are the singular values of the weights that are made by the recipe; ``in_print`` are
@@ -174,6 +174,8 @@ class Recipes(Deep, stream="recipes"):
     ``raw (n, d)`` are inputs of rank below ``d`` in every other instance. ``samples``, ``share``
     and ``classes`` tell which subset is asked for.
     """
+
+    stream = "recipes"
 
     in_print: tuple[Tensor, ...]
     values: Tensor

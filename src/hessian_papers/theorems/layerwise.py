@@ -46,7 +46,7 @@ def descending(matrix: Tensor) -> Tensor:
 
 
 @dataclass(eq=False, kw_only=True)
-class Classifiers(Instance, stream="classifiers"):
+class Classifiers(Instance):
     """A ReLU network with biases, and one of its layers.
 
     Args:
@@ -56,6 +56,8 @@ class Classifiers(Instance, stream="classifiers"):
         biases: of all layers.
         place: of the layer among them.
     """
+
+    stream = "classifiers"
 
     is_network = False
     source = SECOND_DERIVATIVES

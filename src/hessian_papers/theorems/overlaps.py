@@ -19,13 +19,15 @@ ANGLES = "canonical angles between the spaces of dense eigenvectors"
 
 
 @dataclass(eq=False, kw_only=True)
-class Models(Instance, stream="models"):
+class Models(Instance):
     """Two models' Kronecker factors with $τ_m γ_1 > τ_1 γ_2$.
 
     Args:
         x: ``E[M]`` of both ``(2, m, m)``.
         y: ``E[x xᵀ]`` of both ``(2, n, n)``.
     """
+
+    stream = "models"
 
     is_network = False
     source = ANGLES

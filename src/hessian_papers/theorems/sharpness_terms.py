@@ -121,8 +121,10 @@ class Raised(TwoLayer):
 
 
 @dataclass(eq=False, kw_only=True)
-class LinearTerms(Raised, stream="terms"):
+class LinearTerms(Raised):
     """Linear networks of width 2 or more."""
+
+    stream = "terms"
 
     @classmethod
     def edges(cls, draw: Draw) -> dict[str, Self]:
@@ -154,8 +156,10 @@ class LinearTerms(Raised, stream="terms"):
 
 
 @dataclass(eq=False, kw_only=True)
-class CellTerms(Raised, Relu, stream="cell_terms"):
+class CellTerms(Raised, Relu):
     """ReLU networks with two neurons or more, and points, in each cell."""
+
+    stream = "cell_terms"
 
     @classmethod
     def taken(cls, draw: Draw) -> dict[str, Self]:

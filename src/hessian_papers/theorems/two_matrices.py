@@ -13,12 +13,14 @@ from hessian_spectra.closed_form.instances import Draw, whitened
 
 
 @dataclass(eq=False, kw_only=True)
-class Matrices(Deep, stream="matrices"):
+class Matrices(Deep):
     """Two weight matrices ``(m, D)`` and ``(K, m)``, ``x (n, D)``, ``y (n, K)``.
 
     The inputs are whitened but in every fourth instance; every other instance has zero loss; K = D
     (the paper's case) in two of three.
     """
+
+    stream = "matrices"
 
     @classmethod
     def of_size(

@@ -35,11 +35,13 @@ class AnyAttention(Instance):
 
 
 @dataclass(eq=False, kw_only=True)
-class Attention(AnyAttention, stream="attention"):
+class Attention(AnyAttention):
     """Self-attention with softmax (singh2026cracking, Theorem 3.5).
 
     In every third instance d_K = 1, where all eigenvalues are outliers.
     """
+
+    stream = "attention"
 
     @classmethod
     def edges(cls, draw: Draw) -> dict[str, Self]:
@@ -100,8 +102,10 @@ class RowwiseAttention(SelfAttention):
 
 
 @dataclass(eq=False, kw_only=True)
-class Rowwise(AnyAttention, stream="rowwise"):
+class Rowwise(AnyAttention):
     """Half as many instances, for another activation than softmax."""
+
+    stream = "rowwise"
 
     closed_form = staticmethod(partial(self_attention, activation=torch.tanh))
     network = RowwiseAttention

@@ -66,12 +66,14 @@ class Deep(Instance):
 
 
 @dataclass(eq=False, kw_only=True)
-class AnyLayers(Deep, stream="any_layers"):
+class AnyLayers(Deep):
     """Any weights, depth 1 to 4, any loss; the inputs are whitened in every other instance.
 
     ``probe`` is a direction in the space of the parameters. Layers that are not balanced, and
     inputs that are not whitened, break the closed form's assumptions.
     """
+
+    stream = "any_layers"
 
     probe: Tensor
 
@@ -106,8 +108,10 @@ class AnyLayers(Deep, stream="any_layers"):
 
 
 @dataclass(eq=False, kw_only=True)
-class TwoLayers(Deep, stream="two_layers"):
+class TwoLayers(Deep):
     """Two layers that are not balanced, whitened inputs, any loss (anon2026data, eq. 15)."""
+
+    stream = "two_layers"
 
     @classmethod
     def of_widths(cls, draw: Draw, widths: Sequence[int], points: int = 6) -> Self:
@@ -143,12 +147,14 @@ class TwoLayers(Deep, stream="two_layers"):
 
 
 @dataclass(eq=False, kw_only=True)
-class Balanced(Deep, stream="balanced"):
+class Balanced(Deep):
     """Balanced layers, depth 1 to 4, whitened inputs (anon2026data, eq. 9).
 
     ``kind`` tells whether the targets are any, such that the network solves least squares, or such
     that it fits them; ``labels (n,)`` are classes of as many samples.
     """
+
+    stream = "balanced"
 
     kind: int
     labels: Tensor

@@ -35,10 +35,6 @@ class Instance:
     x: Tensor
     y: Tensor
 
-    def __init_subclass__(cls, stream: str = "") -> None:
-        if stream:
-            cls.stream = stream
-
     @classmethod
     def drawn(cls, draw: Draw) -> dict[str, Self]:
         """The edge cases by name, and as many random instances as are asked for."""

@@ -55,11 +55,13 @@ class SeveralInputs(Separate):
 
 
 @dataclass(eq=False, kw_only=True)
-class MultiInput(SeveralInputs, stream="multi_input"):
+class MultiInput(SeveralInputs):
     """Several decorrelated inputs (singh2026cracking, Corollary B.1).
 
     Every third network is a diagonal one, ``m = 1``.
     """
+
+    stream = "multi_input"
 
     @classmethod
     def decorrelated(cls, draw: Draw, inputs: int = 3, width: int = 3, points: int = 8) -> Self:
@@ -90,8 +92,10 @@ class MultiInput(SeveralInputs, stream="multi_input"):
 
 
 @dataclass(eq=False, kw_only=True)
-class CorrelatedInput(SeveralInputs, stream="correlated_input"):
+class CorrelatedInput(SeveralInputs):
     """Several correlated inputs."""
+
+    stream = "correlated_input"
 
     @classmethod
     def correlated(cls, draw: Draw, inputs: int = 3, width: int = 3, points: int = 8) -> Self:
@@ -119,8 +123,10 @@ class CorrelatedInput(SeveralInputs, stream="correlated_input"):
 
 
 @dataclass(eq=False, kw_only=True)
-class MultiOutput(Separate, stream="multi_output"):
+class MultiOutput(Separate):
     """Several outputs, ``x (n,)``, ``y (n, K)`` (singh2026cracking, Corollary B.2)."""
+
+    stream = "multi_output"
 
     closed_form = staticmethod(multi_output)
     network = MultiOutputLinear
@@ -155,8 +161,10 @@ class MultiOutput(Separate, stream="multi_output"):
 
 
 @dataclass(eq=False, kw_only=True)
-class Orthogonal(Instance, stream="orthogonal"):
+class Orthogonal(Instance):
     """An orthogonal first layer: ``w (m,)``, ``V (m, D)``, whitened ``x (n, D)``, E[yx] = 0."""
+
+    stream = "orthogonal"
 
     closed_form = staticmethod(orthogonal_first_layer)
     network = LinearNetwork

@@ -44,8 +44,10 @@ class TwoLayer(Instance):
 
 
 @dataclass(eq=False, kw_only=True)
-class Linear(TwoLayer, stream="linear"):
+class Linear(TwoLayer):
     """Two-layer linear networks (singh2026cracking, Theorem 3.1)."""
+
+    stream = "linear"
 
     @classmethod
     def edges(cls, draw: Draw) -> dict[str, Self]:
@@ -76,8 +78,10 @@ class Linear(TwoLayer, stream="linear"):
 
 
 @dataclass(eq=False, kw_only=True)
-class Relu(TwoLayer, stream="relu"):
+class Relu(TwoLayer):
     """Two-layer ReLU networks (singh2026cracking, Theorem 3.4)."""
+
+    stream = "relu"
 
     closed_form = staticmethod(two_layer_relu)
     network = TwoLayerReLU
@@ -141,8 +145,10 @@ class Biased(Instance):
 
 
 @dataclass(eq=False, kw_only=True)
-class Bias(Biased, stream="bias"):
+class Bias(Biased):
     """Networks under all assumptions of Theorem B.1 (singh2026cracking)."""
+
+    stream = "bias"
 
     @classmethod
     def edges(cls, draw: Draw) -> dict[str, Self]:
@@ -166,12 +172,14 @@ class Bias(Biased, stream="bias"):
 
 
 @dataclass(eq=False, kw_only=True)
-class Dropped(Biased, stream="dropped"):
+class Dropped(Biased):
     """Networks that break one assumption of Theorem B.1.
 
     ``dropped`` says which: v orthogonal to b; equal norms; zero mean; unit second moment; no
     correlation. Of the library's closed form the third and the fourth are assumptions, too.
     """
+
+    stream = "dropped"
 
     dropped: int = 0
 
@@ -196,12 +204,14 @@ class Dropped(Biased, stream="dropped"):
 
 
 @dataclass(eq=False, kw_only=True)
-class Parallel(Biased, stream="parallel"):
+class Parallel(Biased):
     """Like :class:`Bias`, for targets that correlate with x and 1 as the weights have it.
 
     (mean(y x), mean(y)) is parallel to (⟨w, v⟩, ⟨w, b⟩) in place of zero, and so is then (δx, δ):
     all that the theorem needs. ``rho`` is the residual along that direction.
     """
+
+    stream = "parallel"
 
     rho: Tensor
 
@@ -220,11 +230,13 @@ class Parallel(Biased, stream="parallel"):
 
 
 @dataclass(eq=False, kw_only=True)
-class Sextic(Biased, stream="sextic"):
+class Sextic(Biased):
     """Networks with any weights and targets; every other one has width 2.
 
     At width 2 the sextic is the whole characteristic polynomial.
     """
+
+    stream = "sextic"
 
     @classmethod
     def any_weights(cls, draw: Draw, width: int = 4, points: int = 7) -> Self:
