@@ -183,7 +183,7 @@ class _Source:
     """
 
     digest: str
-    imports: Sequence[tuple[str, str, str, bool, Sequence[str]]]
+    imports: Sequence[Sequence[Any]]
     binds: Sequence[str]
     only_defines: bool
 
@@ -361,8 +361,10 @@ class Graph:
             for other, given, *_ in passed_on:
                 origin = resolve_name(other, _package(module, file))
                 yield f"{below} is {origin}.{given}", NAMED
-                itself = f"{origin}.{given}" == below
-                yield from self._origins(*((below, "") if itself else (origin, given)), uses)
+                if f"{origin}.{given}" == below:
+                    yield from self._origins(below, "", uses)
+                else:
+                    yield from self._origins(origin, given, uses)
 
 
 def _package(module: str, file: Path) -> str:

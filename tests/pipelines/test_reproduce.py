@@ -1,5 +1,6 @@
 """`make repro` on all cores: what runs at once, what a killed run leaves, and that bytes agree."""
 
+import contextlib
 import json
 import os
 import signal
@@ -307,12 +308,17 @@ def plain(make_workspace):
 def at_work(driver):
     """Wait until a driver has started a `dvc` for some stages; the process."""
 
-    def children():
-        below = psutil.Process(driver.pid).children()
-        return [process for process in below if "--single-item" in process.cmdline()]
+    at_hand = []
 
-    wait_for(children, seconds=120)
-    return children()[0]
+    def begun():
+        for process in psutil.Process(driver.pid).children():
+            with contextlib.suppress(psutil.Error):
+                if "--single-item" in process.cmdline():
+                    at_hand.append(process)
+        return at_hand
+
+    wait_for(begun, seconds=120)
+    return at_hand[-1]
 
 
 @pytest.mark.pipeline

@@ -110,7 +110,7 @@ def test_language_models_are_estimated_from_one_sequence_without_their_text(run,
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("heads=5", "error: invalid config at 'networks.gpt2.heads': expected a divisor of 48"),
+        ("heads=5", "error: invalid config at 'networks.gpt2.heads': expected a divisor of "),
         ("memory=0", "error: invalid config at 'networks.gpt2.memory': expected at least 1, or"),
         ("steps=many", "error: invalid config at 'networks.gpt2.steps': Value 'many' of "),
     ],
