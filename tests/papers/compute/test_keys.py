@@ -78,13 +78,14 @@ def test_what_others_cannot_import_is_refused(function):
 @pytest.mark.parametrize("module", ["shards", "plan", "keys", "computation"])
 def test_a_key_counts_the_code_that_computes_and_keeps_an_item(module, monkeypatch):
     before = code_behind(f"{noted.__module__}:noted")
-    parsed = provenance._parsed
-    file = Path(compute.__file__).with_name(f"{module}.py").read_bytes()
+    look_up, file = provenance.Graph.source, Path(compute.__file__).with_name(f"{module}.py")
 
-    def changed(source):
-        return replace(parsed(source), digest="another") if source == file else parsed(source)
+    def changed(graph, name):
+        known = look_up(graph, name)
+        is_it = known is not None and known[0] == file
+        return (file, replace(known[1], digest="another")) if is_it else known
 
-    monkeypatch.setattr(provenance, "_parsed", changed)
+    monkeypatch.setattr(provenance.Graph, "source", changed)
     assert code_behind(f"{noted.__module__}:noted") != before
 
 
