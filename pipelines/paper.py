@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from signal import SIGKILL
+from signal import SIG_IGN, SIGINT, SIGKILL, signal
 from typing import Any
 
 from hessian_papers.drawing.record import control_files, files
@@ -127,7 +127,9 @@ def _works(context: Context, settings: Mapping[str, Any]) -> Iterator[Work]:
 
 
 def _begin() -> None:
+    """Have a process end with this one, which alone hears Ctrl-C."""
     share_life(SIGKILL)
+    signal(SIGINT, SIG_IGN)
 
 
 def _do(name: str, works: Sequence[Work]) -> None:
@@ -141,9 +143,13 @@ def _do(name: str, works: Sequence[Work]) -> None:
         Progress(name, {work.study: 1.0 for work in works}, set()) as progress,
         ProcessPoolExecutor(processes, initializer=_begin) as pool,
     ):
-        for future in as_completed([pool.submit(work.do) for work in works]):
-            done.add(future.result())
-            progress.update(done)
+        try:
+            for future in as_completed([pool.submit(work.do) for work in works]):
+                done.add(future.result())
+                progress.update(done)
+        finally:
+            # After an error, what has not begun is not waited for.
+            pool.shutdown(cancel_futures=True)
 
 
 def _pages(context: Context, settings: Mapping[str, Any]) -> None:
