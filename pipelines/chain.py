@@ -1,6 +1,5 @@
 """The runs of studies, today's and recorded ones, as figures and claims are made of them."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from hessian_papers import labelled
 from hessian_papers.ledger.evaluation import Measured
+from hessian_papers.memory import sha256
 from hessian_papers.results import Provenance, folder_of, sides_of
 from pipelines import computing, inputs, schema
 from pipelines.folders import EVIDENCE
@@ -64,12 +64,8 @@ def _folder(run: Provenance, results: Path) -> Path:
 def _with_arrays(run: Provenance, folder: Path) -> Provenance:
     """Today's run with the digests of its arrays, where they are there; a recorded one has them."""
     files = [] if run.recorded else labelled.files_of(folder, sides_of(run.config))
-    arrays = {path.name: _digest(path) for path in files if path.is_file()}
+    arrays = {path.name: sha256(path) for path in files if path.is_file()}
     return run if run.recorded else replace(run, arrays=arrays)
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def computed(context: Context) -> list[Measured]:

@@ -14,7 +14,13 @@ from typing import Any
 
 from hessian_papers.drawing.record import control_files, files
 from hessian_papers.ledger import measured_cases
-from hessian_papers.ledger.evaluation import Measurement, decided, measurements, unmeasured
+from hessian_papers.ledger.evaluation import (
+    Measured,
+    Measurement,
+    decided,
+    measurements,
+    unmeasured,
+)
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.ledger.totals import summary
 from hessian_papers.manifest import described, fault
@@ -63,7 +69,7 @@ class Work:
         """The study's name."""
         return self.provenances[0].study
 
-    def _made_from(self, runs: Sequence[Any]) -> str:
+    def _made_from(self, runs: Sequence[Measured]) -> str:
         """A digest of all that figure and cases are made from."""
         arrays = [run.provenance.arrays for run in runs]
         return digest([self.made, sorted(self.names.items()), arrays])
@@ -77,7 +83,7 @@ class Work:
         except (DamagedFileError, MissingResultError, KeyError, TypeError):
             return False
 
-    def _runs(self) -> list[Any]:
+    def _runs(self) -> list[Measured]:
         return chain.measured(self.provenances, self.results, self.names)
 
     def do(self) -> str:
