@@ -181,7 +181,8 @@ _CORRECTIONS: _Table = {
 }
 _ACTIVATIONS = (functional.gelu, functional.silu, functional.mish)
 _CONVOLUTIONS = (functional.conv1d, functional.conv2d, functional.conv3d)
-_REPLACEMENTS: _Table = _CORRECTIONS | {
+_REPLACEMENTS: _Table = {
+    **_CORRECTIONS,
     **dict.fromkeys(_ACTIVATIONS, (_activate, _ONE)),
     **dict.fromkeys((functional.relu, torch.relu, Tensor.relu), (_rectify, _ONE)),
     functional.softmax: (_soften, ("input", "dim")),
