@@ -33,9 +33,3 @@ def test_kaiming_uniform_is_the_default_of_linear_layers():
         layer = torch.nn.Linear(columns, rows, bias=False, dtype=torch.float64)
         # torch computes its bound with more roundings.
         torch.testing.assert_close(weight, layer.weight.detach(), rtol=1e-15, atol=0)
-
-
-@pytest.mark.parametrize("sizes", [(), (3,), (3, 0)])
-def test_kaiming_uniform_needs_layers(sizes):
-    with pytest.raises(ValueError, match=r"^sizes: expected two or more, each at least 1, got"):
-        kaiming_uniform(sizes, torch.Generator())

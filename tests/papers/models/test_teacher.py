@@ -55,20 +55,3 @@ def test_the_seed_decides():
     first, second, other = (teacher_data(5, 2, 2, "relu", seed) for seed in (3, 3, 4))
     assert torch.equal(first[1], second[1])
     assert not torch.equal(first[1], other[1])
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"samples": 0}, "samples: expected at least 1, got 0"),
-        ({"inputs": 0}, "inputs: expected at least 1, got 0"),
-        ({"outputs": -1}, "outputs: expected at least 1, got -1"),
-        ({"noise_variance": -1.0}, "noise_variance: expected a number of at least 0, got -1.0"),
-        ({"scale": -1.0}, "scale: expected a number of at least 0, got -1.0"),
-        ({"inputs": 4, "white": True}, "samples: expected at least the 4 inputs, to make them"),
-    ],
-)
-def test_bad_settings_are_named(changes, message):
-    settings = {"samples": 3, "inputs": 2, "outputs": 2, "activation": "linear", "seed": 0}
-    with pytest.raises(ValueError, match=message):
-        teacher_data(**(settings | changes))

@@ -84,11 +84,11 @@ class Run(Checked):
             ]
         return stochastic_gradient_descent(
             model,
-            learning_rate=self.learning_rate,
+            velocity,
+            lr=self.learning_rate,
             momentum=self.momentum,
             nesterov=self.nesterov,
             weight_decay=self.weight_decay,
-            initial_velocity=velocity,
         )
 
     def layers(self, parameters: Sequence[Tensor], dim: int = 0) -> tuple[Tensor, Tensor]:
