@@ -20,7 +20,7 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from hessian_papers.constraints import Count, Different
+from hessian_papers.constraints import Count, Different, ProperFraction
 from hessian_papers.data.base import TEXT, Form
 from hessian_papers.data.tools.tokens import batch, opened
 from hessian_papers.labelled import Variable, Variables, assembled
@@ -93,7 +93,7 @@ class LanguageModelTraining(Pretraining):
     dropout: float
     sequences: Count
     measured: list[list[int]]
-    tolerance: float
+    tolerance: ProperFraction
     kept: list[int]
     memory: Megabytes
 
@@ -104,8 +104,6 @@ class LanguageModelTraining(Pretraining):
         untils = [pair[1] for pair in pairs]
         fits = len(pairs) == len(self.measured) and untils == sorted(set(untils))
         require(fits, "measured", "pairs [every, until], until rising", self.measured)
-        between = 0 < self.tolerance < 1
-        require(between, "tolerance", "a number between 0 and 1", self.tolerance)
         fits = {*self.kept} <= {*range(self.steps + 1)} and len({*self.kept}) == len(self.kept)
         require(fits, "kept", f"different steps from 0 to {self.steps}", self.kept)
 

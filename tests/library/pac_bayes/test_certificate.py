@@ -1,10 +1,9 @@
 """A certificate's terms add up to its bound, and its table says what holds together."""
 
 import math
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import pytest
-import torch
 from torch import nn
 
 from hessian_spectra import closed_form as cf
@@ -161,9 +160,3 @@ def test_every_term_is_in_the_table(certificate):
         assert f"{alternative.at_once:.4f}" in line
     assert max(map(len, text.splitlines())) <= 110
     assert "\nThe best of k seeds spends δ' k times" in text
-
-
-def test_a_certificate_is_not_changed(certificate):
-    with pytest.raises(FrozenInstanceError):
-        certificate.mean_error = 0.0
-    assert torch.is_tensor(certificate.posterior.mean)

@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import pac_bayes
-from hessian_spectra.pac_bayes import bounding, local, natural, starts
+from hessian_spectra.pac_bayes import bounding, local, natural
 from hessian_spectra.pac_bayes.bases import layer_factors, turned_precision
 from hessian_spectra.pac_bayes.draws import OwnNetworks
 from hessian_spectra.pac_bayes.posterior import Basis, GaussianPosterior
@@ -162,30 +162,6 @@ def test_the_divergence_is_that_of_the_closed_form():
     assert turned.divergence(turned.variances()) == pytest.approx(expected, rel=1e-9)
 
 
-def test_deviations_are_fitted_where_derivatives_vanish():
-    """Of a parabola around the mean, by the printed objective."""
-    posterior, *_ = started("connected")
-    plan = natural.LocalPlan(samples=500, **vars(settings(objective="paper")))
-    draws = torch.Generator().manual_seed(2)
-    curvature = torch.rand(posterior.mean.numel(), generator=draws).double()
-    rounds, starts.ROUNDS = starts.ROUNDS, 200
-    try:
-        starts._fit(posterior, curvature, 0.02, plan)
-    finally:
-        starts.ROUNDS = rounds
-    scale = posterior.log_deviation.detach().clone().requires_grad_()
-    squares = (2 * scale).exp()
-    loss = (curvature * squares).sum() / 2 / math.log(2)
-    distance = (posterior.mean.detach() - posterior.prior).square()
-    divergence = ((squares + distance) / 0.02 - 2 * scale).sum() / 2
-    number = len(scale)
-    divergence = divergence + number * (math.log(0.02) - 1) / 2
-    rest = plan.complexity(0.0, plan.index(math.log(0.02) / 2))
-    objective = loss + ((divergence / 499 + rest) / 2).sqrt()
-    (of_scale,) = torch.autograd.grad(objective, scale)
-    assert float(of_scale.abs().max()) < 1e-2 * float((curvature * squares).abs().max().detach())
-
-
 def orthonormal(size, draws):
     return torch.linalg.qr(torch.randn(size, size, generator=draws).double()).Q
 
@@ -242,22 +218,6 @@ def test_renewed_bases_leave_the_mean_and_are_those_of_drawn_networks():
     expected = layer_factors(model, x, y)[first].output_hessian
     actual = sum(part[first].output_hessian for part in factors) / local.DRAWN_NETWORKS
     assert_close(actual, expected, rtol=1e-6, atol=1e-9)
-
-
-def test_no_basis_is_found_after_the_last_update():
-    posterior, model, x, y = started("connected")
-    plan = natural.LocalPlan(samples=len(y), **vars(settings(epochs=1)))
-    turned = natural.Turned(posterior)
-    watch = local._Watch(turned, plan, posterior, model, (x, y), 0)
-    watch(plan.steps)
-    assert turned.renewals == 0
-
-
-def test_a_start_at_the_prior_has_its_mean():
-    model, before, data = case("connected")
-    posterior = GaussianPosterior(model, before.state_dict())
-    pac_bayes.start_locally(posterior, model, *data, settings(), seed=0, at_prior=True)
-    assert torch.equal(posterior.mean.detach(), posterior.prior)
 
 
 def test_training_tightens_the_bound_and_tells_it_on_the_way():

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from hessian_papers.models import balanced_weights
+from hessian_spectra.models import balanced_weights
 
 # Of the given numbers; the products have an order of magnitude more terms than rounding errors.
 TOLERANCE = 1e-13

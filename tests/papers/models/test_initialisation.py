@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hessian_papers.models import kaiming_uniform, standard_parametrisation
+from hessian_papers.models.initialisation import kaiming_uniform, standard_parametrisation
 
 
 @pytest.mark.parametrize("variance", [1 / 3, 1.0])

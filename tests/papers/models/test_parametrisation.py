@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hessian_papers.models import PARAMETRISATIONS, draw, parametrise
+from hessian_papers.models.parametrisation import PARAMETRISATIONS, draw, parametrise
 from hessian_spectra.models import Ensemble, HalfSquaredError
 
 INPUTS, OUTPUTS, SAMPLES = 3, 2, 5

@@ -12,16 +12,14 @@ from torch import nn
 
 from hessian_papers.compute.keys import item_key
 from hessian_papers.data.base import IMAGES, TEXT, Form
-from hessian_papers.models import classifier
+from hessian_papers.models.classifiers import classifier
 from hessian_papers.networks import classifiers
 from hessian_papers.networks.tools.result import kept_in, read, write
 from hessian_papers.networks.tools.samples import Samples
-from hessian_papers.training import Classification, train_classifier
 from hessian_papers.training.divergence import has_diverged
 from hessian_papers.work import TrainingRun
 from hessian_spectra.files import DamagedFileError
 from hessian_spectra.seeding import generator
-from hessian_spectra.training import Observer
 from tests.papers.studies.layerwise import small_classifiers
 
 NAMES = ["F-4", "F-5^2-BN"]
@@ -171,38 +169,6 @@ def test_any_epochs_may_be_kept(tmp_path, kept):
     actual = classifiers.train.compute(**item, run=run)
     assert [len(actual["loss"]), len(list(tmp_path.glob("*.nc")))] == [len(kept)] * 2
     assert "loss_of_all" not in messages[-1]
-
-
-class BrokenError(Exception):
-    """The end of an interrupted process."""
-
-
-class Breaks(Observer):
-    """Ends the training at a step, after its state was written."""
-
-    def __call__(self, step):
-        raise BrokenError
-
-
-@pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, eager, momentum):
-    x, y = samples_of(*all_of(images())).trained()
-    plan = Classification(
-        samples=30, epochs=6, batch_size=8, learning_rate=0.1, momentum=momentum, weight_decay=0.0
-    )
-    whole, parts = (classifier("F-5-BN", (1, 4, 4), 3, seed=0) for _ in range(2))
-    expected = train_classifier(whole, x, y, plan, seed=5)
-    with pytest.raises(BrokenError):
-        train_classifier(
-            parts, x, y, plan, seed=5, observer=Breaks(), observed=[4], checkpoint=tmp_path
-        )
-    again = classifier("F-5-BN", (1, 4, 4), 3, seed=0)
-    actual = train_classifier(
-        again, x, y, plan, seed=5, observer=Observer(), observed=[4], checkpoint=tmp_path
-    )
-    np.testing.assert_array_equal(actual, expected)
-    for own, other in zip(again.state_dict().values(), whole.state_dict().values(), strict=True):
-        assert torch.equal(own, other)
 
 
 def samples_of(images, labels, **changes):

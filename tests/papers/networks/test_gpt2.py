@@ -308,7 +308,7 @@ def test_the_steps_of_a_schedule():
         ({"measured": [[0, 4]]}, r"measured: expected pairs \[every, until\], until rising"),
         ({"measured": [[1, 4], [2, 4]]}, r"measured: expected pairs \[every, until\], until risi"),
         ({"measured": [[1, 4, 5]]}, r"measured: expected pairs \[every, until\], until rising"),
-        ({"tolerance": 0.0}, "tolerance: expected a number between 0 and 1, got 0.0"),
+        ({"tolerance": 0.0}, r"tolerance: expected a number in \(0, 1\), got 0.0"),
         ({"kept": [13]}, r"kept: expected different steps from 0 to 12, got \[13\]"),
         ({"kept": [1, 1]}, r"kept: expected different steps from 0 to 12, got \[1, 1\]"),
         ({"memory": 0}, "memory: expected at least 1, or null, got 0"),

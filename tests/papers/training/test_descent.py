@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from hessian_papers.training import descend, follow, gradient_descent, stochastic_gradient_descent
+from hessian_papers.training.descent import descend, follow, gradient_descent
+from hessian_papers.training.optimizers import stochastic_gradient_descent
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
 from hessian_spectra.seeding import generator
 

@@ -3,11 +3,10 @@
 import pytest
 import torch
 
-from hessian_papers.models import draw, parametrise
+from hessian_papers.models.parametrisation import draw, parametrise
 from hessian_papers.models.teacher import teacher_data
 from hessian_papers.training import ensemble as training_of_ensembles
-from hessian_papers.training import train_ensemble
-from hessian_papers.training.ensemble import CONVERGED, DIVERGED, EPOCH_LIMIT
+from hessian_papers.training.ensemble import CONVERGED, DIVERGED, EPOCH_LIMIT, train_ensemble
 from tests.papers.training.plain_loop import train
 
 NETWORKS = [3, 4, 9]

@@ -9,9 +9,10 @@ import torch
 from hypothesis import given, settings
 from torch import nn
 
-from hessian_papers.models import kaiming_uniform
-from hessian_papers.training import SampleObjective, full_batch_descent
+from hessian_papers.models.initialisation import kaiming_uniform
+from hessian_papers.training.full_batch import full_batch_descent
 from hessian_papers.training.halving import gains_too_little
+from hessian_papers.training.objectives import SampleObjective
 from hessian_spectra.files import read_arrays
 from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.training import unfinished

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from torch import nn
 
-from hessian_papers.training import LinearObjective, SampleObjective
+from hessian_papers.training.objectives import LinearObjective, SampleObjective
 from hessian_spectra.models import HalfSquaredError, Perceptron
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-5}

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast, Checked, Constraint, OneOf, Positive, Scale
-from hessian_papers.training import stochastic_gradient_descent
+from hessian_papers.training.optimizers import stochastic_gradient_descent
 from hessian_spectra import closed_form as cf
 from hessian_spectra.models import MultiInputLinear, TwoLayerLinear, TwoLayerReLU
 from hessian_spectra.seeding import generator
