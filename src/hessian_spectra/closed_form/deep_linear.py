@@ -7,7 +7,6 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from hessian_spectra.closed_form._aligned_layers import AlignedLayers, align
 from hessian_spectra.closed_form._inputs import (
     ArrayLike,
     exponent,
@@ -102,10 +101,33 @@ def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = Tr
         equation = 15 if depth == 2 else 9
         source = f"The spectrum of a deep linear network (anon2026data, eq. {equation})"
         require(whitened_and_balanced(layers, moments, tolerance_of(exact)), source)
-    aligned = align(layers) if off_identity(moments) <= ROUNDING else None
-    if aligned is None:
-        return _reduced_spectrum(layers, x, power)
-    return _pair_spectrum(aligned, moments, power)
+    samples = torch.linalg.qr(x.T / x.shape[1] ** 0.5, mode="r").R.T  # (d_0, at most d_0)
+    before, after = prefixes_and_suffixes(layers)
+    factors = [(samples.T @ p.T, s) for p, s in zip(before, after, strict=True)]
+    ends = _singular_values(layers) if off_identity(moments) <= ROUNDING else None
+    if ends is None:
+        spectrum = _reduced_spectrum(factors, power)
+    else:
+        outputs, inputs = len(layers[-1]), len(x)
+        spectrum = spectrum_of_pairs(
+            *ends,
+            inputs=inputs,
+            outputs=outputs,
+            depth=depth,
+            second_moment=moments.diagonal().mean(),
+            null=sum(layer.numel() for layer in layers) - inputs * outputs,
+            method=f"closed form, anon2026data eq. ({15 if depth == 2 else 9})",
+            power=power,
+        )
+
+    def eigenbasis() -> Tensor:
+        # One right singular vector after the other, by the size of what it belongs to.
+        right = torch.linalg.svd(_jacobian(factors)).Vh
+        counts = torch.tensor(spectrum.multiplicities, device=x.device)
+        order = spectrum.values.repeat_interleave(counts).argsort(descending=True)
+        return right.T[:, order.argsort()]
+
+    return replace(spectrum, eigenbasis=eigenbasis)
 
 
 def pair_eigenvalues(
@@ -189,44 +211,31 @@ def whitened_and_balanced(
     return assumptions
 
 
-def _pair_spectrum(aligned: AlignedLayers, moments: Tensor, power: int) -> Spectrum:
-    """The theorem."""
-    inputs, outputs, depth = len(aligned.right[0]), len(aligned.left[-1]), aligned.depth
-    pairs = spectrum_of_pairs(
-        aligned.first,
-        aligned.last,
-        inputs=inputs,
-        outputs=outputs,
-        depth=depth,
-        second_moment=moments.diagonal().mean(),
-        null=aligned.parameters - inputs * outputs,
-        method=f"closed form, anon2026data eq. ({15 if depth == 2 else 9})",
-        power=power,
-    )
-    return replace(pairs, eigenbasis=aligned.eigenbasis)
+def _singular_values(layers: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
+    """Those of the first and the last layer that are positive, descending.
+
+    ``None`` where the theorem does not hold up to rounding: more than two layers, not balanced.
+    """
+    first, last = (torch.linalg.svd(layers[k], full_matrices=False).S for k in (0, -1))
+    first = first[: rank_of(first, max(layers[0].shape))]
+    if len(layers) == 2:
+        return first, last[: rank_of(last, max(layers[1].shape))]
+    narrowest = min(min(layer.shape) for layer in layers)
+    return (first, first) if len(first) <= narrowest and unbalance(layers) <= ROUNDING else None
 
 
-def _reduced_spectrum(layers: Sequence[Tensor], x: Tensor, power: int) -> Spectrum:
+def _reduced_spectrum(factors: Sequence[tuple[Tensor, Tensor]], power: int) -> Spectrum:
     """Eq. (5), which assumes nothing, on ``d_0`` samples with the second moments of all ``n``."""
-    samples = torch.linalg.qr(x.T / x.shape[1] ** 0.5, mode="r").R.T  # (d_0, at most d_0)
-    before, after = prefixes_and_suffixes(layers)
-    factors = [(samples.T @ p.T, s) for p, s in zip(before, after, strict=True)]
-
-    def jacobian() -> Tensor:
-        return torch.cat([_kron(s, p) for p, s in factors], dim=1)  # (d_L d_0, p)
-
-    def eigenbasis() -> Tensor:
-        right = torch.linalg.svd(jacobian()).Vh
-        return torch.cat([right[:size].flip(0), right[size:]]).T
-
-    parameters = sum(layer.numel() for layer in layers)
-    size = min(parameters, len(layers[-1]) * samples.shape[1])
+    inputs, outputs = len(factors[0][0]), len(factors[0][1])
+    parameters = sum(p.shape[1] * s.shape[1] for p, s in factors)
+    size = min(parameters, inputs * outputs)
     if size < parameters:
-        matrix = samples.new_zeros(size, size)
+        matrix = factors[0][0].new_zeros(size, size)
         for p, s in factors:
             matrix += _kron(s @ s.T, p @ p.T)
     else:
-        matrix = jacobian().T @ jacobian()
+        jacobian = _jacobian(factors)
+        matrix = jacobian.T @ jacobian
     # A Gauss-Newton matrix has no negative eigenvalues; those of rounding are zeros.
     values = torch.linalg.eigvalsh(matrix).clamp(min=0)
     return Spectrum(
@@ -235,8 +244,12 @@ def _reduced_spectrum(layers: Sequence[Tensor], x: Tensor, power: int) -> Spectr
         kinds=["numeric"] * size + ["zero"],
         cells=[""] * (size + 1),
         method="closed form, anon2026data eq. (5)",
-        eigenbasis=eigenbasis,
     )
+
+
+def _jacobian(factors: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    """``(d_L d_0, p)``, layer after layer."""
+    return torch.cat([_kron(s, p) for p, s in factors], dim=1)
 
 
 def _kron(left: Tensor, right: Tensor) -> Tensor:
