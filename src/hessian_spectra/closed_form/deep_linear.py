@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import torch
@@ -106,28 +107,19 @@ def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = Tr
     factors = [(samples.T @ p.T, s) for p, s in zip(before, after, strict=True)]
     ends = _singular_values(layers) if off_identity(moments) <= ROUNDING else None
     if ends is None:
-        spectrum = _reduced_spectrum(factors, power)
-    else:
-        outputs, inputs = len(layers[-1]), len(x)
-        spectrum = spectrum_of_pairs(
-            *ends,
-            inputs=inputs,
-            outputs=outputs,
-            depth=depth,
-            second_moment=moments.diagonal().mean(),
-            null=sum(layer.numel() for layer in layers) - inputs * outputs,
-            method=f"closed form, anon2026data eq. ({15 if depth == 2 else 9})",
-            power=power,
-        )
-
-    def eigenbasis() -> Tensor:
-        # One right singular vector after the other, by the size of what it belongs to.
-        right = torch.linalg.svd(_jacobian(factors)).Vh
-        counts = torch.tensor(spectrum.multiplicities, device=x.device)
-        order = spectrum.values.repeat_interleave(counts).argsort(descending=True)
-        return right.T[:, order.argsort()]
-
-    return replace(spectrum, eigenbasis=eigenbasis)
+        return _reduced_spectrum(factors, power)
+    outputs, inputs = len(layers[-1]), len(x)
+    pairs = spectrum_of_pairs(
+        *ends,
+        inputs=inputs,
+        outputs=outputs,
+        depth=depth,
+        second_moment=moments.diagonal().mean(),
+        null=sum(layer.numel() for layer in layers) - inputs * outputs,
+        method=f"closed form, anon2026data eq. ({15 if depth == 2 else 9})",
+        power=power,
+    )
+    return replace(pairs, eigenbasis=partial(_eigenbasis, layers, ends, pairs))
 
 
 def pair_eigenvalues(
@@ -224,18 +216,50 @@ def _singular_values(layers: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
     return (first, first) if len(first) <= narrowest and unbalance(layers) <= ROUNDING else None
 
 
+def _eigenbasis(layers: Sequence[Tensor], ends: tuple[Tensor, Tensor], pairs: Spectrum) -> Tensor:
+    """The eigenvectors of the pairs by the theorem, in their order, and the rest of the space."""
+    parameters = sum(layer.numel() for layer in layers)
+    if len(layers) == 1:
+        return torch.eye(parameters, dtype=layers[0].dtype, device=layers[0].device)
+    (first, last), products = map(len, ends), prefixes_and_suffixes(layers)
+    u, v = torch.linalg.svd(layers[-1]).U, torch.linalg.svd(layers[0]).Vh.T
+
+    def of(us: Tensor, vs: Tensor, order: str = "ij") -> Tensor:
+        """The columns of all pairs of some, the vectors that the order names first one by one."""
+        layered = zip(*products, strict=True)
+        parts = [torch.einsum(f"aj,bi->ab{order}", s.T @ us, p @ vs) for p, s in layered]
+        return torch.cat([part.flatten(0, 1).flatten(1) for part in parts])
+
+    both, of_first = of(u[:, :last], v[:, :first]), of(u[:, last:], v[:, :first])
+    columns = torch.cat([both, of_first, of(u[:, :last], v[:, first:], "ji")], dim=1)
+    # The largest first: what is left of the smallest beside them is orthogonal to them.
+    counts = torch.tensor(pairs.multiplicities, device=u.device)
+    values = pairs.values.repeat_interleave(counts)[: columns.shape[1]]
+    order = values.argsort(descending=True, stable=True)
+    vectors = torch.linalg.qr(columns[:, order], mode="complete").Q
+    places = torch.cat([order, torch.arange(len(order), parameters, device=u.device)])
+    return vectors[:, places.argsort()]
+
+
 def _reduced_spectrum(factors: Sequence[tuple[Tensor, Tensor]], power: int) -> Spectrum:
     """Eq. (5), which assumes nothing, on ``d_0`` samples with the second moments of all ``n``."""
-    inputs, outputs = len(factors[0][0]), len(factors[0][1])
+
+    def jacobian() -> Tensor:
+        return torch.cat([_kron(s, p) for p, s in factors], dim=1)  # (d_L d_0, p)
+
+    def eigenbasis() -> Tensor:
+        right = torch.linalg.svd(jacobian()).Vh
+        return torch.cat([right[:size].flip(0), right[size:]]).T
+
+    (p_1, s_1), *_ = factors
     parameters = sum(p.shape[1] * s.shape[1] for p, s in factors)
-    size = min(parameters, inputs * outputs)
+    size = min(parameters, len(p_1) * len(s_1))
     if size < parameters:
-        matrix = factors[0][0].new_zeros(size, size)
+        matrix = p_1.new_zeros(size, size)
         for p, s in factors:
             matrix += _kron(s @ s.T, p @ p.T)
     else:
-        jacobian = _jacobian(factors)
-        matrix = jacobian.T @ jacobian
+        matrix = jacobian().T @ jacobian()
     # A Gauss-Newton matrix has no negative eigenvalues; those of rounding are zeros.
     values = torch.linalg.eigvalsh(matrix).clamp(min=0)
     return Spectrum(
@@ -244,12 +268,8 @@ def _reduced_spectrum(factors: Sequence[tuple[Tensor, Tensor]], power: int) -> S
         kinds=["numeric"] * size + ["zero"],
         cells=[""] * (size + 1),
         method="closed form, anon2026data eq. (5)",
+        eigenbasis=eigenbasis,
     )
-
-
-def _jacobian(factors: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
-    """``(d_L d_0, p)``, layer after layer."""
-    return torch.cat([_kron(s, p) for p, s in factors], dim=1)
 
 
 def _kron(left: Tensor, right: Tensor) -> Tensor:
