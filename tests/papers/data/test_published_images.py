@@ -215,15 +215,6 @@ def test_a_corrupt_file_is_said_in_one_line(monkeypatch, root, content):
     )
 
 
-@pytest.mark.usefixtures("no_network")
-def test_a_corrupt_archive_of_cifar_is_said_in_one_line(monkeypatch, root):
-    monkeypatch.setattr(datasets.CIFAR10, "tgz_md5", published.md5(b"no archive"))
-    published.write(root, {datasets.CIFAR10.filename: b"no archive"})
-    with pytest.raises(ValueError, match="cannot be read") as error:
-        _torchvision.load("cifar10", "train", Storage(root, False))
-    one_line(error)
-
-
 def test_only_what_is_missing_or_damaged_is_downloaded_and_then_kept(
     monkeypatch, root, tmp_path, mnist
 ):

@@ -22,11 +22,6 @@ def test_counts_are_the_floor_of_the_exact_share(data, classes, size):
     assert counts[0] >= counts[1]
 
 
-@given(st.integers(1, 30), st.integers(1, 50))
-def test_the_smallest_share_is_balance(classes, each):
-    assert class_counts(classes * each, 1 / classes, classes) == [each] * classes
-
-
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=6), st.integers(1, 120))
 def test_the_range_of_shares_is_what_can_be_drawn(available, size):
     def fits(share):

@@ -63,13 +63,6 @@ def test_whitened_inputs_have_scaled_unit_moments_at_any_rank(instance, input_sc
     assert identity_error(inputs, input_scale) < 1e-10 * input_scale**2
 
 
-def test_constant_columns_are_inputs_as_any_other():
-    x = torch.cat([torch.ones(6, 1), torch.eye(6)[:, :2]], dim=1).double()
-    inputs, rank = whiten(x, 2.0)
-    assert rank == 3
-    assert identity_error(inputs, 2.0) < 1e-12
-
-
 @MOST
 @given(st.integers(4, 30), st.integers(1, 4), st.integers(0, 1000))
 def test_qr_is_svd_up_to_a_rotation_where_the_rank_is_full(size, features, seed):

@@ -334,16 +334,6 @@ def test_a_file_gives_the_same_model_again(variant, tmp_path):
     assert [path.name for path in (tmp_path / "weights").iterdir()] == ["10.safetensors"]
 
 
-def test_a_folder_of_transformers_is_read(tmp_path):
-    model = language.gpt2(replace(TINY, dropout=0.1), seed=5).eval()
-    eager(model).save_pretrained(tmp_path / "gpt2")
-    actual = language.load(tmp_path, "gpt2")
-    assert language.shape_of(actual) == language.shape_of(model)
-    assert torch.equal(actual(TOKENS).logits, model(TOKENS).logits)
-    language.set_sink(actual, 1.0)
-    assert not torch.equal(actual(TOKENS).logits, model(TOKENS).logits)
-
-
 def test_a_file_that_is_not_there_cut_off_or_foreign_is_named(tmp_path):
     from safetensors.torch import save_file
 

@@ -99,13 +99,6 @@ def test_it_is_the_plain_loop(trained, folder, place, number):
 
 
 def test_the_arrays_are_those_of_all_networks(trained):
-    shapes = {name: array.shape for name, array in trained.variables.items()}
-    assert shapes == {
-        "parameters": (2,), "epoch_loss": (2, 2, 12), "loss": (2, 2, 2), "accuracy": (2, 2, 2),
-        "network": (2,), "seed": (2,), "kept": (2,), "images": (30, 4, 4, 1), "labels": (30,),
-        "inputs": (), "largest": (), "held_out": (), "variation": (2,), "random_labels": (),
-        "diverged": (2, 2),
-    }  # fmt: skip
     assert not trained["diverged"].any()
     assert trained["kept"].values.tolist() == [0, 12]
     assert trained["seed"].values.tolist() == [3, 4]
@@ -169,6 +162,7 @@ def test_any_epochs_may_be_kept(tmp_path, kept):
     actual = classifiers.train.compute(**item, run=run)
     assert [len(actual["loss"]), len(list(tmp_path.glob("*.nc")))] == [len(kept)] * 2
     assert "loss_of_all" not in messages[-1]
+    assert [m["loss_of_all"] for m in messages if "loss_of_all" in m] == actual["loss"].tolist()
 
 
 def samples_of(images, labels, **changes):
@@ -267,7 +261,6 @@ def test_images_are_from_one_source():
         ({"networks": []}, r"networks: expected different names of architectures, got \[\]"),
         ({"networks": ["F-4", "F-4"]}, "networks: expected different names of architectures"),
         ({"networks": ["G-4"]}, "network: expected a name such as F-200.2, .*, got 'G-4'"),
-        ({"seeds": 0}, "seeds: expected at least 1, got 0"),
         ({"variations": [{}]}, r"variations: expected values of learning_rate, .*, got \[{}\]"),
         ({"variations": [{"epochs": 2.0}]}, "variations: expected values of .*many seeds, got "),
         ({"variations": [{"seeds": 5.0}]}, "variations: expected values of .*many seeds, got "),
@@ -275,9 +268,6 @@ def test_images_are_from_one_source():
         ({"variations": [{"momentum": 0.5, "seeds": 0.0}]}, "variations: expected values of "),
         ({"variations": [{"momentum": 1.0}]}, r"momentum: expected a number in \[0, 1\), got 1.0"),
         ({"kept": [13]}, r"kept: expected different epochs from 0 to 12, got \[13\]"),
-        ({"momentum": 1.0}, r"momentum: expected a number in \[0, 1\), got 1.0"),
-        ({"learning_rate": 0.0}, "learning_rate: expected"),
-        ({"batch_size": 0}, "batch_size: expected at least 1, got 0"),
     ],
 )
 def test_a_bad_setting_is_named(changes, message):
