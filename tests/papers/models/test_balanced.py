@@ -60,12 +60,6 @@ def test_bases_are_uniform():
     assert (drawn[:, 0, 0] > 0).double().mean() == pytest.approx(0.5, abs=4 * 0.5 / 2000**0.5)
 
 
-def test_the_generator_decides():
-    first, again, other = (weights((4, 3, 4), [1.0, 0.5], seed) for seed in (0, 0, 1))
-    assert all(map(torch.equal, first, again))
-    assert not torch.isclose(first[0], other[0]).any()
-
-
 @pytest.mark.parametrize(
     ("sizes", "values", "message"),
     [

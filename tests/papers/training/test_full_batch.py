@@ -96,18 +96,6 @@ def test_the_weights_given_are_left_alone():
     assert all(map(torch.equal, weights, start()))
 
 
-def test_single_precision_follows_double():
-    ends = [
-        full_batch_descent(
-            SampleObjective(*samples(dtype=dtype), "tanh"), start(dtype),
-            learning_rate=0.1, epochs=100, record=[100],
-        )
-        for dtype in (torch.float32, torch.float64)
-    ]  # fmt: skip
-    assert ends[0].weights[0][0].dtype == torch.float32
-    torch.testing.assert_close(ends[0].losses, ends[1].losses, rtol=1e-5, atol=0)
-
-
 loss_sequences = st.lists(
     st.one_of(st.floats(0, 2), st.sampled_from([0.0, 1.0, 0.999, 0.9989, 1.001])),
     min_size=1,

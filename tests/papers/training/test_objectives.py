@@ -106,22 +106,6 @@ def test_evaluations_follow_weights_that_change():
         assert evaluate() == loss
 
 
-def test_samples_and_their_second_moments_give_the_same():
-    x, y = gaussian(30, 4), gaussian(30, 2, seed=1)
-    scores, singular, directions = torch.linalg.svd(x, full_matrices=False)
-    target = y.T @ scores / 30**0.5
-    floor = 0.5 * ((y.square().sum() / 30) - target.square().sum()).item()
-    reduced = LinearObjective(singular / 30**0.5, target, floor)
-    weights = weights_of((4, 3, 5, 2))
-    rotated = [weights[0] @ directions.T, *weights[1:]]
-    loss, slopes = SampleObjective(x, y, "linear").loss_and_slopes(weights)
-    same, turned = reduced.loss_and_slopes(rotated)
-    assert same == pytest.approx(loss, rel=1e-12)
-    torch.testing.assert_close(turned[0] @ directions, slopes[0], rtol=1e-12, atol=1e-13)
-    for item, other in zip(turned[1:], slopes[1:], strict=True):
-        torch.testing.assert_close(item, other, rtol=1e-12, atol=1e-13)
-
-
 def test_digests_tell_objectives_apart():
     x, y = gaussian(3, 2), gaussian(3, 1, seed=1)
     objectives = [
