@@ -183,11 +183,6 @@ def _points(config: Points) -> Iterator[tuple[str, int, int]]:
     return itertools.product(config.parametrisations, config.depths, config.sizes)
 
 
-def _base_rate(config: Points, parametrisation: str, size: int) -> float:
-    large = size >= config.large_size
-    return (config.large_learning_rates if large else config.learning_rates)[parametrisation]
-
-
 def items(config: Config, data: xr.Dataset) -> list[Item]:
     """The networks of each point and teacher in chunks, with their data."""
     of_all = {"samples": config.samples, "batch_size": config.batch_size}
@@ -197,12 +192,13 @@ def items(config: Config, data: xr.Dataset) -> list[Item]:
 def chunks(config: Points) -> list[Item]:
     """The networks of each point and teacher in chunks, without ``samples`` and ``batch_size``."""
     step = config.networks_per_item
+    small, large = config.learning_rates, config.large_learning_rates
     return [
         {
             "parametrisation": parametrisation,
             "depth": depth,
             "size": size,
-            "learning_rate": _base_rate(config, parametrisation, size),
+            "learning_rate": (small if size < config.large_size else large)[parametrisation],
             "teacher": teacher,
             "first": teacher * config.networks + first,
             "count": min(step, config.networks - first),

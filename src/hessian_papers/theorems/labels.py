@@ -239,7 +239,7 @@ def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
     Remark: For linearly dependent inputs (such as pixels that are always 0), QR adds directions
         unrelated to them. Assumption 2 holds either way.
     """
-    white = whiten(net.raw, 1.0, "qr")[0] if printed else whiten(net.raw, 1.0)[0]
+    white = whitened(net.raw) if printed else whiten(net.raw, 1.0)[0]
     left, values, _ = torch.linalg.svd(net.raw, full_matrices=False)
     span = left[:, values > 1e-10 * values[0]]
     return float((white - span @ (span.mT @ white)).norm() / white.norm())

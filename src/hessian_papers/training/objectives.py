@@ -18,10 +18,8 @@ Evaluation = Callable[[], float]
 class Objective(ABC):
     """A loss of the weights W_1, ..., W_L of a network without biases."""
 
-    @property
-    @abstractmethod
-    def dtype(self) -> torch.dtype:
-        """The type that the weights must have."""
+    # The type that the weights must have.
+    dtype: torch.dtype
 
     @abstractmethod
     def digest(self) -> str:
@@ -68,12 +66,8 @@ class LinearObjective(Objective):
     """
 
     def __init__(self, root: Tensor, target: Tensor, floor: float) -> None:
+        self.dtype = root.dtype
         self._root, self._target, self._floor = root, target.contiguous(), floor
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type of the root's and the target's numbers."""
-        return self._root.dtype
 
     def digest(self) -> str:
         """The digest of the root, the target and the floor."""
@@ -135,12 +129,7 @@ class SampleObjective(Objective):
     def __init__(self, x: Tensor, y: Tensor, activation: str) -> None:
         # Columns of a matrix are the samples: products are fastest with their long side last.
         self._x, self._y = x.contiguous(), y.T.contiguous()
-        self._activation = activation
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type of the samples' numbers."""
-        return self._x.dtype
+        self._activation, self.dtype = activation, x.dtype
 
     def digest(self) -> str:
         """The digest of the samples and the activation."""

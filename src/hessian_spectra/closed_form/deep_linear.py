@@ -33,6 +33,7 @@ from hessian_spectra.closed_form.assumptions import (
     tolerance_of,
 )
 from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.validation import require_word
 
 
 def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = True) -> Spectrum:
@@ -170,8 +171,7 @@ def pair_eigenvalues(
     s_1, s_2, sigma = read(shapes, first=first, last=last, input_scale=input_scale)
     if depth < 1:
         raise ValueError(f"depth: expected at least 1 layer, got {depth}")
-    if index_set not in ("corrected", "printed"):
-        raise ValueError(f"index_set: expected 'corrected' or 'printed', got {index_set!r}")
+    require_word("index_set", index_set, ("corrected", "printed"))
     for name, s, size in (("first", s_1, inputs), ("last", s_2, outputs)):
         if bool((s < 0).any()) or bool((s.diff() > 0).any()):
             raise ValueError(f"{name}: expected singular values, descending, got {s.tolist()[:5]}")

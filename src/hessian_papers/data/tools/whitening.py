@@ -1,4 +1,4 @@
-"""Whitened inputs: uncorrelated coordinates of equal variance, from a thin SVD or a QR."""
+"""Whitened inputs: uncorrelated coordinates of equal variance, from a thin SVD."""
 
 import math
 from dataclasses import dataclass
@@ -28,12 +28,6 @@ class PrincipalComponents:
         return math.sqrt(len(self.scores)) * input_scale * self.scores
 
 
-def _rank(x: Tensor, values: Tensor) -> int:
-    """The number of singular values, descending, above round-off of the largest one."""
-    cut = max(x.shape) * torch.finfo(x.dtype).eps
-    return int((values > cut * values[0]).sum())
-
-
 def principal_components(x: Tensor) -> PrincipalComponents:
     """The thin SVD of the inputs, cut at their numerical rank.
 
@@ -57,7 +51,8 @@ def principal_components(x: Tensor) -> PrincipalComponents:
         [5.0]
     """
     left, values, right = torch.linalg.svd(x, full_matrices=False)
-    rank = _rank(x, values)
+    # Those above the round-off of the largest one.
+    rank = int((values > max(x.shape) * torch.finfo(x.dtype).eps * values[0]).sum())
     if rank == 0:
         raise ValueError("x: expected inputs of rank at least 1, got zeros only")
     directions = right[:rank].mT
@@ -66,19 +61,18 @@ def principal_components(x: Tensor) -> PrincipalComponents:
     return PrincipalComponents(directions * signs, values[:rank].clone(), left[:, :rank] * signs)
 
 
-def whiten(x: Tensor, input_scale: float, method: str = "svd") -> tuple[Tensor, int]:
+def whiten(x: Tensor, input_scale: float) -> tuple[Tensor, int]:
     """Inputs with second moments ``inputsᵀ inputs / n = σ_x² I``, and the rank of the given ones.
 
-    ``"svd"`` keeps the r directions in which the inputs vary. ``"qr"`` is the recipe as printed,
-    kept to show what it does: it returns ``min(n, d)`` columns whatever the rank is. Where the
-    rank is less, some of them are not combinations of the inputs' columns: a zero column becomes
-    nearly the indicator of a single sample, the later columns have to be orthogonal to it, and no
-    linear map gives the same for test data.
+    They are the r directions in which the inputs vary. The recipe as printed, a QR, returns
+    ``min(n, d)`` columns whatever the rank is. Where the rank is less, some of them are not
+    combinations of the inputs' columns: a zero column becomes nearly the indicator of a single
+    sample, the later columns have to be orthogonal to it, and no linear map gives the same for test
+    data.
 
     Args:
         x: ``(n, d)``, float64.
         input_scale: σ_x, positive.
-        method: ``"svd"`` or ``"qr"``.
 
     Returns:
         The whitened inputs ``(n, r)``, and the numerical rank.
@@ -91,9 +85,5 @@ def whiten(x: Tensor, input_scale: float, method: str = "svd") -> tuple[Tensor, 
         >>> [round(float(value), 12) for value in inputs.mT @ inputs / 2], rank
         ([1.0], 1)
     """
-    if method == "qr":
-        orthonormal, triangle = torch.linalg.qr(x)
-        rank = _rank(x, torch.linalg.svdvals(triangle))
-        return math.sqrt(len(x)) * input_scale * orthonormal, rank
     components = principal_components(x)
     return components.inputs(input_scale), len(components.singular_values)
