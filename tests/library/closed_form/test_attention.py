@@ -53,14 +53,6 @@ def test_condition_number_bound_needs_a_bulk():
     assert math.isinf(cf.condition_number_bound(without, [1.0, 0.0], [1.0, 0.0]))
 
 
-def test_viete_loses_half_of_the_digits_where_roots_meet():
-    # γ + ζ P² and α coincide: a double root at 1.
-    c, query = cf.AttentionCoefficients(*numbers(1.0, 0.0, 0.5, 0.25)), numbers(1.0, 0.0)
-    exact = cf.attention_spectrum(c, query, query).select("outlier").flip(0)
-    assert exact.tolist() == pytest.approx([1.0, 1.0, -0.5], abs=1e-15)
-    assert float((cf.attention_cubic(c, query, query).roots() - exact).abs().max()) < 1e-7
-
-
 def test_cubics_come_in_batches_and_with_multiple_roots():
     matrices = Draw().normal(4, 3, 3)
     matrices = torch.cat(

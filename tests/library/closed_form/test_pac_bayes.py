@@ -127,12 +127,6 @@ def test_a_grid_fixed_beforehand_needs_less():
     assert 10 * spent == pytest.approx(0.05, rel=1e-9)
 
 
-def test_index_and_variance_of_a_prior_are_inverse():
-    indices = torch.arange(-5, 400).double()
-    variances = cf.prior_variance(indices, 0.1, 100)
-    assert_close(cf.prior_index(variances, 0.1, 100), indices, rtol=0, atol=1e-11)
-
-
 @few
 @given(st.floats(-4, 4), st.floats(1, 50), st.floats(0, 100), st.integers(1, 50))
 def test_the_best_prior_is_the_better_neighbour(power, b, distance, parameters):

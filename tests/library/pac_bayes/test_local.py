@@ -7,7 +7,6 @@ from functools import cache
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional
 from torch.testing import assert_close
 
 from hessian_spectra import closed_form as cf
@@ -114,43 +113,6 @@ def test_scores_are_distributed_as_those_of_drawn_weights(name):
     with torch.no_grad():
         agree(turned(repeated, None, turned.variances()), expected)
         agree(posterior(repeated, OwnNetworks(posterior, draws)), expected)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_gradients_are_those_of_drawn_weights_in_the_mean(name):
-    """By the mean, and by the logarithms of deviations, of one sample's loss."""
-    posterior, model, x, y = started(name)
-    posterior.log_deviation.data.fill_(-1.5)
-    turned, count = natural.Turned(posterior), 20000
-    torch.manual_seed(0)
-    scores = turned(x[:1].expand(count, *x.shape[1:]), None, turned.variances())
-    functional.cross_entropy(scores, y[:1].expand(count)).backward()
-    draws, few = torch.Generator().manual_seed(3), 3000
-    noise = torch.randn(few, posterior.mean.numel(), generator=draws).double()
-    mean, scale = (
-        value.detach().clone().requires_grad_()
-        for value in (posterior.mean, posterior.log_deviation)
-    )
-    scores = drawn_scores(posterior, model, mean, scale, noise, x[:1])[:, 0]
-    functional.cross_entropy(scores, y[:1].expand(few)).backward()
-    of_mean, of_deviation = (
-        torch.cat([part.grad.flatten() for part in parts])
-        for parts in (turned.mean, turned.log_deviation)
-    )
-    expected = posterior.returned(mean.grad)
-    assert float((of_mean - expected).norm() / expected.norm()) < 0.1
-    # What is drawn with the weights is noisier by far: they agree along the expected direction.
-    along = float(of_deviation @ scale.grad / scale.grad.square().sum())
-    assert along == pytest.approx(1.0, abs=0.25)
-
-
-def test_numbers_turn_and_come_back():
-    posterior, *_ = started("convolutional")
-    numbers = torch.randn(posterior.mean.numel()).double()
-    assert_close(posterior.returned(posterior.turned(numbers)), numbers)
-    before = posterior.mean.detach().clone()
-    natural.Turned(posterior).hand_back()
-    assert_close(posterior.mean.detach(), before)
 
 
 def test_the_divergence_is_that_of_the_closed_form():

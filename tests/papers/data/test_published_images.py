@@ -196,11 +196,9 @@ def test_a_wrong_checksum_is_said_with_both_sums(root, mnist):
     [
         b"no gzip at all",
         published.gzipped(published.idx(published.images_of("train")))[:-20],
-        published.gzipped(b"\x00\x00\x08"),
-        published.gzipped(published.idx(published.images_of("train"))[:-1]),
         published.gzipped(published.idx(published.labels_of("train"))),
     ],
-    ids=["not gzip", "cut off", "no header", "too few pixels", "not images"],
+    ids=["not gzip", "cut off", "not images"],
 )
 @pytest.mark.usefixtures("no_network")
 def test_a_corrupt_file_is_said_in_one_line(monkeypatch, root, content):

@@ -1,7 +1,5 @@
 """Training: against gradient descent written by hand in NumPy, and how it ends."""
 
-import itertools
-
 import numpy as np
 import pytest
 import torch
@@ -104,16 +102,6 @@ def test_every_third_step_is_recorded_and_the_last():
     run = plainly(steps=10, record_every=3, log=tell)
     assert run.steps.tolist() == [0, 3, 6, 9, 10]
     assert seen == list(zip(run.steps.tolist(), run.losses.tolist(), strict=True))
-
-
-def test_a_caller_that_stops_asking_stops_the_training():
-    model = network()
-    optimizer = stochastic_gradient_descent(model, lr=0.1)
-    descent = descend(model, HalfSquaredError(), *problem(), optimizer, steps=10**9)
-    records = list(itertools.islice(descent, 3))
-    assert [record.step for record in records] == [0, 1, 2]
-    # The step after the last record was not made.
-    assert torch.equal(records[-1].parameters["v"], model.v.detach())
 
 
 def test_batches_come_in_a_reproducible_order_that_covers_the_data():

@@ -139,10 +139,3 @@ def test_what_is_logged_are_mean_losses_at_rising_steps(monkeypatch):
     assert {metrics["training"] for _, metrics in said} <= {1.0, 2.0}
     if len(parts[-1]) == 1:
         assert said[-1][1]["loss"] == pytest.approx(ended.loss[-1].item())
-
-
-def test_the_start_is_left_as_it_was():
-    ensemble, x, y, factors = problem((2, 4, 2), 24, "linear")
-    before = [weight.clone() for weight in ensemble.weights]
-    train_ensemble(ensemble, x, y, factors=factors, networks=NETWORKS, batch_size=8, **SETTINGS)
-    assert all(torch.equal(a, b) for a, b in zip(ensemble.weights, before, strict=True))

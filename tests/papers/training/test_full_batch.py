@@ -88,14 +88,6 @@ def test_it_is_the_plain_loop(activation):
             torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_the_weights_given_are_left_alone():
-    weights = start()
-    full_batch_descent(
-        SampleObjective(*samples(), "tanh"), weights, learning_rate=0.1, epochs=3, record=[]
-    )
-    assert all(map(torch.equal, weights, start()))
-
-
 loss_sequences = st.lists(
     st.one_of(st.floats(0, 2), st.sampled_from([0.0, 1.0, 0.999, 0.9989, 1.001])),
     min_size=1,
