@@ -204,7 +204,7 @@ def whitened_and_balanced(
 
 
 def _singular_values(layers: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
-    """Those of the first and the last layer that are positive, descending.
+    """The positive singular values of the first and of the last layer, descending.
 
     ``None`` where the theorem does not hold up to rounding: more than two layers, not balanced.
     """

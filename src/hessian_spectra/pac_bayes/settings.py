@@ -143,7 +143,7 @@ class PriorFamily:
         return (divergence + union) / (self.samples - 1)
 
     def terms_of(self, divergence: float, half: float) -> dict[str, float]:
-        """What a training tells of a posterior and a prior's ``½ ln λ``, for a real ``j``."""
+        """The terms of a divergence and of a prior's ``½ ln λ`` that a training tells."""
         complexity = self.complexity(divergence, self.index(half))
         variance = exponential(2 * half)
         return {"divergence": divergence, "prior_variance": variance, "complexity": complexity}

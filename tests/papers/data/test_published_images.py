@@ -12,7 +12,7 @@ from local_servers import silent_server
 from torchvision import datasets
 
 from hessian_papers.data import images
-from hessian_papers.data.base import OFFLINE, Storage
+from hessian_papers.data.base import Storage
 from hessian_papers.data.tools import _torchvision
 from tests.papers.data import published
 
@@ -146,17 +146,6 @@ def test_unpacked_files_beside_a_missing_archive_are_not_trusted(root):
 def one_line(error):
     assert "\n" not in str(error.value)
     return str(error.value)
-
-
-@pytest.mark.parametrize("name", _torchvision.CLASSES)
-def test_no_root_is_said_in_one_line(name):
-    with pytest.raises(FileNotFoundError) as error:
-        _torchvision.load(name, "train", OFFLINE)
-    assert one_line(error) == (
-        f"{name} needs a folder of data sets, and data.root is null: python -m pipelines.prepare "
-        f"only=images 'data.sets.images.sources=[{name}]' data.root=<folder> data.download=true "
-        "fetches it"
-    )
 
 
 @pytest.mark.parametrize(
