@@ -19,9 +19,9 @@ from torch import Tensor, nn
 
 from benchmarks.table import bar_cells, print_table
 from benchmarks.timing import rounds
-from hessian_papers.models import draw
+from hessian_papers.models.parametrisation import draw
 from hessian_papers.models.teacher import teacher_data
-from hessian_papers.training import train_ensemble
+from hessian_papers.training.ensemble import train_ensemble
 from hessian_spectra.curvature.ensemble import SecondMoments, ensemble_sharpness
 from hessian_spectra.models import Ensemble
 

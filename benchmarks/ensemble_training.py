@@ -15,9 +15,9 @@ from torch import Tensor, nn
 
 from benchmarks.table import bar_cells, print_table
 from benchmarks.timing import rounds
-from hessian_papers.models import draw
+from hessian_papers.models.parametrisation import draw
 from hessian_papers.models.teacher import teacher_data
-from hessian_papers.training import train_ensemble
+from hessian_papers.training.ensemble import train_ensemble
 from hessian_spectra.models import Ensemble
 from hessian_spectra.models.ensemble import Activation
 from hessian_spectra.seeding import generator

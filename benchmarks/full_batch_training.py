@@ -17,8 +17,9 @@ from benchmarks.table import bar_cells, print_table
 from benchmarks.timing import ratio, rounds
 from hessian_papers.data.tools.reduction import reduce_regression
 from hessian_papers.data.tools.whitening import principal_components
-from hessian_papers.models import kaiming_uniform
-from hessian_papers.training import LinearObjective, SampleObjective, full_batch_descent
+from hessian_papers.models.initialisation import kaiming_uniform
+from hessian_papers.training.full_batch import full_batch_descent
+from hessian_papers.training.objectives import LinearObjective, SampleObjective
 from hessian_spectra.models import HalfSquaredError, Perceptron
 from hessian_spectra.models.ensemble import Activation
 from hessian_spectra.seeding import generator

@@ -1,10 +1,12 @@
 """Real data: the diabetes study that scikit-learn carries with it, standardised."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import xarray as xr
 
+from hessian_papers.constraints import OneOf
 from hessian_papers.data.base import (
     OFFLINE,
     ONE_FEATURE,
@@ -15,7 +17,7 @@ from hessian_papers.data.base import (
 )
 from hessian_papers.data.tools.pairs import SCALARS, VECTORS
 from hessian_papers.labelled import Variable, Variables, data_set
-from hessian_spectra.validation import optional_import, require
+from hessian_spectra.validation import optional_import
 
 FEATURES = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
 
@@ -28,12 +30,7 @@ class Config(DataConfig):
         feature: one of the ten features for the scalar networks, or ``all`` of them.
     """
 
-    feature: str
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choices = ("all", *FEATURES)
-        require(self.feature in choices, "feature", f"one of {', '.join(choices)}", self.feature)
+    feature: Annotated[str, OneOf(("all", *FEATURES))]
 
     @property
     def form(self) -> Form:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from hessian_papers.constraints import Count, OneOf
+from hessian_papers.constraints import AtLeast, Count, OneOf
 from hessian_papers.data.base import IMAGES, OFFLINE, DataConfig, Form, Storage
 from hessian_papers.data.tools import _archive, _torchvision
 from hessian_papers.labelled import Variable, Variables, side_by_side
@@ -54,7 +54,7 @@ class Config(DataConfig):
     split: Annotated[str, OneOf(tuple(SPLITS))]
     classes: list[int]
     random_labels: bool
-    per_class: int
+    per_class: Annotated[int, AtLeast(0)]
     magnification: Count
 
     def __post_init__(self) -> None:
@@ -72,7 +72,6 @@ class Config(DataConfig):
         require(fits, "classes", "classes 0 to K - 1, all of them, or -1", self.classes)
         fits = not self.classes or len(self.classes) >= LABELS or not {*self.sources} & {*NAMES}
         require(fits, "classes", f"one for each of {LABELS} labels, or none", self.classes)
-        require(self.per_class >= 0, "per_class", "0 (all) or more", self.per_class)
 
     @property
     def form(self) -> Form:

@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 import xarray as xr
 
-from hessian_papers.constraints import AtLeast, Once
+from hessian_papers.constraints import AtLeast, Once, ProperFraction
 from hessian_papers.data.base import OFFLINE, TEXT, DataConfig, Form, Storage
 from hessian_papers.data.tools import _openwebtext, tokenizer
 from hessian_papers.labelled import Variable, Variables, data_set
@@ -36,7 +36,7 @@ class Config(DataConfig):
     sources: Annotated[list[str], Once()]
     tokenizer: str
     vocabulary: Annotated[int, AtLeast(tokenizer.SMALLEST)]
-    validation: float
+    validation: ProperFraction
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,8 +50,6 @@ class Config(DataConfig):
         require(given, "tokenizer", f"{TRAINED} or a folder", self.tokenizer)
         fits = OPENWEBTEXT not in self.sources or self.tokenizer != TRAINED
         require(fits, "tokenizer", f"a folder, as {OPENWEBTEXT} is too large to train on", TRAINED)
-        inside = 0 < self.validation < 1
-        require(inside, "validation", "a number between 0 and 1", self.validation)
 
     @property
     def known_vocabulary(self) -> int:

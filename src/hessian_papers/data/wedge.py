@@ -1,17 +1,21 @@
 """A wedge: a target that is linear on either side of zero, with two different slopes."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 import xarray as xr
 
-from hessian_papers.constraints import Scale
+from hessian_papers.constraints import Between, Scale
 from hessian_papers.data.base import OFFLINE, SizedConfig, Storage
 from hessian_papers.data.tools.draws import gaussian
 from hessian_papers.data.tools.pairs import SCALARS
 from hessian_papers.labelled import data_set
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import LARGEST_SCALE, require
+
+_LARGEST = f"at most {LARGEST_SCALE:g} in size"
+Slope = Annotated[float, Between(-LARGEST_SCALE, LARGEST_SCALE, f"a number, {_LARGEST}")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,20 +30,15 @@ class Config(SizedConfig):
     """
 
     half_width: Scale
-    slope_plus: float
-    slope_minus: float
-    noise: float
+    slope_plus: Slope
+    slope_minus: Slope
+    noise: Annotated[float, Between(0.0, LARGEST_SCALE, f"at least 0, {_LARGEST}")]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        largest = f"at most {LARGEST_SCALE:g} in size"
-        for field in ("slope_plus", "slope_minus"):
-            slope = getattr(self, field)
-            require(abs(slope) <= LARGEST_SCALE, field, f"a number, {largest}", slope)
         # With opposite slopes E[yx] = 0 and a linear network would have nothing to learn.
         fits = self.slope_plus + self.slope_minus != 0
         require(fits, "slope_minus", "a slope other than -slope_plus", self.slope_minus)
-        require(0 <= self.noise <= LARGEST_SCALE, "noise", f"at least 0, {largest}", self.noise)
 
 
 VARIABLES = SCALARS

@@ -186,8 +186,9 @@ def _vgg11(image: _Image, width: str) -> nn.Module:
 class _ResNet18(nn.Module):
     """A convolution, eight blocks of two with a shortcut, the mean over places, a linear layer."""
 
-    def __init__(self, image: _Image, width: int) -> None:
+    def __init__(self, image: _Image, channels: str) -> None:
         super().__init__()
+        width = int(channels)
         for place in range(1, 18):
             stride = 2 if place in _HALVING else 1
             before = image.shape[0] if place == 1 else width
@@ -210,14 +211,10 @@ class _ResNet18(nn.Module):
         return scores
 
 
-def _resnet18(image: _Image, width: str) -> nn.Module:
-    return _ResNet18(image, int(width))
-
-
 # What stands in a name, and what makes the network of its parts.
 _BUILDERS: dict[str, Callable[..., nn.Module]] = {
     r"F-([1-9]\d*(?:\^[1-9]\d*)?(?:-[1-9]\d*(?:\^[1-9]\d*)?)*)(-BN)?": _fully_connected,
     rf"LeNet5(?:-\(({'|'.join(_LENET5)})-([1-9]\d*)\))?(-BN)?": _lenet5,
     r"VGG11-W([1-9]\d*)": _vgg11,
-    r"ResNet18-W([1-9]\d*)": _resnet18,
+    r"ResNet18-W([1-9]\d*)": _ResNet18,
 }

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from hessian_spectra.validation import require
-
 
 def standard_parametrisation(
     width: int, variance_times_fan_in: float, generator: torch.Generator
@@ -49,9 +47,6 @@ def kaiming_uniform(sizes: Sequence[int], generator: torch.Generator) -> tuple[T
     Returns:
         W_l ``(d_l, d_{l−1})`` for each layer, float64.
 
-    Raises:
-        ValueError: fewer than two sizes, or one below 1.
-
     Source: anon2026data, Figure 2 (middle): "standard in PyTorch".
 
     Example:
@@ -59,7 +54,6 @@ def kaiming_uniform(sizes: Sequence[int], generator: torch.Generator) -> tuple[T
         >>> round(first.abs().max().item(), 2), round(last.abs().max().item(), 2)
         (0.5, 0.1)
     """
-    require(len(sizes) >= 2 and min(sizes) >= 1, "sizes", "two or more, each at least 1", sizes)
     return tuple(
         torch.empty(rows, columns, dtype=torch.float64).uniform_(
             -1 / math.sqrt(columns), 1 / math.sqrt(columns), generator=generator

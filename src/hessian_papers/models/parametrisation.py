@@ -50,9 +50,6 @@ def parametrise(name: str, sizes: Sequence[int]) -> Parametrisation:
             ``mup``, the maximal-update parametrisation.
         sizes: d_0, ..., d_L.
 
-    Raises:
-        ValueError: an unknown name, fewer than two sizes, or a size below 1.
-
     Source: singh2026cracking, appendix D.1.3. The constant of ``sp`` is left open there: 1/3 is the
     variance of PyTorch's default for linear layers, which D.1.3 names. The multiplier of ``ntp`` is
     written 1/√n_l there, fan-in or fan-out; Jacot et al. (2018) take the fan-in, without which the
@@ -66,11 +63,6 @@ def parametrise(name: str, sizes: Sequence[int]) -> Parametrisation:
         >>> parametrise("mup", (1, 100, 1)).learning_rates
         (100.0, 0.01)
     """
-    if name not in PARAMETRISATIONS:
-        known = ", ".join(PARAMETRISATIONS)
-        raise ValueError(f"parametrisation: expected one of {known}, got {name!r}")
-    if len(sizes) < 2 or min(sizes) < 1:
-        raise ValueError(f"sizes: expected two or more of at least 1, got {list(sizes)}")
     fan_ins = sizes[:-1]
     multipliers = rates = deviations = (1.0,) * len(fan_ins)
     if name == "sp":
@@ -106,9 +98,6 @@ def draw(
         networks: the numbers k of the networks to draw.
         dtype: precision of the result.
 
-    Raises:
-        ValueError: see :func:`parametrise`; or no networks.
-
     Example:
         >>> two = draw("sp", (2, 3, 1), "linear", 0, [4, 7])
         >>> item = draw("sp", (2, 3, 1), "linear", 0, [7])
@@ -116,8 +105,6 @@ def draw(
         (2, True)
     """
     scales = parametrise(name, sizes)
-    if not networks:
-        raise ValueError("networks: expected one or more numbers, got none")
     draws = [generator(seed, f"weights {network}") for network in networks]
     return Ensemble(
         weights=tuple(

@@ -15,12 +15,11 @@ import xarray as xr
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hessian_papers.constraints import AtLeast, Count
+from hessian_papers.constraints import AtLeast, Count, OneOf
 from hessian_papers.data.base import IMAGES, Form
 from hessian_papers.data.images import largest_value
 from hessian_papers.labelled import Variable, Variables, assembled
-from hessian_papers.models import classifier
-from hessian_papers.models.classifiers import INITIALISATIONS, builder
+from hessian_papers.models.classifiers import INITIALISATIONS, builder, classifier
 from hessian_papers.networks.base import NetworksConfig, shared
 from hessian_papers.networks.tools.images import image_sets
 from hessian_papers.networks.tools.kept_weights import (
@@ -31,7 +30,11 @@ from hessian_papers.networks.tools.kept_weights import (
     write_weights,
 )
 from hessian_papers.networks.tools.samples import STANDARDISED, UNIT_INTERVAL, Samples
-from hessian_papers.training import Classification, ClassifierDescent, train_classifier
+from hessian_papers.training.classification import (
+    Classification,
+    ClassifierDescent,
+    train_classifier,
+)
 from hessian_papers.training.divergence import has_diverged
 from hessian_papers.work import FanOut, Item, TrainingRun
 from hessian_spectra.files import Arrays
@@ -51,7 +54,7 @@ class ClassifierTraining(ClassifierDescent):
     """The settings that all trainings have in common.
 
     Args:
-        initialisation: of the weights, as :func:`~hessian_papers.models.classifier`
+        initialisation: of the weights, as :func:`~hessian_papers.models.classifiers.classifier`
             has them.
         inputs: ``standardised``, by mean and variance of each channel over the images that a
             network is trained on; or grey values in the ``unit interval``, which ask nothing of
@@ -60,18 +63,13 @@ class ClassifierTraining(ClassifierDescent):
         kept: the epochs after which weights are kept, 0 for before the first.
     """
 
-    initialisation: str
-    inputs: str
+    initialisation: Annotated[str, OneOf(INITIALISATIONS)]
+    inputs: Annotated[str, OneOf((STANDARDISED, UNIT_INTERVAL))]
     held_out: Annotated[int, AtLeast(0)]
     kept: list[int]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known = ", ".join(INITIALISATIONS)
-        fits = self.initialisation in INITIALISATIONS
-        require(fits, "initialisation", f"one of {known}", self.initialisation)
-        both = STANDARDISED, UNIT_INTERVAL
-        require(self.inputs in both, "inputs", f"one of {', '.join(both)}", self.inputs)
         different = len({*self.kept}) == len(self.kept)
         fits = different and {*self.kept} <= {*range(self.epochs + 1)}
         require(fits, "kept", f"different epochs from 0 to {self.epochs}", self.kept)
@@ -92,7 +90,7 @@ class Config(ClassifierTraining, NetworksConfig):
 
     Args:
         data: a set of images from one source, a name from ``conf/data``.
-        networks: architectures by name, see :func:`~hessian_papers.models.classifier`.
+        networks: architectures by name, see :func:`~hessian_papers.models.classifiers.classifier`.
         seeds: networks of each; the first has ``seed``, the others the numbers after it.
         variations: other learning rates, momenta and weight decays; as many networks more are
             trained with each, or so many as its own ``seeds``.

@@ -6,7 +6,6 @@ Gauss-Newton matrix are measured at some steps. Variants of one seed are twins: 
 batches, and are measured on the same sequences.
 """
 
-import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -20,7 +19,8 @@ import xarray as xr
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from hessian_papers.constraints import Count, Different
+from hessian_papers import manifest
+from hessian_papers.constraints import Count, Different, ProperFraction
 from hessian_papers.data.base import TEXT, Form
 from hessian_papers.data.tools.tokens import batch, opened
 from hessian_papers.labelled import Variable, Variables, assembled
@@ -49,7 +49,7 @@ from hessian_papers.training.divergence import has_diverged
 from hessian_papers.training.language_model import pretrain
 from hessian_papers.training.pretraining import Pretraining
 from hessian_papers.work import FanOut, Item, TrainingRun
-from hessian_spectra.files import Arrays
+from hessian_spectra.files import Arrays, digest
 from hessian_spectra.training import join
 from hessian_spectra.validation import require
 
@@ -93,7 +93,7 @@ class LanguageModelTraining(Pretraining):
     dropout: float
     sequences: Count
     measured: list[list[int]]
-    tolerance: float
+    tolerance: ProperFraction
     kept: list[int]
     memory: Megabytes
 
@@ -104,8 +104,6 @@ class LanguageModelTraining(Pretraining):
         untils = [pair[1] for pair in pairs]
         fits = len(pairs) == len(self.measured) and untils == sorted(set(untils))
         require(fits, "measured", "pairs [every, until], until rising", self.measured)
-        between = 0 < self.tolerance < 1
-        require(between, "tolerance", "a number between 0 and 1", self.tolerance)
         fits = {*self.kept} <= {*range(self.steps + 1)} and len({*self.kept}) == len(self.kept)
         require(fits, "kept", f"different steps from 0 to {self.steps}", self.kept)
 
@@ -183,11 +181,7 @@ class Config(LanguageModelTraining, NetworksConfig):
         files = sorted(file for file in folder.iterdir() if file.suffix in WEIGHTS)
         expected = f"a folder with weights of GPT-2, files that end in {' or '.join(WEIGHTS)}"
         require(bool(files), "start", expected, self.start)
-        whole = hashlib.sha256()
-        for file in files:
-            with file.open("rb") as content:
-                whole.update(hashlib.file_digest(content, "sha256").digest())
-        return Start(folder=str(folder), digest=whole.hexdigest())
+        return Start(folder=str(folder), digest=digest(manifest.described(folder, files)))
 
     def require_data(self, form: Form) -> None:
         """Refuse a data set that is no text.

@@ -95,7 +95,7 @@ class Points(MultilayerTraining, NetworksConfig):
         teachers: teachers T of each point, that is of each parametrisation, depth and size, each
             with data of its own; the same ones under all parametrisations and at all depths.
         drawn_teachers: further ones, whose networks are measured as they are drawn and not trained.
-        networks: networks N of each teacher.
+        networks: networks N of each teacher, enough to correlate them.
         learning_rates: base learning rate for each parametrisation, for sizes below ``large_size``.
         large_size: the size from which on it is another.
         large_learning_rates: base learning rate for each parametrisation from there on.
@@ -107,7 +107,7 @@ class Points(MultilayerTraining, NetworksConfig):
     sizes: Annotated[list[int], DifferentNumbers(1)]
     teachers: Count
     drawn_teachers: Annotated[int, AtLeast(0)]
-    networks: int
+    networks: Annotated[int, AtLeast(3)]
     learning_rates: dict[str, float]
     large_size: int
     large_learning_rates: dict[str, float]
@@ -121,7 +121,6 @@ class Points(MultilayerTraining, NetworksConfig):
                 rate = getattr(self, field).get(name, 0.0)
                 expected = f"at least smallest_learning_rate for {name}"
                 require(rate >= self.smallest_learning_rate, field, expected, rate)
-        require(self.networks >= 3, "networks", "at least 3, to correlate them", self.networks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,11 +183,6 @@ def _points(config: Points) -> Iterator[tuple[str, int, int]]:
     return itertools.product(config.parametrisations, config.depths, config.sizes)
 
 
-def _base_rate(config: Points, parametrisation: str, size: int) -> float:
-    large = size >= config.large_size
-    return (config.large_learning_rates if large else config.learning_rates)[parametrisation]
-
-
 def items(config: Config, data: xr.Dataset) -> list[Item]:
     """The networks of each point and teacher in chunks, with their data."""
     of_all = {"samples": config.samples, "batch_size": config.batch_size}
@@ -198,12 +192,13 @@ def items(config: Config, data: xr.Dataset) -> list[Item]:
 def chunks(config: Points) -> list[Item]:
     """The networks of each point and teacher in chunks, without ``samples`` and ``batch_size``."""
     step = config.networks_per_item
+    small, large = config.learning_rates, config.large_learning_rates
     return [
         {
             "parametrisation": parametrisation,
             "depth": depth,
             "size": size,
-            "learning_rate": _base_rate(config, parametrisation, size),
+            "learning_rate": (small if size < config.large_size else large)[parametrisation],
             "teacher": teacher,
             "first": teacher * config.networks + first,
             "count": min(step, config.networks - first),

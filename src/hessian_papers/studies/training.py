@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from hessian_papers.constraints import Count, Positive, Scale
 from hessian_papers.studies.base import DataStudyConfig
-from hessian_papers.training import Record, Trajectory
-from hessian_papers.training.descent import Measure
+from hessian_papers.training.descent import Measure, Record, Trajectory
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError

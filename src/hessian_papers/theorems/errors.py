@@ -1,5 +1,7 @@
 """The errors of theorems: relative, 0 is perfect and 1 is hopeless, and NaN stays NaN."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -66,6 +68,14 @@ def vectors_error(matrix: Tensor, vectors: Tensor, values: Tensor) -> float:
     """
     kept = ~(vectors.norm(dim=0) <= 1e-9 * matrix.norm())
     return residual(matrix, vectors[:, kept], values[kept])
+
+
+def pairs_error(matrix: Tensor, pairs: Sequence[tuple[Tensor, Tensor]]) -> float | None:
+    """The :func:`vectors_error` of eigenvectors with their eigenvalues; ``None`` of none."""
+    if not pairs:
+        return None
+    vectors, values = zip(*pairs, strict=True)
+    return vectors_error(matrix, torch.stack(vectors, dim=1), torch.stack(values))
 
 
 def basis_error(matrix: Tensor, vectors: Tensor, values: Tensor) -> float:

@@ -12,7 +12,7 @@ from hessian_papers.data.tools.subsets import class_counts
 from hessian_papers.data.tools.whitening import whiten
 from hessian_papers.theorems.catalogue import Error, theorem
 from hessian_papers.theorems.deep import Balanced, TwoLayers
-from hessian_papers.theorems.errors import excess, relative, vectors_error, worst
+from hessian_papers.theorems.errors import excess, pairs_error, relative, worst
 from hessian_papers.theorems.layers import GAUSS_NEWTON, Deep, largest
 from hessian_spectra import closed_form as cf
 from hessian_spectra.closed_form.instances import (
@@ -131,12 +131,12 @@ def two_layers_vectors(net: TwoLayers) -> Error:
     s_1, v = torch.linalg.svd(first)[1:]
     u, s_2, _ = torch.linalg.svd(last)
     sums = largest(s_1, len(v))[:, None] ** 2 + largest(s_2, len(u)) ** 2
-    columns, values = [], []
+    pairs = []
     for i, j in (sums > 1e-20 * sums[0, 0]).nonzero().tolist():
         parts = torch.outer(last.mT @ u[:, j], v[i]), torch.outer(u[:, j], first @ v[i])
-        columns.append(torch.cat([part.flatten() for part in parts]))
-        values.append(net.input_scale**2 * sums[i, j])
-    return vectors_error(net.ggn, torch.stack(columns, dim=1), torch.stack(values))
+        column = torch.cat([part.flatten() for part in parts])
+        pairs.append((column, net.input_scale**2 * sums[i, j]))
+    return pairs_error(net.ggn, pairs)
 
 
 @theorem("data eq. (16): whole basis", source=GAUSS_NEWTON, data="Equation 16, whole basis")
@@ -239,7 +239,7 @@ def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
     Remark: For linearly dependent inputs (such as pixels that are always 0), QR adds directions
         unrelated to them. Assumption 2 holds either way.
     """
-    white = whiten(net.raw, 1.0, "qr")[0] if printed else whiten(net.raw, 1.0)[0]
+    white = whitened(net.raw) if printed else whiten(net.raw, 1.0)[0]
     left, values, _ = torch.linalg.svd(net.raw, full_matrices=False)
     span = left[:, values > 1e-10 * values[0]]
     return float((white - span @ (span.mT @ white)).norm() / white.norm())

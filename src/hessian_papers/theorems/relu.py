@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from hessian_papers.theorems.catalogue import Error, theorem
-from hessian_papers.theorems.errors import basis_error, relative, vectors_error
+from hessian_papers.theorems.errors import basis_error, pairs_error, relative
 from hessian_papers.theorems.two_layer import (
     Cell,
     TwoLayer,
@@ -112,28 +112,22 @@ def relu_outlier_vector(net: Relu, printed: bool = False) -> Error:
 
     In print: $δx_±$ without $n_±/n$ beside a $λ$ with $n_±/n$
     """
-    columns, values = [], []
+    pairs = []
     for cell in net.cells:
         dx = cell.mean_dx if printed else cell.moments.dx
-        columns += [outlier_vector(cell.w, cell.v, value, dx) for value in cell.moments.outliers]
-        values += [*cell.moments.outliers]
-    if not columns:
-        return None
-    return vectors_error(net.hessian, torch.stack(columns, dim=1), torch.stack(values))
+        pairs += [(outlier_vector(cell.w, cell.v, e, dx), e) for e in cell.moments.outliers]
+    return pairs_error(net.hessian, pairs)
 
 
 def _bulk_error(net: Relu, *, any_vector: bool = False, without_share: bool = False) -> Error:
     """The bulk vectors of the cells, with a free vector of any neurons, or another eigenvalue."""
-    columns, values = [], []
+    pairs = []
     for cell in net.cells:
         if cell.neurons.sum() >= 2:
             c = net.c if any_vector else net.c * cell.neurons
-            columns += [bulk_vector(cell.w, cell.v, sign, c) for sign in (1.0, -1.0)]
             value = cell.mean_dx if without_share else cell.moments.dx
-            values += [value, -value]
-    if not columns:
-        return None
-    return vectors_error(net.hessian, torch.stack(columns, dim=1), torch.stack(values))
+            pairs += [(bulk_vector(cell.w, cell.v, s, c), s * value) for s in (1.0, -1.0)]
+    return pairs_error(net.hessian, pairs)
 
 
 @theorem("after eq. (64): vector", cracking="below eq. (64), (67)", closed="below eq. (64), (65)")

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from hessian_papers.theorems.bias import bias_pair
 from hessian_papers.theorems.catalogue import FAILS, ROOT, Error, theorem
-from hessian_papers.theorems.errors import basis_error, relative, vectors_error
+from hessian_papers.theorems.errors import basis_error, pairs_error, relative
 from hessian_papers.theorems.instances import Instance
 from hessian_papers.theorems.two_layer import (
     Cell,
@@ -123,14 +123,13 @@ def multi_output_basis(net: MultiOutput) -> Error:
 @theorem("Corollary B.3", cracking="Corollary B.3, eq. (119)")
 def multi_output_vector(net: MultiOutput) -> Error:
     """$z^k = λ(0; w_k; v_k; 0) + δ_k x(0; v_k; w_k; 0)$, in the group order $(v_k, w_k)$."""
-    columns, values = [], []
+    pairs = []
     for k, head in enumerate(net.heads):
         for value in head.moments.outliers:
             column = torch.zeros(len(net.w), 2 * len(head.w), dtype=torch.float64)
             column[k] = outlier_vector(head.w, head.v, value, head.moments.dx)
-            columns.append(column.flatten())
-            values.append(value)
-    return vectors_error(net.hessian, torch.stack(columns, dim=1), torch.stack(values))
+            pairs.append((column.flatten(), value))
+    return pairs_error(net.hessian, pairs)
 
 
 @theorem("eq. (116): order", cracking="eq. (116)")

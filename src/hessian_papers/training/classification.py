@@ -12,9 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hessian_papers.constraints import AtLeast, Checked, Count, Fraction, Positive
-from hessian_papers.training.optimizers import stochastic_gradient_descent
 from hessian_spectra.training import Passes, train_by_passes
-from hessian_spectra.validation import require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +56,9 @@ class Classification(ClassifierDescent, Passes):
 
     def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
         """Stochastic gradient descent."""
-        return stochastic_gradient_descent(
-            model,
-            learning_rate=self.learning_rate,
+        return torch.optim.SGD(
+            model.parameters(),
+            lr=self.learning_rate,
             momentum=self.momentum,
             weight_decay=self.weight_decay,
         )
@@ -87,7 +85,7 @@ def train_classifier(
         The mean loss of each epoch's batches ``(epochs,)`` float64; NaN after a divergence.
 
     Raises:
-        ValueError: as :func:`train_by_passes`; other numbers of samples.
+        ValueError: as :func:`~hessian_spectra.training.train_by_passes`.
 
     Example:
         >>> x = torch.tensor([[-1.0], [1.0]] * 8)
@@ -97,8 +95,6 @@ def train_classifier(
         >>> bool(losses[-1] < 0.1)
         True
     """
-    counts = {len(inputs), len(labels), plan.samples}
-    require(len(counts) == 1, "samples", "as many inputs and labels as the plan", sorted(counts))
     losses = train_by_passes(
         model,
         lambda network, x, y: functional.cross_entropy(network(x), y),

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from hessian_papers.training.optimizers import stochastic_gradient_descent
 from hessian_spectra.progress import Log, silent
-from hessian_spectra.validation import require
 
 # A loss above this counts as divergence. It is far above the hump of a catapult, and far below the
 # size at which products of weights overflow.
@@ -76,7 +74,7 @@ def descend(
     """Train a network, yielding every ``record_every``-th step, the first and the last included.
 
     It is a generator: a caller that stops asking stops the training, and several descents can be
-    taken side by side. The arguments are checked at the call, before the first step is asked for.
+    taken side by side.
 
     Args:
         model: the network; trained in place.
@@ -90,34 +88,10 @@ def descend(
             takes all samples in each update.
         order: generator of the order of the samples; needed with ``batch_size``.
 
-    Returns:
-        A generator of :class:`Record`, whose return value is the step of divergence or ``None``.
-
-    Raises:
-        ValueError: empty or non-finite data, different numbers of inputs and targets, a number of
-            steps, a distance or a batch size that is out of range, or batches without ``order``.
+    Yields:
+        A :class:`Record` of each; the return value is the step of divergence or ``None``.
     """
-    _check_data(inputs, targets)
-    require(steps >= 0, "steps", "at least 0", steps)
-    require(record_every >= 1, "record_every", "at least 1", record_every)
-    if batch_size is not None:
-        fits, count = 1 <= batch_size <= len(inputs), len(inputs)
-        require(fits, "batch_size", f"between 1 and {count}", batch_size)
-        require(order is not None, "order", "a torch.Generator with batch_size", order)
     batches = _batches(inputs, targets, batch_size, order)
-    return _descend(model, loss, (inputs, targets), batches, optimizer, steps, record_every)
-
-
-def _descend(
-    model: nn.Module,
-    loss: nn.Module,
-    samples: tuple[Tensor, Tensor],
-    batches: Iterator[tuple[Tensor, Tensor]],
-    optimizer: torch.optim.Optimizer,
-    steps: int,
-    record_every: int,
-) -> Descent:
-    inputs, targets = samples
     for step, (batch_inputs, batch_targets) in zip(range(steps + 1), batches, strict=False):
         batch_loss = loss(model(batch_inputs), batch_targets)
         # Written so that NaN, which compares false with everything, counts as divergence.
@@ -198,7 +172,7 @@ def gradient_descent(
 ) -> Trajectory:
     """Train one network by plain gradient descent on all samples and keep where it went.
 
-    The loop is that of :func:`descend`; its arguments and errors are described there.
+    The loop is that of :func:`descend`, with its arguments.
 
     Returns:
         The :class:`Trajectory`. ``log`` is called after each recorded step with ``{"loss": loss}``
@@ -212,7 +186,7 @@ def gradient_descent(
         >>> run.parameters["weight"].flatten().tolist(), run.diverged_at
         ([3.0, 1.5, 0.75], None)
     """
-    optimizer = stochastic_gradient_descent(model, learning_rate=learning_rate)
+    optimizer = torch.optim.SGD(model.parameters(), learning_rate)
     descent = descend(
         model, loss, inputs, targets, optimizer, steps=steps, record_every=record_every
     )
@@ -251,12 +225,3 @@ def _batches(
         permutation = torch.randperm(len(inputs), generator=order).to(inputs.device)
         for chosen in permutation.split(batch_size):
             yield inputs[chosen], targets[chosen]
-
-
-def _check_data(inputs: Tensor, targets: Tensor) -> None:
-    counts = f"{len(inputs)} inputs and {len(targets)} targets"
-    fits, expected = len(inputs) == len(targets) > 0, "at least one sample and one target per input"
-    require(fits, "inputs, targets", expected, counts)
-    for name, samples in (("inputs", inputs), ("targets", targets)):
-        finite = bool(torch.isfinite(samples).all())
-        require(finite, name, "finite numbers", "NaN or infinity")

@@ -1,31 +1,24 @@
 """Full-batch gradient descent over thousands of epochs, which can be interrupted."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from hessian_papers.constraints import (
-    AtLeast,
-    Checked,
-    Count,
-    Fraction,
-    Positive,
-    ProperFraction,
-)
 from hessian_papers.training.descent import LOSS_LIMIT
-from hessian_papers.training.full_batch_state import State
 from hessian_papers.training.halving import gains_too_little
 from hessian_papers.training.objectives import Objective
-from hessian_spectra.files import digest
+from hessian_spectra.files import Arrays, digest, write_arrays
 from hessian_spectra.matrix_products import fastest_products
 from hessian_spectra.progress import LOGGED_EPOCHS, Log, silent
-from hessian_spectra.training import STATE, Saver, tensors_digest
+from hessian_spectra.training import STATE, Saver, read_unfinished, tensors_digest
 from hessian_spectra.validation import require
 
 
@@ -56,7 +49,7 @@ class FullBatchTraining:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullBatchDescent(Checked):
+class FullBatchDescent:
     """The settings of :func:`full_batch_descent`.
 
     The rule of halving is that of anon2026data, appendix C: "< 0.1% improvement in loss over 100
@@ -72,22 +65,13 @@ class FullBatchDescent(Checked):
         smallest_rate: the training stops below it; 0 for never.
     """
 
-    learning_rate: Positive
-    epochs: Annotated[int, AtLeast(0)]
+    learning_rate: float
+    epochs: int
     record: Sequence[int]
-    patience: Count = 100
-    threshold: Fraction = 1e-3
-    factor: ProperFraction = 0.5
+    patience: int = 100
+    threshold: float = 1e-3
+    factor: float = 0.5
     smallest_rate: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        record = list(self.record)
-        fits = record == sorted(set(record)) and {*record} <= {*range(self.epochs + 1)}
-        require(fits, "record", f"rising epochs from 0 to {self.epochs}", record)
-        expected = f"a number from 0 to the learning rate, {self.learning_rate}"
-        fits = 0 <= self.smallest_rate <= self.learning_rate
-        require(fits, "smallest_rate", expected, self.smallest_rate)
 
 
 def full_batch_descent(
@@ -120,13 +104,13 @@ def full_batch_descent(
         The :class:`FullBatchTraining`.
 
     Raises:
-        ValueError: a setting or a shape is not as described, or the loss at the start is not finite
-            or above 10¹².
+        ValueError: the loss at the start is not finite or above 10¹².
 
     Source: anon2026data, appendix C.
 
     Example:
-        >>> from hessian_papers.training import SampleObjective, full_batch_descent
+        >>> from hessian_papers.training.full_batch import full_batch_descent
+        >>> from hessian_papers.training.objectives import SampleObjective
         >>> x, y = torch.ones(1, 1).double(), torch.full((1, 1), 4.0).double()
         >>> start = [torch.ones(1, 1).double(), torch.ones(1, 1).double()]
         >>> end = full_batch_descent(SampleObjective(x, y, "linear"), start, learning_rate=0.1,
@@ -135,8 +119,7 @@ def full_batch_descent(
         ([1.0, 4.0], 100)
     """
     plan = FullBatchDescent(**settings)
-    state = State.start(weights, plan.learning_rate, plan.epochs)
-    save = None
+    state, save = _State(weights), None
     if checkpoint is not None:
         words = vars(plan) | {"record": [*plan.record]}
         name = digest([words, objective.digest(), tensors_digest("start", *weights)])
@@ -148,63 +131,110 @@ def full_batch_descent(
     return _finished(state, plan, diverged_at)
 
 
+class _State:
+    """Where a descent stands between two epochs.
+
+    The present weights are changed in place; losses and rates are those of the epochs that were
+    evaluated, and ``kept`` the recorded weights so far.
+    """
+
+    def __init__(self, weights: Sequence[Tensor]) -> None:
+        contiguous = torch.contiguous_format
+        self.weights = tuple(w.detach().clone(memory_format=contiguous) for w in weights)
+        self.losses: list[float] = []
+        self.rates: list[float] = []
+        self.kept: list[tuple[Tensor, ...]] = []
+
+    @property
+    def halvings(self) -> list[int]:
+        """The epochs at which the rate was lowered."""
+        return [t for t, (a, b) in enumerate(pairwise(self.rates), start=1) if b < a]
+
+    def keep(self) -> None:
+        """Record the present weights."""
+        self.kept.append(tuple(weight.clone() for weight in self.weights))
+
+    def write(self, path: Path, name: str) -> None:
+        """Write the state of the training of a name, whole or not at all."""
+        arrays: Arrays = {"digest": np.array(name)}
+        arrays |= {"losses": np.array(self.losses), "rates": np.array(self.rates)}
+        for place, weights in enumerate([self.weights, *self.kept]):
+            for layer, weight in enumerate(weights):
+                arrays[f"weights/{place}/{layer}"] = weight.cpu().numpy()
+        write_arrays(path, arrays)
+
+    def read(self, path: Path, name: str) -> None:
+        """Go on from a file, if there is a whole one and it is that of the same training."""
+        arrays = None
+        with suppress(ValueError):
+            arrays = read_unfinished(path, name)
+        if arrays is None:
+            return
+        self.losses, self.rates = arrays["losses"].tolist(), arrays["rates"].tolist()
+        places = sum(key.startswith("weights/") for key in arrays) // len(self.weights)
+        present, *self.kept = [
+            tuple(
+                torch.from_numpy(arrays[f"weights/{place}/{layer}"]).to(weight)
+                for layer, weight in enumerate(self.weights)
+            )
+            for place in range(places)
+        ]
+        for weight, own in zip(self.weights, present, strict=True):
+            weight.copy_(own)
+
+
 def _descend(
-    objective: Objective,
-    state: State,
-    plan: FullBatchDescent,
-    log: Log,
-    save: Saver | None,
+    objective: Objective, state: _State, plan: FullBatchDescent, log: Log, save: Saver | None
 ) -> int | None:
-    """Train until ``state.epoch`` is the last epoch reached; the epoch of divergence, if any."""
+    """Train to the last epoch that is reached; the epoch of divergence, if any."""
     evaluate, factors = objective.follow(state.weights)
     updates = [(weight, *pair) for weight, pair in zip(state.weights, factors, strict=True)]
-    record, losses, every = set(plan.record), state.losses, max(plan.epochs // LOGGED_EPOCHS, 1)
+    record, every = set(plan.record), max(plan.epochs // LOGGED_EPOCHS, 1)
+    losses, rates, since = state.losses, state.rates, max(state.halvings, default=0)
 
     def tell(epoch: int) -> None:
         if epoch % every == 0:
-            rate = float(state.rates[epoch])
-            log(epoch, {"loss": float(losses[epoch]), "learning_rate": rate})
+            log(epoch, {"loss": losses[epoch], "learning_rate": rates[epoch]})
 
-    for epoch in range(state.epoch):
+    for epoch in range(len(losses)):
         tell(epoch)
-    while True:
-        epoch = state.epoch
+    for epoch in range(len(losses), plan.epochs + 1):
         loss = evaluate()
         # Written so that NaN, which compares false with everything, counts as divergence.
         if not loss <= LOSS_LIMIT:
             require(epoch > 0, "weights", f"a loss of at most {LOSS_LIMIT:g} at the start", loss)
-            state.epoch -= 1
             return epoch
-        losses[epoch] = loss
-        since = max(state.halvings, default=0)
+        losses.append(loss)
+        rate = rates[-1] if rates else plan.learning_rate
         if gains_too_little(losses, epoch, since, patience=plan.patience, threshold=plan.threshold):
-            state.rate *= plan.factor
-            state.halvings.append(epoch)
-        state.rates[epoch] = state.rate
+            rate, since = rate * plan.factor, epoch
+        rates.append(rate)
         if epoch in record:
             state.keep()
         tell(epoch)
-        if epoch == plan.epochs or state.rate < plan.smallest_rate:
-            return None
+        if epoch == plan.epochs or rate < plan.smallest_rate:
+            break
         for weight, left, right in updates:
-            weight.addmm_(left, right, alpha=-state.rate)
-        state.epoch += 1
+            weight.addmm_(left, right, alpha=-rate)
         if save is not None:
             save()
+    return None
 
 
-def _finished(state: State, plan: FullBatchDescent, diverged_at: int | None) -> FullBatchTraining:
-    losses, rates = torch.from_numpy(state.losses), torch.from_numpy(state.rates)
-    if diverged_at is None:
-        losses[state.epoch :], rates[state.epoch :] = losses[state.epoch], rates[state.epoch]
-        while len(state.kept) < len(plan.record):
-            state.keep()
+def _finished(state: _State, plan: FullBatchDescent, diverged_at: int | None) -> FullBatchTraining:
+    left, ended = plan.epochs + 1 - len(state.losses), diverged_at is None
+    losses, rates = (
+        torch.from_numpy(np.pad(values, (0, left), constant_values=values[-1] if ended else np.nan))
+        for values in (state.losses, state.rates)
+    )
+    while ended and len(state.kept) < len(plan.record):
+        state.keep()
     return FullBatchTraining(
         recorded=tuple(plan.record[: len(state.kept)]),
         weights=state.kept,
         losses=losses,
         rates=rates,
         halvings=tuple(state.halvings),
-        finished=state.epoch,
+        finished=len(state.losses) - 1,
         diverged_at=diverged_at,
     )

@@ -1,17 +1,13 @@
 """Losses over all samples whose gradients are written out by hand, for many thousands of epochs."""
 
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from hessian_spectra.models import Activation
 from hessian_spectra.training import tensors_digest
-from hessian_spectra.validation import require
 
 # For each layer A_l, B_l with gradient A_l B_l: descent adds the product to the weights at once.
 Factors = tuple[tuple[Tensor, Tensor], ...]
@@ -22,15 +18,8 @@ Evaluation = Callable[[], float]
 class Objective(ABC):
     """A loss of the weights W_1, ..., W_L of a network without biases."""
 
-    @property
-    @abstractmethod
-    def ends(self) -> tuple[int, int]:
-        """The sizes d_0 and d_L that the weights must have."""
-
-    @property
-    @abstractmethod
-    def dtype(self) -> torch.dtype:
-        """The type that the weights must have."""
+    # The type that the weights must have.
+    dtype: torch.dtype
 
     @abstractmethod
     def digest(self) -> str:
@@ -42,9 +31,6 @@ class Objective(ABC):
 
         All memory is taken here. The factors share it, and some of them the weights' own: who
         updates the weights does so from the first layer to the last.
-
-        Raises:
-            ValueError: the weights do not fit together, or not to the data.
         """
 
     def loss_and_slopes(self, weights: Sequence[Tensor]) -> tuple[float, tuple[Tensor, ...]]:
@@ -52,26 +38,9 @@ class Objective(ABC):
 
         Args:
             weights: W_l ``(d_l, d_{l−1})`` for each layer.
-
-        Raises:
-            ValueError: the weights do not fit together, or not to the data.
         """
         evaluate, factors = self.follow(weights)
         return evaluate(), tuple(left @ right for left, right in factors)
-
-    def _check(self, weights: Sequence[Tensor]) -> None:
-        shapes = [tuple(weight.shape) for weight in weights]
-        first, last = self.ends
-        fits = (
-            bool(shapes)
-            and all(len(shape) == 2 for shape in shapes)
-            and all(after[1] == before[0] for before, after in itertools.pairwise(shapes))
-            and (shapes[0][1], shapes[-1][0]) == (first, last)
-        )
-        expected = f"(d_l, d_(l-1)) for each layer with d_0 = {first} and d_L = {last}"
-        require(fits, "weights", expected, shapes)
-        types = sorted({str(weight.dtype) for weight in weights})
-        require(types == [str(self.dtype)], "weights", f"{self.dtype} as the data", types)
 
 
 class LinearObjective(Objective):
@@ -86,10 +55,6 @@ class LinearObjective(Objective):
         target: ``(K, r)``.
         floor: the loss of the best linear map, which no weights can change.
 
-    Raises:
-        ValueError: shapes that do not fit together, types that differ, or numbers that are not
-            finite.
-
     Source: the second moments alone decide the training of a linear network; anon2026data trains
     such networks (Figures 1 to 4).
 
@@ -101,21 +66,8 @@ class LinearObjective(Objective):
     """
 
     def __init__(self, root: Tensor, target: Tensor, floor: float) -> None:
-        shapes = (tuple(root.shape), tuple(target.shape))
-        fits = root.ndim == 1 and target.ndim == 2 and target.shape[1] == len(root) > 0
-        require(fits and len(target) > 0, "root, target", "shapes (r,) and (K, r)", shapes)
-        _check_numbers(root, target, torch.tensor(floor, dtype=root.dtype))
+        self.dtype = root.dtype
         self._root, self._target, self._floor = root, target.contiguous(), floor
-
-    @property
-    def ends(self) -> tuple[int, int]:
-        """R and K."""
-        return len(self._root), len(self._target)
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type of the root's and the target's numbers."""
-        return self._root.dtype
 
     def digest(self) -> str:
         """The digest of the root, the target and the floor."""
@@ -123,7 +75,6 @@ class LinearObjective(Objective):
 
     def follow(self, weights: Sequence[Tensor]) -> tuple[Evaluation, Factors]:
         """The evaluation along weights that change, as for every objective."""
-        self._check(weights)
         root, target, floor = self._root, self._target, self._floor
         outputs = len(target)
         like = target.new_empty
@@ -166,10 +117,6 @@ class SampleObjective(Objective):
         y: ``(n, K)`` targets.
         activation: φ: ``linear`` for the identity, ``relu`` or ``tanh``.
 
-    Raises:
-        ValueError: no samples, different numbers of inputs and targets, types that differ, numbers
-            that are not finite, or an unknown activation.
-
     Source: anon2026data, appendix C.
 
     Example:
@@ -180,25 +127,9 @@ class SampleObjective(Objective):
     """
 
     def __init__(self, x: Tensor, y: Tensor, activation: str) -> None:
-        shapes = (tuple(x.shape), tuple(y.shape))
-        fits = x.ndim == 2 and y.ndim == 2 and len(x) == len(y) > 0
-        require(fits, "x, y", "shapes (n, d_0) and (n, K) with at least one sample", shapes)
-        known = get_args(Activation)
-        require(activation in known, "activation", f"one of {', '.join(known)}", activation)
-        _check_numbers(x, y)
         # Columns of a matrix are the samples: products are fastest with their long side last.
         self._x, self._y = x.contiguous(), y.T.contiguous()
-        self._activation = activation
-
-    @property
-    def ends(self) -> tuple[int, int]:
-        """d_0 and K."""
-        return self._x.shape[1], len(self._y)
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type of the samples' numbers."""
-        return self._x.dtype
+        self._activation, self.dtype = activation, x.dtype
 
     def digest(self) -> str:
         """The digest of the samples and the activation."""
@@ -206,7 +137,6 @@ class SampleObjective(Objective):
 
     def follow(self, weights: Sequence[Tensor]) -> tuple[Evaluation, Factors]:
         """The evaluation along weights that change, as for every objective."""
-        self._check(weights)
         count, activation, y = len(self._x), self._activation, self._y
         values = [self._x.T, *(y.new_empty(len(weight), count) for weight in weights)]
         # What a change of each layer's sums changes the loss by; at the last layer in place.
@@ -253,11 +183,3 @@ def _differentiate(slopes: Tensor, values: Tensor, activation: str) -> None:
         torch.ops.aten.threshold_backward.grad_input(slopes, values, 0.0, grad_input=slopes)
     elif activation == "tanh":
         torch.ops.aten.tanh_backward.grad_input(slopes, values, grad_input=slopes)
-
-
-def _check_numbers(*tensors: Tensor) -> None:
-    known = (torch.float32, torch.float64)
-    types = [tensor.dtype for tensor in tensors]
-    require(types[0] in known and len(set(types)) == 1, "data", "float32 or float64", types)
-    finite = all(bool(torch.isfinite(tensor).all()) for tensor in tensors)
-    require(finite, "data", "finite numbers", "NaN or infinity")

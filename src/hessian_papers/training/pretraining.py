@@ -7,7 +7,7 @@ from typing import Annotated
 import torch
 from torch import nn
 
-from hessian_papers.constraints import AtLeast, Checked, Count, Positive
+from hessian_papers.constraints import AtLeast, Checked, Count, OneOf, Positive
 from hessian_spectra.validation import require
 
 PRECISIONS = ("float32", "bf16")
@@ -42,7 +42,7 @@ class Pretraining(Checked):
     weight_decay: Annotated[float, AtLeast(0)]
     betas: list[float]
     clip: Positive
-    precision: str
+    precision: Annotated[str, OneOf(PRECISIONS)]
     compile: bool
 
     def __post_init__(self) -> None:
@@ -54,8 +54,6 @@ class Pretraining(Checked):
         require(self.decay_steps > self.warmup, "decay_steps", expected, self.decay_steps)
         fits = len(self.betas) == 2 and all(0 <= beta < 1 for beta in self.betas)
         require(fits, "betas", "two numbers in [0, 1)", self.betas)
-        known = self.precision in PRECISIONS
-        require(known, "precision", f"one of {', '.join(PRECISIONS)}", self.precision)
 
     def rate(self, step: int) -> float:
         """The learning rate of the update that follows ``step``: warm-up, then a cosine.

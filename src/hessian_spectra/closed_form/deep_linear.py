@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from hessian_spectra.closed_form._aligned_layers import AlignedLayers, align
 from hessian_spectra.closed_form._inputs import (
     ArrayLike,
     exponent,
@@ -33,6 +33,7 @@ from hessian_spectra.closed_form.assumptions import (
     tolerance_of,
 )
 from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.validation import require_word
 
 
 def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = True) -> Spectrum:
@@ -102,10 +103,24 @@ def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = Tr
         equation = 15 if depth == 2 else 9
         source = f"The spectrum of a deep linear network (anon2026data, eq. {equation})"
         require(whitened_and_balanced(layers, moments, tolerance_of(exact)), source)
-    aligned = align(layers) if off_identity(moments) <= ROUNDING else None
-    if aligned is None:
-        return _reduced_spectrum(layers, x, power)
-    return _pair_spectrum(aligned, moments, power)
+    samples = torch.linalg.qr(x.T / x.shape[1] ** 0.5, mode="r").R.T  # (d_0, at most d_0)
+    before, after = prefixes_and_suffixes(layers)
+    factors = [(samples.T @ p.T, s) for p, s in zip(before, after, strict=True)]
+    ends = _singular_values(layers) if off_identity(moments) <= ROUNDING else None
+    if ends is None:
+        return _reduced_spectrum(factors, power)
+    outputs, inputs = len(layers[-1]), len(x)
+    pairs = spectrum_of_pairs(
+        *ends,
+        inputs=inputs,
+        outputs=outputs,
+        depth=depth,
+        second_moment=moments.diagonal().mean(),
+        null=sum(layer.numel() for layer in layers) - inputs * outputs,
+        method=f"closed form, anon2026data eq. ({15 if depth == 2 else 9})",
+        power=power,
+    )
+    return replace(pairs, eigenbasis=partial(_eigenbasis, layers, ends, pairs))
 
 
 def pair_eigenvalues(
@@ -156,8 +171,7 @@ def pair_eigenvalues(
     s_1, s_2, sigma = read(shapes, first=first, last=last, input_scale=input_scale)
     if depth < 1:
         raise ValueError(f"depth: expected at least 1 layer, got {depth}")
-    if index_set not in ("corrected", "printed"):
-        raise ValueError(f"index_set: expected 'corrected' or 'printed', got {index_set!r}")
+    require_word("index_set", index_set, ("corrected", "printed"))
     for name, s, size in (("first", s_1, inputs), ("last", s_2, outputs)):
         if bool((s < 0).any()) or bool((s.diff() > 0).any()):
             raise ValueError(f"{name}: expected singular values, descending, got {s.tolist()[:5]}")
@@ -189,28 +203,46 @@ def whitened_and_balanced(
     return assumptions
 
 
-def _pair_spectrum(aligned: AlignedLayers, moments: Tensor, power: int) -> Spectrum:
-    """The theorem."""
-    inputs, outputs, depth = len(aligned.right[0]), len(aligned.left[-1]), aligned.depth
-    pairs = spectrum_of_pairs(
-        aligned.first,
-        aligned.last,
-        inputs=inputs,
-        outputs=outputs,
-        depth=depth,
-        second_moment=moments.diagonal().mean(),
-        null=aligned.parameters - inputs * outputs,
-        method=f"closed form, anon2026data eq. ({15 if depth == 2 else 9})",
-        power=power,
-    )
-    return replace(pairs, eigenbasis=aligned.eigenbasis)
+def _singular_values(layers: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
+    """The positive singular values of the first and of the last layer, descending.
+
+    ``None`` where the theorem does not hold up to rounding: more than two layers, not balanced.
+    """
+    first, last = (torch.linalg.svd(layers[k], full_matrices=False).S for k in (0, -1))
+    first = first[: rank_of(first, max(layers[0].shape))]
+    if len(layers) == 2:
+        return first, last[: rank_of(last, max(layers[1].shape))]
+    narrowest = min(min(layer.shape) for layer in layers)
+    return (first, first) if len(first) <= narrowest and unbalance(layers) <= ROUNDING else None
 
 
-def _reduced_spectrum(layers: Sequence[Tensor], x: Tensor, power: int) -> Spectrum:
+def _eigenbasis(layers: Sequence[Tensor], ends: tuple[Tensor, Tensor], pairs: Spectrum) -> Tensor:
+    """The eigenvectors of the pairs by the theorem, in their order, and the rest of the space."""
+    parameters = sum(layer.numel() for layer in layers)
+    if len(layers) == 1:
+        return torch.eye(parameters, dtype=layers[0].dtype, device=layers[0].device)
+    (first, last), products = map(len, ends), prefixes_and_suffixes(layers)
+    u, v = torch.linalg.svd(layers[-1]).U, torch.linalg.svd(layers[0]).Vh.T
+
+    def of(us: Tensor, vs: Tensor, order: str = "ij") -> Tensor:
+        """The columns of all pairs of some, the vectors that the order names first one by one."""
+        layered = zip(*products, strict=True)
+        parts = [torch.einsum(f"aj,bi->ab{order}", s.T @ us, p @ vs) for p, s in layered]
+        return torch.cat([part.flatten(0, 1).flatten(1) for part in parts])
+
+    both, of_first = of(u[:, :last], v[:, :first]), of(u[:, last:], v[:, :first])
+    columns = torch.cat([both, of_first, of(u[:, :last], v[:, first:], "ji")], dim=1)
+    # The largest first: what is left of the smallest beside them is orthogonal to them.
+    counts = torch.tensor(pairs.multiplicities, device=u.device)
+    values = pairs.values.repeat_interleave(counts)[: columns.shape[1]]
+    order = values.argsort(descending=True, stable=True)
+    vectors = torch.linalg.qr(columns[:, order], mode="complete").Q
+    places = torch.cat([order, torch.arange(len(order), parameters, device=u.device)])
+    return vectors[:, places.argsort()]
+
+
+def _reduced_spectrum(factors: Sequence[tuple[Tensor, Tensor]], power: int) -> Spectrum:
     """Eq. (5), which assumes nothing, on ``d_0`` samples with the second moments of all ``n``."""
-    samples = torch.linalg.qr(x.T / x.shape[1] ** 0.5, mode="r").R.T  # (d_0, at most d_0)
-    before, after = prefixes_and_suffixes(layers)
-    factors = [(samples.T @ p.T, s) for p, s in zip(before, after, strict=True)]
 
     def jacobian() -> Tensor:
         return torch.cat([_kron(s, p) for p, s in factors], dim=1)  # (d_L d_0, p)
@@ -219,10 +251,11 @@ def _reduced_spectrum(layers: Sequence[Tensor], x: Tensor, power: int) -> Spectr
         right = torch.linalg.svd(jacobian()).Vh
         return torch.cat([right[:size].flip(0), right[size:]]).T
 
-    parameters = sum(layer.numel() for layer in layers)
-    size = min(parameters, len(layers[-1]) * samples.shape[1])
+    (p_1, s_1), *_ = factors
+    parameters = sum(p.shape[1] * s.shape[1] for p, s in factors)
+    size = min(parameters, len(p_1) * len(s_1))
     if size < parameters:
-        matrix = samples.new_zeros(size, size)
+        matrix = p_1.new_zeros(size, size)
         for p, s in factors:
             matrix += _kron(s @ s.T, p @ p.T)
     else:

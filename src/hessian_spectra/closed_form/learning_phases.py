@@ -40,16 +40,9 @@ def learning_phase(
         >>> learning_phase(-0.5, 1.0, -1.0)
         'late'
     """
-    shapes = {"inner_product": "", "second_moment": "", "target_covariance": ""}
-    inner, moment, target = (
-        float(number)
-        for number in read(
-            shapes,
-            inner_product=inner_product,
-            second_moment=second_moment,
-            target_covariance=target_covariance,
-        )
-    )
+    given = {"inner_product": inner_product, "second_moment": second_moment}
+    given["target_covariance"] = target_covariance
+    inner, moment, target = map(float, read(dict.fromkeys(given, ""), **given))
     if moment <= 0:
         raise ValueError(f"second_moment: expected a positive number, got {moment}")
     reached = inner * moment

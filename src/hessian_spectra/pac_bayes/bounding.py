@@ -14,7 +14,6 @@ from tqdm import tqdm
 
 from hessian_spectra.pac_bayes.certificate import Certificate
 from hessian_spectra.pac_bayes.draws import error_of_draws
-from hessian_spectra.pac_bayes.layers import require_used_once
 from hessian_spectra.pac_bayes.local import minimise_locally
 from hessian_spectra.pac_bayes.minimisation import minimise_bound
 from hessian_spectra.pac_bayes.posterior import GaussianPosterior
@@ -151,15 +150,15 @@ def bound(
     require_fixed_order(data, prior_saw)
     inputs, labels = read(data, posterior.mean.device)
     classes_of(network, inputs, labels)
-    require_used_once(network, inputs[:COMPARED])
+    posterior.require_used_once(inputs[:COMPARED])
     others, words = unseen(prior_saw, len(labels))
     if words == NOTHING:
         refuse_if_seen(network, weights, inputs, labels, seed)
     kept = inputs[others.to(inputs.device)], labels[others.to(inputs.device)]
     warn_of_samples(*kept)
-    passes, size, rate = _schedule(
-        method, len(others), epochs, batch_size, learning_rate, endless=math.isinf(seconds)
-    )
+    passes, size, rate = _schedule(method, len(others), batch_size, endless=math.isinf(seconds))
+    passes = passes if epochs is None else epochs
+    rate = rate if learning_rate is None else learning_rate
     family: Any = {"largest_variance": largest_variance, "grid_precision": grid_precision,
                    "delta": delta}  # fmt: skip
     common = {"epochs": passes, "batch_size": size, "learning_rate": rate, "basis": basis, **family}
@@ -249,15 +248,9 @@ def certify(
 
 
 def _schedule(
-    method: str,
-    samples: int,
-    epochs: int | None,
-    batch_size: int | None,
-    learning_rate: float | None,
-    *,
-    endless: bool,
+    method: str, samples: int, batch_size: int | None, *, endless: bool
 ) -> tuple[int, int, float]:
-    """Epochs, samples of an update and rate, with a method's own where nothing is said."""
+    """Epochs, samples of an update and rate that a method has where nothing is said."""
     passes, size, rate = DEFAULTS[method]
     if method == LOCAL:
         size = min(size, max(samples // 50, 8))
@@ -265,11 +258,7 @@ def _schedule(
     if method == LOCAL and size >= 1:
         passes = max(passes, math.ceil(UPDATES / math.ceil(samples / size)))
         passes = passes if endless else BUDGETED
-    return (
-        passes if epochs is None else epochs,
-        size,
-        rate if learning_rate is None else learning_rate,
-    )
+    return passes, size, rate
 
 
 def _started(network: nn.Module, weights: Mapping[str, Tensor]) -> GaussianPosterior:

@@ -1,7 +1,7 @@
 """The layers of a network that have weights, and the network with what they compute replaced."""
 
 import copy
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -114,34 +114,6 @@ def _require_no_ties(model: nn.Module) -> None:
     if tied is not None:
         raise ValueError(f"model: expected each layer's weights to be its own, got "
                          f"{' and '.join(tied)} tied")  # fmt: skip
-
-
-def require_used_once(model: nn.Module, inputs: Tensor) -> None:
-    """Refuse a network that uses one of its layers several times on a sample, or never.
-
-    Raises:
-        ValueError: it does.
-    """
-    uses = Counter[str]()
-    hooks = []
-    for layer in layers_of(model):
-
-        def count(module: Any, given: Any, output: Any, name: str = layer.name) -> None:
-            uses[name] += 1
-
-        hooks.append(model.get_submodule(layer.name).register_forward_hook(count))
-    try:
-        with torch.no_grad():
-            model(inputs)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    for layer in layers_of(model):
-        if uses[layer.name] != 1:
-            raise ValueError(
-                f"model: expected each layer to be used once on a sample, got {layer.name!r} used "
-                f"{uses[layer.name]} times"
-            )
 
 
 # From a layer and what it is given at P positions, (n, P, d), to what it computes, (n, P, m).

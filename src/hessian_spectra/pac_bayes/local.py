@@ -70,15 +70,9 @@ class _Watch(BasesObserver):
 
     def _now(self) -> dict[str, float]:
         divergence = self._turned.divergence(self._turned.variances())
-        half = float(self._turned.half_log_variance.detach())
-        complexity = self._plan.complexity(divergence, self._plan.index(half))
-        terms = {
-            "divergence": divergence,
-            "prior_variance": math.exp(2 * half),
-            "complexity": complexity,
-        }
-        if self._seen and math.isfinite(complexity):
-            terms["bound"] = float(cf.kl_inverse(self._wrong / self._seen, complexity))
+        terms = self._plan.terms_of(divergence, float(self._turned.half_log_variance.detach()))
+        if self._seen and math.isfinite(terms["complexity"]):
+            terms["bound"] = float(cf.kl_inverse(self._wrong / self._seen, terms["complexity"]))
         self._wrong, self._seen = 0.0, 0
         return terms
 

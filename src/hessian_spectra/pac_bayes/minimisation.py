@@ -65,44 +65,28 @@ class _Plan(BoundDescent, Passes, PriorFamily):
         moments = posterior.moments()
         squares = moments.variance_sum + moments.squared_distance
         divergence = divergence_of(squares, moments.log_variance_sum, moments.parameters, half)
-        index = self.index(half)
-        return {
-            "divergence": divergence,
-            "index": index,
-            "prior_variance": exponential(2 * half),
-            "complexity": self.complexity(divergence, index),
-        }
+        return {"index": self.index(half), **self.terms_of(divergence, half)}
 
 
-class _Regulariser(torch.autograd.Function):
-    """``(B_RE / 2)^½``, whose gradients go where the posterior's optimizer finds them."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, half: Tensor, posterior: GaussianPosterior, plan: _Plan, variances: Tensor
-    ) -> Tensor:
-        half.data.clamp_(max=plan.largest_half_logarithm)
-        number, scale = posterior.mean.numel(), float(half)
-        precision = exponential(-2 * scale)
-        distance = posterior.mean.data - posterior.prior
-        squares = float(torch.dot(distance, distance)) + _total(variances)
-        logarithms = 2 * _total(posterior.log_deviation.data)
-        divergence = divergence_of(squares, logarithms, number, scale)
-        index = plan.grid_precision * (math.log(plan.largest_variance) - 2 * scale)
-        value = math.sqrt(plan.complexity(divergence, index) / 2)
-        slope = 1 / (4 * value * (plan.samples - 1))
-        ctx.about = posterior, distance, variances, precision, slope
-        ctx.of_half = slope * (number - squares * precision - 4 * plan.grid_precision / index)
-        return half.new_tensor(value)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        posterior, distance, variances, precision, slope = ctx.about
-        share = float(gradients[0])
-        factor = share * slope * precision
-        posterior.mean.grad.add_(distance, alpha=factor)
-        posterior.log_deviation.grad.add_(variances, alpha=factor).sub_(share * slope)
-        return gradients[0] * ctx.of_half, None, None, None
+def _regularised(posterior: GaussianPosterior, plan: _Plan, variances: Tensor) -> Tensor:
+    """``(B_RE / 2)^½``; its gradients are added where the posterior's optimizer finds them."""
+    half = posterior.half_log_variance
+    half.data.clamp_(max=plan.largest_half_logarithm)
+    number, scale = posterior.mean.numel(), float(half.detach())
+    precision = exponential(-2 * scale)
+    distance = posterior.mean.data - posterior.prior
+    squares = float(torch.dot(distance, distance)) + _total(variances)
+    logarithms = 2 * _total(posterior.log_deviation.data)
+    divergence = divergence_of(squares, logarithms, number, scale)
+    index = plan.grid_precision * (math.log(plan.largest_variance) - 2 * scale)
+    value = math.sqrt(plan.complexity(divergence, index) / 2)
+    slope = 1 / (4 * value * (plan.samples - 1))
+    gradients: list[Any] = [parameter.grad for parameter in posterior.parameters()]
+    of_mean, of_deviation, of_half = gradients
+    of_mean.add_(distance, alpha=slope * precision)
+    of_deviation.add_(variances, alpha=slope * precision).sub_(slope)
+    of_half.add_(slope * (number - squares * precision - 4 * plan.grid_precision / index))
+    return half.detach().new_tensor(value)
 
 
 def _parts(model: nn.Module) -> Iterator[nn.Parameter]:
@@ -235,9 +219,7 @@ def minimise_bound(
         leading = None if bases.leading is None else bases.leading[chosen]
         scores = posterior(inputs[chosen], OneNetwork(entries, leading))
         surrogate = functional.cross_entropy(scores, labels[chosen]) / math.log(2)
-        half = posterior.half_log_variance
-        regulariser: Tensor = _Regulariser.apply(half, posterior, plan, deviation.square_())
-        return surrogate + regulariser
+        return surrogate + _regularised(posterior, plan, deviation.square_())
 
     regular = range(0, plan.epochs + 1, max(plan.epochs // KEPT, 1))
     shown = {*plan.refreshes(), *regular, plan.epochs}

@@ -172,7 +172,8 @@ class Natural(torch.optim.Optimizer):
             # Steps in the bases before say nothing of these.
             self.state.clear()
             self._turned.is_renewed = False
-        turned, rate = self._turned, min(self.param_groups[0]["lr"], self._by_seconds())
+        by_seconds = self._plan.after(self._turned.spent(self._plan.seconds))
+        turned, rate = self._turned, min(self.param_groups[0]["lr"], by_seconds)
         half = turned.half_log_variance
         weight, precision = turned.weight, math.exp(-2 * float(half))
         distance, slope = 0.0, 0.0
@@ -194,10 +195,6 @@ class Natural(torch.optim.Optimizer):
         half.add_(move)
         for deviation in turned.log_deviation:
             deviation.add_(move)
-
-    def _by_seconds(self) -> float:
-        """The learning rate by the seconds that have passed."""
-        return self._plan.after(self._turned.spent(self._plan.seconds))
 
     def _remembered(self, parameter: Tensor, pull: Tensor) -> Tensor:
         state = self.state[parameter]

@@ -8,6 +8,7 @@ Hessian is E[M] itself. Turned or not, the prior is the same.
 Source: wu2022dissecting, section 6 and appendix H; Dziugaite and Roy (2017).
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -138,16 +139,35 @@ class GaussianPosterior(nn.Module):
         fits = basis is not None and self._begins_with(inputs[:2])
         return inputs.flatten(1) @ basis if fits and basis is not None else None
 
-    def _begins_with(self, inputs: Tensor) -> bool:
-        """Whether samples, row by row, are what the first layer is given."""
+    def require_used_once(self, inputs: Tensor) -> None:
+        """Refuse a network that uses one of its layers several times on a sample, or never.
+
+        Raises:
+            ValueError: it does.
+        """
+        uses = Counter(layer.name for layer, _ in self._calls(inputs))
+        for name in self.names:
+            expected = "each layer to be used once on a sample"
+            if uses[name] != 1:
+                raise ValueError(
+                    f"model: expected {expected}, got {name!r} used {uses[name]} times"
+                )
+
+    def _calls(self, inputs: Tensor) -> list[tuple[Layer, Tensor]]:
+        """The layers in the order of their use, each with what it is given where all are zero."""
         calls: list[tuple[Layer, Tensor]] = []
 
         def keep(posterior: GaussianPosterior, layer: Layer, rows: Tensor) -> Tensor:
             calls.append((layer, rows))
             return rows.new_zeros(*rows.shape[:2], layer.outputs)
 
-        self(inputs, keep)
-        layer, rows = calls[0]
+        with torch.no_grad():
+            self(inputs, keep)
+        return calls
+
+    def _begins_with(self, inputs: Tensor) -> bool:
+        """Whether samples, row by row, are what the first layer is given."""
+        layer, rows = self._calls(inputs)[0]
         samples = inputs.flatten(1)[:, None]
         return layer is self.layers[0] and torch.equal(rows, samples)
 

@@ -120,17 +120,14 @@ def warn_of_samples(inputs: Tensor, labels: Tensor) -> None:
             "were sampled so",
             stacklevel=3,
         )
-    if _by_own_moments(inputs.flatten(1).double()):
+    columns = inputs.flatten(1).double()
+    # All numbers together, or those of each feature that varies.
+    if any(_standardised(of) for of in (columns.reshape(-1, 1), columns)):
         warnings.warn(
             "data: the inputs have mean 0 and deviation 1 to six digits; if these were taken from "
             "these samples, each depends on the others: take them from other samples",
             stacklevel=3,
         )
-
-
-def _by_own_moments(columns: Tensor) -> bool:
-    """Whether all numbers together, or those of each feature that varies, are standardised."""
-    return any(_standardised(of) for of in (columns.reshape(-1, 1), columns))
 
 
 def _standardised(columns: Tensor) -> bool:

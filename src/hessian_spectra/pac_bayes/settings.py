@@ -142,6 +142,12 @@ class PriorFamily:
         union = 2 * math.log(index) + math.log(math.pi**2 * self.samples / (6 * self.delta))
         return (divergence + union) / (self.samples - 1)
 
+    def terms_of(self, divergence: float, half: float) -> dict[str, float]:
+        """The terms of a divergence and of a prior's ``½ ln λ`` that a training tells."""
+        complexity = self.complexity(divergence, self.index(half))
+        variance = exponential(2 * half)
+        return {"divergence": divergence, "prior_variance": variance, "complexity": complexity}
+
 
 def divergence_of(squares: float, logarithms: float, number: int, half: float) -> float:
     """``KL(Q ‖ P)`` (closed_form.gaussian_kl) with ``squares`` the sum that λ divides."""

@@ -119,7 +119,5 @@ def _tried(
         error = float(functional.cross_entropy(scores, labels)) / math.log(2)
     half = float(posterior.half_log_variance.detach())
     complexity = plan.complexity(_divergence(posterior, math.exp(2 * half)), plan.index(half))
-    if not math.isfinite(error + complexity):
-        return math.inf
-    value, _ = plan.measured(error, complexity)
+    value = plan.measured(error, complexity)[0] if math.isfinite(error + complexity) else math.inf
     return value if math.isfinite(value) else math.inf

@@ -1,7 +1,6 @@
 """Passes over samples: how many updates they are, and which samples an update is of."""
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from hessian_spectra.seeding import generator
-from hessian_spectra.training.minibatches import Batch, Task, train_by_minibatches
+from hessian_spectra.training.minibatches import Batch, Plan, Task, train_by_minibatches
 
 
 @dataclass(frozen=True, kw_only=True)
-class Passes(ABC):
+class Passes(Plan):
     """Passes over so many samples: the updates of the weights, in plain precision."""
 
     samples: int
@@ -34,14 +33,6 @@ class Passes(ABC):
     def steps(self) -> int:
         """Updates in all."""
         return self.epochs * self.updates
-
-    @abstractmethod
-    def rate(self, step: int) -> float:
-        """The learning rate of the update that follows ``step``."""
-
-    @abstractmethod
-    def optimizer(self, model: nn.Module) -> torch.optim.Optimizer:
-        """The optimiser that updates the model's weights."""
 
 
 class Order:

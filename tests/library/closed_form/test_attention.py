@@ -45,29 +45,12 @@ def test_bounds_hold_of_the_spectrum():
     assert stronger > 0
 
 
-def test_the_bulk_alone_can_be_the_bound():
-    net = NETS["bulk above"]
-    weighted = cf.attention_coefficients(**net.arguments), net.w_query, net.w_key
-    largest = float(net.spectrum.eigenvalues[-1])
-    assert float(cf.attention_outlier_bounds(*weighted)[1]) == pytest.approx(3.31, abs=0.01)
-    assert largest == pytest.approx(361.9, abs=0.1)
-    assert float(cf.attention_largest_eigenvalue_bounds(*weighted)[1]) == pytest.approx(largest)
-
-
 def test_condition_number_bound_needs_a_bulk():
     c = cf.AttentionCoefficients(*torch.tensor([1.0, 0.0, 0.5, 0.0]))
     with pytest.raises(ValueError, match="at least 2 entries"):
         cf.condition_number_bound(c, [1.0], [1.0])
     without = c._replace(gamma=torch.tensor(0.0))
     assert math.isinf(cf.condition_number_bound(without, [1.0, 0.0], [1.0, 0.0]))
-
-
-def test_viete_loses_half_of_the_digits_where_roots_meet():
-    # γ + ζ P² and α coincide: a double root at 1.
-    c, query = cf.AttentionCoefficients(*numbers(1.0, 0.0, 0.5, 0.25)), numbers(1.0, 0.0)
-    exact = cf.attention_spectrum(c, query, query).select("outlier").flip(0)
-    assert exact.tolist() == pytest.approx([1.0, 1.0, -0.5], abs=1e-15)
-    assert float((cf.attention_cubic(c, query, query).roots() - exact).abs().max()) < 1e-7
 
 
 def test_cubics_come_in_batches_and_with_multiple_roots():
@@ -115,18 +98,6 @@ def test_many_networks_at_once_are_each_by_itself(activation):
             each = cf.attention_moments(**{name: alone[name] for name in (*WEIGHTS, "x")})
             for several, item in zip(moments, each, strict=True):
                 assert_close(several[place], item, rtol=1e-12, atol=1e-14)
-
-
-def test_coefficients_of_a_batch_are_averages():
-    rows = (
-        {**ARGUMENTS, "x": ARGUMENTS["x"][i, None], "y": ARGUMENTS["y"][i, None]} for i in (0, 1)
-    )
-    single = [torch.stack(cf.attention_coefficients(**row)) for row in rows]
-    whole = cf.attention_coefficients(**ARGUMENTS)
-    assert_close(torch.stack(whole), sum(single) / 2, rtol=EXACT, atol=0)
-    spectrum = cf.attention_spectrum(whole, *(ARGUMENTS[name] for name in WEIGHTS))
-    expected = cf.self_attention(**ARGUMENTS).eigenvalues
-    assert_close(spectrum.eigenvalues, expected, rtol=0, atol=EXACT * float(expected.abs().max()))
 
 
 def test_many_networks_need_as_many_of_each():

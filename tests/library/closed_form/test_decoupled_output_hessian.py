@@ -63,13 +63,6 @@ def test_it_is_the_mean_over_all_patterns_of_activations(seed):
     assert_close(actual, expected, rtol=1e-13, atol=1e-14)
 
 
-def test_with_probabilities_of_one_half_it_is_the_printed_form():
-    weight, softmax_hessian, _ = instance(9)
-    actual = cf.decoupled_output_hessian(weight, softmax_hessian, [0.5] * 5)
-    whole = weight.T @ softmax_hessian @ weight
-    assert_close(actual, (whole + whole.diag().diag()) / 4, rtol=1e-14, atol=0)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_the_space_is_the_range_of_its_part_of_low_rank(seed):
     weight, softmax_hessian, active = instance(seed, classes=4, units=6)
@@ -80,8 +73,3 @@ def test_the_space_is_the_range_of_its_part_of_low_rank(seed):
     assert subspace_overlap(basis, vectors[:, 3:]) == pytest.approx(1, abs=1e-12)
     # The units that are never active have no part in it.
     assert float(basis[0].norm()) < 1e-14
-
-
-def test_of_two_units_and_three_classes_it_is_the_plane():
-    basis = cf.decoupled_top_space([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [0.5, 0.5])
-    assert_close(basis @ basis.T, torch.eye(2).double())

@@ -83,17 +83,6 @@ def test_balancedness_defect():
     assert cf.balancedness_defect([[[1.0]], [[0.0]]]) == 1.0
 
 
-def test_sharpness_of_arrays():
-    depths = torch.tensor([[1.0], [2.0], [4.0]]).double()
-    shares = numbers(0.25, 1.0)
-    actual = cf.sharpness_from_labels(shares, depths, 1.0)
-    expected = torch.tensor([[1.0, 1.0], [1.0, 2.0], [2**0.5, 4.0]], dtype=torch.float64)
-    assert torch.allclose(actual, expected, rtol=1e-14)
-    # At zero loss ‖W‖ = √α/σ_x.
-    other = cf.least_squares_sharpness(shares.sqrt() / 3, depths, 3.0)
-    assert torch.allclose(other, cf.sharpness_from_labels(shares, depths, 3.0), rtol=1e-14)
-
-
 def test_assumptions_name_their_equation():
     x = numbers(1.0, 2.0)[:, None] * torch.eye(2)
     message = r"eq\. 12\) assumes x xᵀ / n = σ² I; violated by 0\.6 "

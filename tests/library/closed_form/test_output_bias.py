@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra.closed_form.instances import FAMILIES, standardised
+from hessian_spectra.closed_form.instances import FAMILIES
 from hessian_spectra.models import HalfSquaredError, LinearWithBias
 
 from .contract import DRAW, FORMS, brute_force, mapped, require_spectrum, unchecked
@@ -56,10 +56,3 @@ def test_weights_of_any_size(power):
     else:
         without = cf.linear_with_bias(**scaled)
         assert actual.eigenvalues[-1] == pytest.approx(float(without.eigenvalues[-1]))
-
-
-def test_inputs_are_standardised_with_it_as_well():
-    x = ARGUMENTS["x"]
-    torch.testing.assert_close(standardised(3 * x + 1), x)
-    with pytest.raises(cf.AssumptionError, match=r"mean\(x\) = 0"):
-        cf.linear_with_bias(**{**ARGUMENTS, "x": x + 0.1}, output_bias=0.5)

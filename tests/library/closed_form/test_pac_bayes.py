@@ -78,48 +78,11 @@ def test_the_inverse_is_that_of_a_bisection_and_not_below_it(q, c):
 
 
 @few
-@given(SHARES, SHARES)
-def test_they_are_each_others_inverse(q, p):
-    q, p = min(q, p), max(q, p)
-    divergence = cf.binary_kl(q, p)
-    actual = float(cf.kl_inverse(q, divergence))
-    # Near q the divergence is flat: it is known to a relative 1e-15, the distance to half of that.
-    assert actual == pytest.approx(p, abs=1e-12)
-    if 0.001 < p < 0.999 and p - q > 1e-6:
-        assert float(cf.binary_kl(q, actual)) == pytest.approx(float(divergence), rel=1e-8)
-
-
-@few
-@given(SHARES, SHARES, BUDGETS, BUDGETS)
-def test_the_inverse_is_monotone_in_both(q, other, c, more):
-    (q, other), (c, more) = sorted((q, other)), sorted((c, more))
-    actual = float(cf.kl_inverse(q, c))
-    assert q <= actual <= 1
-    assert float(cf.kl_inverse(q, more)) >= actual * (1 - 4 * EPSILON)
-    assert float(cf.kl_inverse(other, c)) >= actual * (1 - 4 * EPSILON)
-
-
-@few
 @given(SHARES, BUDGETS)
 def test_the_inverse_at_its_ends(q, c):
     assert float(cf.kl_inverse(q, 0.0)) == q
     assert float(cf.kl_inverse(1.0, c)) == float(cf.kl_inverse(q, math.inf)) == 1
     assert float(cf.kl_inverse(0.0, c)) == pytest.approx(-math.expm1(-c), rel=2 * EPSILON)
-
-
-def test_pinskers_inequality_is_what_it_improves():
-    q, c = torch.linspace(0, 1, 101).double(), torch.logspace(-9, 1, 51).double()
-    actual = cf.kl_inverse(q[:, None], c)
-    assert actual.shape == (101, 51)
-    assert bool((actual <= q[:, None] + torch.sqrt(c / 2) + 1e-15).all())
-
-
-def test_arrays_numbers_and_lists_give_the_same():
-    expected = cf.kl_inverse(0.25, 0.125)
-    for q in (np.float32([[0.25]]), torch.tensor([0.25]), [0.25]):
-        actual = cf.kl_inverse(q, 0.125)
-        assert actual.dtype == torch.float64
-        assert torch.equal(actual.reshape(()), expected)
 
 
 @few
@@ -162,12 +125,6 @@ def test_a_grid_fixed_beforehand_needs_less():
     assert float(cf.maurer_complexity(kl, n, 1000)) < float(cf.complexity(kl, n, 36))
     spent = 2 * math.sqrt(n) * math.exp(-n * float(cf.maurer_complexity(0.0, n, 10, 0.05)))
     assert 10 * spent == pytest.approx(0.05, rel=1e-9)
-
-
-def test_index_and_variance_of_a_prior_are_inverse():
-    indices = torch.arange(-5, 400).double()
-    variances = cf.prior_variance(indices, 0.1, 100)
-    assert_close(cf.prior_index(variances, 0.1, 100), indices, rtol=0, atol=1e-11)
 
 
 @few

@@ -190,20 +190,6 @@ def test_some_eigenvalue_is_within_each_residual(widths):
             require_near(actual, torch.linalg.eigvalsh(hessian))
 
 
-def test_residuals_are_those_of_the_eigenvectors():
-    """Where an eigenspace has one dimension, there is no choice of the vector."""
-    _, _, (model, (x, y)) = VIOLATIONS["mean((f(x) - y) xᵀ) = 0"]
-    actual = cf.of(model, (x, y), approximate=True)
-    hessian, vectors = Example("", model, x, y).hessian(), actual.eigenvectors()
-    expected = (hessian @ vectors - vectors * actual.eigenvalues).norm(dim=0)
-    single = [group for group, count in enumerate(actual.multiplicities) if count == 1]
-    assert len(single) == 9
-    for group in single:
-        place = int((actual.eigenvalues - actual.values[group]).abs().argmin())
-        measured = actual.residuals[group] * actual.values.abs().max()
-        assert_close(measured, expected[place])
-
-
 def test_the_bound_on_the_residual_curvature_holds():
     """The violation bounds what the eigenvalues differ from the Hessian's, relative to the top."""
     for seed in range(5):
@@ -233,10 +219,6 @@ def test_a_candidate_for_each_theorem():
     assert all(callable(getattr(cf, item.function)) for item in actual)
     reasons = {item.function: item.reason for item in actual}
     assert reasons["linear_with_bias"] == "all assumptions hold"
-    assert reasons["two_layer_linear"] == "it has no bias, and layer '0' (Linear) has one"
-    assert reasons["self_attention"] == (
-        "it is about self-attention, not layers one after the other"
-    )
     made = example("own attention")
     reasons = {item.function: item.reason for item in cf.candidates(made.model, (made.x, made.y))}
     assert reasons["two_layer_relu"] == (

@@ -29,15 +29,6 @@ def test_outlier_pair_from_five_numbers():
             assert_close(pair, expected, rtol=0, atol=EXACT * size)
 
 
-def test_outlier_pair_broadcasts():
-    covariances = torch.linspace(-2, 2, 5).double()
-    pairs = cf.outlier_pair([[2.0], [3.0]], 1.0, 0.5, 1.0, covariances)
-    assert pairs.shape == (2, 5, 2)
-    single = cf.outlier_pair(3.0, 1.0, 0.5, 1.0, float(covariances[1]))
-    # A number on its own may go another way than a vector of them, which rounds otherwise.
-    assert_close(pairs[1, 1], single, rtol=1e-14, atol=0)
-
-
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_gradient_descent_stays_in_its_plane(momentum, decay):

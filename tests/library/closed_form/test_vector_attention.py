@@ -79,9 +79,3 @@ def test_dependent_rows_give_at_least_as_many():
     assert len(spectrum.eigenvalues) == 4 * 4
     dense, vectors = hessian(*arguments), spectrum.eigenvectors()
     assert_close(dense @ vectors, vectors * spectrum.eigenvalues, rtol=0, atol=1e-12)
-
-
-def test_zero_residual_has_no_bulk_but_zero():
-    value, query, key, x, _ = instance(2, 7)
-    y = VectorSelfAttention(value, query, key)(x).detach()
-    assert cf.vector_attention_bulk(value, query, key, x, y).eigenvalues.abs().max() == 0

@@ -1,10 +1,9 @@
-"""The attention layers compute the papers' formula, token by token, and differentiate both ways."""
+"""The attention layers compute the papers' formula, token by token."""
 
 import math
 
 import pytest
 import torch
-from torch.func import functional_call, grad, jvp
 from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
@@ -96,25 +95,6 @@ def test_nearly_one_hot_attention_keeps_the_digits_of_its_derivatives():
     # By differences of the loss with 60 digits.
     true = [-0.1273030850810253, -0.0001385227967551164, 11.022399999987321]
     assert_close(actual, torch.tensor(true, dtype=torch.float64), rtol=0, atol=1e-12)
-
-
-# Forward mode loads torch's own scripted derivatives, which warn of their age.
-@pytest.mark.filterwarnings("ignore:`torch.jit.script")
-def test_both_ways_to_differentiate_twice_agree():
-    layer = SelfAttention(W_VALUE, W_QUERY, W_KEY, sink_bias=0.5)
-    weights = {name: value.detach() for name, value in layer.named_parameters()}
-    direction = {name: draw(*value.shape, seed=9) for name, value in weights.items()}
-
-    def loss(parameters):
-        return HalfSquaredError("element")(functional_call(layer, parameters, (X,)), X.flip(1))
-
-    _, forward = jvp(grad(loss), (weights,), (direction,))
-    leaves = {name: value.clone().requires_grad_() for name, value in weights.items()}
-    gradient = torch.autograd.grad(loss(leaves), leaves.values(), create_graph=True)
-    product = sum((g * d).sum() for g, d in zip(gradient, direction.values(), strict=True))
-    reverse = torch.autograd.grad(product, leaves.values())
-    for name, piece in zip(weights, reverse, strict=True):
-        assert_close(forward[name], piece)
 
 
 @pytest.mark.parametrize(

@@ -57,23 +57,6 @@ def test_outputs_and_gradients_are_those_of_torch_modules(activation, samples):
             assert_close(parameter.grad, multiplier * expected.grad, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit.script`:FutureWarning")  # torch's forward mode
-@pytest.mark.parametrize("activation", MODULES)
-def test_functional_transforms_go_through(activation):
-    network = networks(SIZES, activation).network(0)
-    x = gaussian(6, SIZES[0])
-    parameters = {name: value.detach() for name, value in network.named_parameters()}
-    direction = {name: torch.ones_like(value) for name, value in parameters.items()}
-
-    def outputs(parameters):
-        return torch.func.functional_call(network, parameters, (x,))
-
-    _, forward = torch.func.jvp(outputs, (parameters,), (direction,))
-    jacobian = torch.func.jacrev(outputs)(parameters)
-    backward = sum((jacobian[name] * direction[name]).sum(dim=(2, 3)) for name in parameters)
-    assert_close(forward, backward, rtol=1e-12, atol=1e-12)
-
-
 def test_a_single_layer_and_a_single_sample_are_no_exceptions():
     weight, x = gaussian(3, 5), gaussian(1, 5, seed=1)
     assert_close(Perceptron([weight], [2.0], "linear")(x), 2 * x @ weight.T)

@@ -1,10 +1,9 @@
 """A certificate's terms add up to its bound, and its table says what holds together."""
 
 import math
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import pytest
-import torch
 from torch import nn
 
 from hessian_spectra import closed_form as cf
@@ -83,16 +82,6 @@ def test_the_prior_is_the_best_of_all_at_either_side_of_the_variance_that_fits(
     assert wide.complexity == min(terms)
 
 
-def test_the_alternative_has_the_best_prior_of_its_grid(certificate):
-    actual = certificate.of_grid()
-    kls = [
-        float(cf.gaussian_kl(*sums(certificate), 0.1 * math.exp(-j / 100)))
-        for j in range(1, GRID + 1)
-    ]
-    assert actual.kl == min(kls)
-    assert kls[actual.index - 1] == actual.kl
-
-
 def test_alone_each_has_all_of_delta_and_together_its_share(certificate):
     paper, finite = pac_bayes.alternatives(certificate)
     assert paper.alone == certificate.bound
@@ -115,6 +104,8 @@ def test_each_alternative_has_the_best_prior_of_its_own(certificate):
     paper, finite = pac_bayes.alternatives(narrow)
     assert paper.prior == narrow.prior
     assert finite.prior == narrow.of_grid()
+    kls = [float(cf.gaussian_kl(*sums(narrow), 0.1 * math.exp(-j / 100))) for j in range(1, GRID)]
+    assert finite.prior.kl == min(kls) == kls[finite.prior.index - 1]
     assert paper.prior.index < finite.prior.index
     assert paper.prior.kl > finite.prior.kl
 
@@ -142,28 +133,17 @@ def test_what_is_spent_differently_is_not_compared(certificate):
 def test_every_term_is_in_the_table(certificate):
     text = str(certificate)
     assert f"errs on at most {certificate.bound:.2%} of new samples" in text
-    for value in (
-        "0.965",
-        "2000 of 2000",
-        "in 2 classes",
-        f"{certificate.prior.kl:.2f}",
-        f"{certificate.error:.5f}",
-        f"{certificate.complexity:.5f}",
-        "0.10000",
-        "10000 pairs",
+    numbers = certificate.error, certificate.complexity, certificate.mean_error, certificate.bound
+    said = (
+        "of 2000, in 2 classes",
         "δ = 0.025 over samples, δ' = 0.01 over draws",
         "5 epochs, seed 3",
-    ):
-        assert value.replace("2000 of 2000", "of 2000") in text
+    )
+    for value in (f"{certificate.prior.kl:.2f}", *(f"{number:.5f}" for number in numbers), *said):
+        assert value in text
     for alternative in pac_bayes.alternatives(certificate):
         (line,) = (line for line in text.splitlines() if alternative.union in line)
         assert f"{alternative.alone:.4f}" in line
         assert f"{alternative.at_once:.4f}" in line
     assert max(map(len, text.splitlines())) <= 110
     assert "\nThe best of k seeds spends δ' k times" in text
-
-
-def test_a_certificate_is_not_changed(certificate):
-    with pytest.raises(FrozenInstanceError):
-        certificate.mean_error = 0.0
-    assert torch.is_tensor(certificate.posterior.mean)

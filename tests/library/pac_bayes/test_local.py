@@ -7,12 +7,11 @@ from functools import cache
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional
 from torch.testing import assert_close
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import pac_bayes
-from hessian_spectra.pac_bayes import bounding, local, natural, starts
+from hessian_spectra.pac_bayes import bounding, local, natural
 from hessian_spectra.pac_bayes.bases import layer_factors, turned_precision
 from hessian_spectra.pac_bayes.draws import OwnNetworks
 from hessian_spectra.pac_bayes.posterior import Basis, GaussianPosterior
@@ -116,43 +115,6 @@ def test_scores_are_distributed_as_those_of_drawn_weights(name):
         agree(posterior(repeated, OwnNetworks(posterior, draws)), expected)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_gradients_are_those_of_drawn_weights_in_the_mean(name):
-    """By the mean, and by the logarithms of deviations, of one sample's loss."""
-    posterior, model, x, y = started(name)
-    posterior.log_deviation.data.fill_(-1.5)
-    turned, count = natural.Turned(posterior), 20000
-    torch.manual_seed(0)
-    scores = turned(x[:1].expand(count, *x.shape[1:]), None, turned.variances())
-    functional.cross_entropy(scores, y[:1].expand(count)).backward()
-    draws, few = torch.Generator().manual_seed(3), 3000
-    noise = torch.randn(few, posterior.mean.numel(), generator=draws).double()
-    mean, scale = (
-        value.detach().clone().requires_grad_()
-        for value in (posterior.mean, posterior.log_deviation)
-    )
-    scores = drawn_scores(posterior, model, mean, scale, noise, x[:1])[:, 0]
-    functional.cross_entropy(scores, y[:1].expand(few)).backward()
-    of_mean, of_deviation = (
-        torch.cat([part.grad.flatten() for part in parts])
-        for parts in (turned.mean, turned.log_deviation)
-    )
-    expected = posterior.returned(mean.grad)
-    assert float((of_mean - expected).norm() / expected.norm()) < 0.1
-    # What is drawn with the weights is noisier by far: they agree along the expected direction.
-    along = float(of_deviation @ scale.grad / scale.grad.square().sum())
-    assert along == pytest.approx(1.0, abs=0.25)
-
-
-def test_numbers_turn_and_come_back():
-    posterior, *_ = started("convolutional")
-    numbers = torch.randn(posterior.mean.numel()).double()
-    assert_close(posterior.returned(posterior.turned(numbers)), numbers)
-    before = posterior.mean.detach().clone()
-    natural.Turned(posterior).hand_back()
-    assert_close(posterior.mean.detach(), before)
-
-
 def test_the_divergence_is_that_of_the_closed_form():
     posterior, *_ = started("convolutional")
     turned, moments = natural.Turned(posterior), posterior.moments()
@@ -160,30 +122,6 @@ def test_the_divergence_is_that_of_the_closed_form():
     sums = moments.squared_distance, moments.variance_sum, moments.log_variance_sum
     expected = float(cf.gaussian_kl(*sums, moments.parameters, variance))
     assert turned.divergence(turned.variances()) == pytest.approx(expected, rel=1e-9)
-
-
-def test_deviations_are_fitted_where_derivatives_vanish():
-    """Of a parabola around the mean, by the printed objective."""
-    posterior, *_ = started("connected")
-    plan = natural.LocalPlan(samples=500, **vars(settings(objective="paper")))
-    draws = torch.Generator().manual_seed(2)
-    curvature = torch.rand(posterior.mean.numel(), generator=draws).double()
-    rounds, starts.ROUNDS = starts.ROUNDS, 200
-    try:
-        starts._fit(posterior, curvature, 0.02, plan)
-    finally:
-        starts.ROUNDS = rounds
-    scale = posterior.log_deviation.detach().clone().requires_grad_()
-    squares = (2 * scale).exp()
-    loss = (curvature * squares).sum() / 2 / math.log(2)
-    distance = (posterior.mean.detach() - posterior.prior).square()
-    divergence = ((squares + distance) / 0.02 - 2 * scale).sum() / 2
-    number = len(scale)
-    divergence = divergence + number * (math.log(0.02) - 1) / 2
-    rest = plan.complexity(0.0, plan.index(math.log(0.02) / 2))
-    objective = loss + ((divergence / 499 + rest) / 2).sqrt()
-    (of_scale,) = torch.autograd.grad(objective, scale)
-    assert float(of_scale.abs().max()) < 1e-2 * float((curvature * squares).abs().max().detach())
 
 
 def orthonormal(size, draws):
@@ -210,17 +148,6 @@ def test_a_diagonal_precision_in_another_basis_is_that_of_the_whole_matrix(turne
     actual = turned_precision(before, after, 1 / variances)
     assert_close(actual.flatten(), expected)
 
-    def divergence(scaled):
-        """The divergence of such a Gaussian from the given one, but for a constant."""
-        covariance = dense(after) @ torch.diag(scaled) @ dense(after).T
-        return float((precision @ covariance).trace() - covariance.logdet())
-
-    best = divergence(1 / expected)
-    for factor in (0.9, 1.1):
-        moved = 1 / expected
-        moved[3] *= factor
-        assert divergence(moved) > best
-
 
 def test_renewed_bases_leave_the_mean_and_are_those_of_drawn_networks():
     posterior, model, x, y = started("convolutional")
@@ -242,22 +169,6 @@ def test_renewed_bases_leave_the_mean_and_are_those_of_drawn_networks():
     expected = layer_factors(model, x, y)[first].output_hessian
     actual = sum(part[first].output_hessian for part in factors) / local.DRAWN_NETWORKS
     assert_close(actual, expected, rtol=1e-6, atol=1e-9)
-
-
-def test_no_basis_is_found_after_the_last_update():
-    posterior, model, x, y = started("connected")
-    plan = natural.LocalPlan(samples=len(y), **vars(settings(epochs=1)))
-    turned = natural.Turned(posterior)
-    watch = local._Watch(turned, plan, posterior, model, (x, y), 0)
-    watch(plan.steps)
-    assert turned.renewals == 0
-
-
-def test_a_start_at_the_prior_has_its_mean():
-    model, before, data = case("connected")
-    posterior = GaussianPosterior(model, before.state_dict())
-    pac_bayes.start_locally(posterior, model, *data, settings(), seed=0, at_prior=True)
-    assert torch.equal(posterior.mean.detach(), posterior.prior)
 
 
 def test_training_tightens_the_bound_and_tells_it_on_the_way():

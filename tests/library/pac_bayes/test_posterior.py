@@ -15,7 +15,7 @@ from hessian_spectra.pac_bayes import minimisation
 from hessian_spectra.pac_bayes.bases import KINDS, layer_bases
 from hessian_spectra.pac_bayes.draws import OneNetwork, OwnNetworks, error_of_draws
 from hessian_spectra.pac_bayes.minimisation import minimise_bound
-from hessian_spectra.pac_bayes.posterior import Basis, GaussianPosterior
+from hessian_spectra.pac_bayes.posterior import GaussianPosterior
 from hessian_spectra.pac_bayes.settings import BoundDescent
 
 from .networks import BrokenError, agree, drawn_scores, drawn_weights
@@ -109,9 +109,8 @@ def test_the_regulariser_and_its_gradients_are_those_of_the_formula():
     posterior.half_log_variance.data.fill_(-1.9)
     for parameter in posterior.parameters():
         parameter.grad = torch.zeros_like(parameter)
-    half, variances = posterior.half_log_variance, (2 * posterior.log_deviation.detach()).exp()
-    value = minimisation._Regulariser.apply(half, posterior, plan, variances)
-    (0.7 * value).backward()
+    variances = (2 * posterior.log_deviation.detach()).exp()
+    value = minimisation._regularised(posterior, plan, variances)
 
     mean, scale, half = (p.detach().clone().requires_grad_() for p in posterior.parameters())
     variance = torch.exp(2 * half)
@@ -123,8 +122,8 @@ def test_the_regulariser_and_its_gradients_are_those_of_the_formula():
     index = 100 * (math.log(0.1) - 2 * half)
     union = 2 * index.log() + math.log(math.pi**2 * 700 / (6 * 0.025))
     expected = torch.sqrt((divergence + union) / (2 * 699))
-    (0.7 * expected).backward()
-    assert_close(value, expected)
+    expected.backward()
+    assert_close(value, expected.detach())
     for own, other in zip(posterior.parameters(), (mean, scale, half), strict=True):
         assert_close(own.grad, other.grad, rtol=1e-6, atol=1e-9)
     terms = plan.terms(posterior)
@@ -138,7 +137,9 @@ def test_no_prior_comes_nearer_to_the_largest_than_the_first_of_the_grid():
     plan = minimisation._Plan(samples=700, **vars(settings()))
     posterior.half_log_variance.data.fill_(0.5 * math.log(0.1))
     variances = posterior.log_deviation.detach().exp().square()
-    minimisation._Regulariser.apply(posterior.half_log_variance, posterior, plan, variances)
+    for parameter in posterior.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    minimisation._regularised(posterior, plan, variances)
     assert plan.terms(posterior)["index"] == pytest.approx(1.0)
 
 
@@ -215,14 +216,6 @@ def run(kind="kronecker", checkpoint=None, **changes):
     return posterior, actual
 
 
-def test_a_bound_is_minimised():
-    posterior, actual = run(epochs=60, decay_every=30)
-    assert actual["surrogate"][-1] < actual["surrogate"][0]
-    assert actual["complexity"][-1] < actual["complexity"][0]
-    x, y = data()
-    assert error_of_draws(posterior, x, y, draws=2000, seed=0) < 0.4
-
-
 @pytest.mark.parametrize("fitting", [1, 7, 10**6])
 def test_an_update_in_parts_is_that_of_the_whole(monkeypatch, fitting):
     expected, _ = run("kronecker")
@@ -288,7 +281,6 @@ def test_bases_are_found_at_these_epochs(changes, expected):
 @pytest.mark.parametrize(
     ("model", "prior", "message"),
     [
-        (nn.Sequential(nn.LSTM(1, 1)), None, "modules without parameters, got LSTM at '0'$"),
         (
             nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)),
             None,
@@ -296,7 +288,6 @@ def test_bases_are_found_at_these_epochs(changes, expected):
         ),
         (nn.Conv2d(2, 2, 1, groups=2), None, "with groups=1, got Conv2d at '' with groups=2$"),
         (nn.Sequential(nn.ReLU()), None, "at least one linear or convolutional layer, got none$"),
-        (nn.Sequential(nn.Linear(2, 1)), {}, r"expected 0.weight of shape \(1, 2\), got none"),
         (
             nn.Sequential(nn.Linear(2, 1)),
             {"0.weight": torch.zeros(1, 3)},
@@ -326,11 +317,6 @@ def test_no_draws_tell_nothing():
     posterior = GaussianPosterior(network(), network().state_dict())
     with pytest.raises(ValueError, match="draws: expected at least 1, got 0"):
         error_of_draws(posterior, *data(), draws=0, seed=0)
-
-
-def test_a_whole_basis_turns_as_its_matrix():
-    basis = Basis(whole=torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
-    assert basis.turned(torch.tensor([[1.0, 2.0]])).tolist() == [[2.0, 1.0]]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

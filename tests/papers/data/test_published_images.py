@@ -12,7 +12,7 @@ from local_servers import silent_server
 from torchvision import datasets
 
 from hessian_papers.data import images
-from hessian_papers.data.base import OFFLINE, Storage
+from hessian_papers.data.base import Storage
 from hessian_papers.data.tools import _torchvision
 from tests.papers.data import published
 
@@ -148,17 +148,6 @@ def one_line(error):
     return str(error.value)
 
 
-@pytest.mark.parametrize("name", _torchvision.CLASSES)
-def test_no_root_is_said_in_one_line(name):
-    with pytest.raises(FileNotFoundError) as error:
-        _torchvision.load(name, "train", OFFLINE)
-    assert one_line(error) == (
-        f"{name} needs a folder of data sets, and data.root is null: python -m pipelines.prepare "
-        f"only=images 'data.sets.images.sources=[{name}]' data.root=<folder> data.download=true "
-        "fetches it"
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "file"),
     [
@@ -196,11 +185,9 @@ def test_a_wrong_checksum_is_said_with_both_sums(root, mnist):
     [
         b"no gzip at all",
         published.gzipped(published.idx(published.images_of("train")))[:-20],
-        published.gzipped(b"\x00\x00\x08"),
-        published.gzipped(published.idx(published.images_of("train"))[:-1]),
         published.gzipped(published.idx(published.labels_of("train"))),
     ],
-    ids=["not gzip", "cut off", "no header", "too few pixels", "not images"],
+    ids=["not gzip", "cut off", "not images"],
 )
 @pytest.mark.usefixtures("no_network")
 def test_a_corrupt_file_is_said_in_one_line(monkeypatch, root, content):
@@ -213,15 +200,6 @@ def test_a_corrupt_file_is_said_in_one_line(monkeypatch, root, content):
     assert one_line(error).startswith(
         f"{root / 'MNIST' / 'raw'}: the files have the expected checksums and cannot be read: "
     )
-
-
-@pytest.mark.usefixtures("no_network")
-def test_a_corrupt_archive_of_cifar_is_said_in_one_line(monkeypatch, root):
-    monkeypatch.setattr(datasets.CIFAR10, "tgz_md5", published.md5(b"no archive"))
-    published.write(root, {datasets.CIFAR10.filename: b"no archive"})
-    with pytest.raises(ValueError, match="cannot be read") as error:
-        _torchvision.load("cifar10", "train", Storage(root, False))
-    one_line(error)
 
 
 def test_only_what_is_missing_or_damaged_is_downloaded_and_then_kept(

@@ -1,7 +1,6 @@
 """The reduced least-squares problem is the one on all samples: loss, gradient and Hessian."""
 
 import functools
-import math
 
 import pytest
 import torch
@@ -103,26 +102,3 @@ def test_the_floor_keeps_its_digits_where_a_difference_would_lose_them():
     y = torch.tensor([[1.0], [1e-9]], dtype=torch.float64)
     reduced = reduce_regression(principal_components(x), y, None)
     assert reduced.floor == pytest.approx(1e-18 / 4, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        torch.ones(3, dtype=torch.float64),
-        torch.ones(2, 1, dtype=torch.float64),
-        torch.ones(3, 0, dtype=torch.float64),
-        torch.ones(3, 1),
-        torch.full((3, 1), math.nan, dtype=torch.float64),
-    ],
-)
-def test_bad_targets_are_refused_in_one_line(y):
-    components = principal_components(torch.eye(3, dtype=torch.float64))
-    with pytest.raises(ValueError, match=r"^y: expected .*, got .*$"):
-        reduce_regression(components, y, 1.0)
-
-
-@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan])
-def test_a_bad_scale_is_refused(scale):
-    components = principal_components(torch.eye(3, dtype=torch.float64))
-    with pytest.raises(ValueError, match=r"^input_scale: expected a positive number, got"):
-        reduce_regression(components, torch.ones(3, 1, dtype=torch.float64), scale)

@@ -1,7 +1,5 @@
 """Whitening: the identity for any inputs, and what QR does instead."""
 
-import math
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -65,49 +63,6 @@ def test_whitened_inputs_have_scaled_unit_moments_at_any_rank(instance, input_sc
     assert identity_error(inputs, input_scale) < 1e-10 * input_scale**2
 
 
-def test_constant_columns_are_inputs_as_any_other():
-    x = torch.cat([torch.ones(6, 1), torch.eye(6)[:, :2]], dim=1).double()
-    inputs, rank = whiten(x, 2.0)
-    assert rank == 3
-    assert identity_error(inputs, 2.0) < 1e-12
-
-
-@MOST
-@given(st.integers(4, 30), st.integers(1, 4), st.integers(0, 1000))
-def test_qr_is_svd_up_to_a_rotation_where_the_rank_is_full(size, features, seed):
-    x, _ = inputs_of_rank(size, features, features, seed)
-    x = x[:, 1:-1]
-    by_qr, _ = whiten(x, 1.5, method="qr")
-    by_svd, _ = whiten(x, 1.5)
-    assert identity_error(by_qr, 1.5) < 1e-10
-    rotation = by_svd.mT @ by_qr / (size * 1.5**2)
-    torch.testing.assert_close(by_svd @ rotation, by_qr, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize(
-    "x",
-    [
-        torch.ones(3, dtype=torch.float64),
-        torch.ones(3, 2),
-        torch.ones(0, 2, dtype=torch.float64),
-        torch.ones(2, 0, dtype=torch.float64),
-        torch.full((2, 2), math.nan, dtype=torch.float64),
-        torch.zeros(2, 2, dtype=torch.float64),
-    ],
-)
-def test_bad_inputs_are_refused_in_one_line(x):
-    with pytest.raises(ValueError, match=r"^x: expected .*, got .*$"):
-        whiten(x, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"input_scale": 0.0}, "input_scale: expected a positive number, got 0.0"),
-        ({"input_scale": math.inf}, "input_scale: expected a positive number, got inf"),
-        ({"input_scale": 1.0, "method": "pca"}, "method: expected one of svd, qr, got 'pca'"),
-    ],
-)
-def test_bad_settings_are_refused_in_one_line(arguments, message):
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        whiten(torch.eye(2, dtype=torch.float64), **arguments)
+def test_inputs_of_zeros_are_refused():
+    with pytest.raises(ValueError, match=r"^x: expected inputs of rank at least 1, got zeros only"):
+        whiten(torch.zeros(2, 2, dtype=torch.float64), 1.0)

@@ -8,7 +8,7 @@ import torch
 from scipy import stats
 from torch import nn
 
-from hessian_papers.models import classifier
+from hessian_papers.models.classifiers import classifier
 from hessian_spectra import curvature as cv
 
 MNIST, CIFAR = (1, 28, 28), (3, 32, 32)

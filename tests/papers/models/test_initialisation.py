@@ -1,28 +1,8 @@
-"""The standard parametrisation has the variances it says, and its generator decides the draw."""
+"""Weights at initialisation are those that torch draws."""
 
-import pytest
 import torch
 
-from hessian_papers.models import kaiming_uniform, standard_parametrisation
-
-
-@pytest.mark.parametrize("variance", [1 / 3, 1.0])
-def test_variances_follow_the_fan_in(variance):
-    width = 20000
-    v, w = standard_parametrisation(width, variance, torch.Generator().manual_seed(0))
-    # Three standard errors of a sample variance: 3 sqrt(2 / 20000).
-    assert v.square().mean().item() == pytest.approx(variance, rel=0.03)
-    assert w.square().mean().item() == pytest.approx(variance / width, rel=0.03)
-    assert v.dtype == w.dtype == torch.float64
-    assert abs(torch.corrcoef(torch.stack([v, w]))[0, 1].item()) < 0.022
-
-
-def test_the_generator_decides():
-    first, again, other = (
-        standard_parametrisation(3, 1.0, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1)
-    )
-    assert torch.equal(torch.stack(first), torch.stack(again))
-    assert not torch.isclose(first[0], other[0]).any()
+from hessian_papers.models.initialisation import kaiming_uniform
 
 
 def test_kaiming_uniform_is_the_default_of_linear_layers():
@@ -33,9 +13,3 @@ def test_kaiming_uniform_is_the_default_of_linear_layers():
         layer = torch.nn.Linear(columns, rows, bias=False, dtype=torch.float64)
         # torch computes its bound with more roundings.
         torch.testing.assert_close(weight, layer.weight.detach(), rtol=1e-15, atol=0)
-
-
-@pytest.mark.parametrize("sizes", [(), (3,), (3, 0)])
-def test_kaiming_uniform_needs_layers(sizes):
-    with pytest.raises(ValueError, match=r"^sizes: expected two or more, each at least 1, got"):
-        kaiming_uniform(sizes, torch.Generator())

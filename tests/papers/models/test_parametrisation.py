@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from hessian_papers.models import PARAMETRISATIONS, draw, parametrise
+from hessian_papers.models.parametrisation import PARAMETRISATIONS, draw, parametrise
 from hessian_spectra.models import Ensemble, HalfSquaredError
 
 INPUTS, OUTPUTS, SAMPLES = 3, 2, 5
@@ -127,23 +127,3 @@ def test_a_network_is_the_same_in_any_company_and_precision():
         assert torch.equal(few.weights[layer], many.weights[layer][[3, 1]])
         assert torch.equal(single.weights[layer], many.weights[layer][[1]].float())
         assert not torch.equal(other.weights[layer], many.weights[layer][[1]])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("np", (1, 2)), "parametrisation: expected one of sp, mup, ntp, got 'np'"),
-        (("sp", (1,)), r"sizes: expected two or more of at least 1, got \[1\]"),
-        (("sp", (1, 0, 1)), r"sizes: expected two or more of at least 1, got \[1, 0, 1\]"),
-    ],
-)
-def test_bad_arguments_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        parametrise(*arguments)
-    with pytest.raises(ValueError, match=message):
-        draw(*arguments, "linear", 0, [0])
-
-
-def test_an_ensemble_without_networks_is_refused():
-    with pytest.raises(ValueError, match="networks: expected one or more numbers, got none"):
-        draw("sp", (1, 1), "linear", 0, [])

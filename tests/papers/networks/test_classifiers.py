@@ -1,6 +1,5 @@
 """Classifiers of images: against a plain loop, interrupted and not, and their kept weights."""
 
-import math
 import shutil
 from dataclasses import replace
 
@@ -12,16 +11,13 @@ from torch import nn
 
 from hessian_papers.compute.keys import item_key
 from hessian_papers.data.base import IMAGES, TEXT, Form
-from hessian_papers.models import classifier
+from hessian_papers.models.classifiers import classifier
 from hessian_papers.networks import classifiers
 from hessian_papers.networks.tools.result import kept_in, read, write
 from hessian_papers.networks.tools.samples import Samples
-from hessian_papers.training import Classification, train_classifier
-from hessian_papers.training.divergence import has_diverged
 from hessian_papers.work import TrainingRun
 from hessian_spectra.files import DamagedFileError
 from hessian_spectra.seeding import generator
-from hessian_spectra.training import Observer
 from tests.papers.studies.layerwise import small_classifiers
 
 NAMES = ["F-4", "F-5^2-BN"]
@@ -101,13 +97,6 @@ def test_it_is_the_plain_loop(trained, folder, place, number):
 
 
 def test_the_arrays_are_those_of_all_networks(trained):
-    shapes = {name: array.shape for name, array in trained.variables.items()}
-    assert shapes == {
-        "parameters": (2,), "epoch_loss": (2, 2, 12), "loss": (2, 2, 2), "accuracy": (2, 2, 2),
-        "network": (2,), "seed": (2,), "kept": (2,), "images": (30, 4, 4, 1), "labels": (30,),
-        "inputs": (), "largest": (), "held_out": (), "variation": (2,), "random_labels": (),
-        "diverged": (2, 2),
-    }  # fmt: skip
     assert not trained["diverged"].any()
     assert trained["kept"].values.tolist() == [0, 12]
     assert trained["seed"].values.tolist() == [3, 4]
@@ -124,20 +113,6 @@ def test_what_diverged_is_known(tmp_path):
 def test_without_a_folder_the_last_epoch_says_whether_it_diverged():
     assert not classifiers.train(config(), images())["diverged"].any()
     assert classifiers.train(config(learning_rate=1e30), images())["diverged"].all()
-
-
-@pytest.mark.parametrize("scale", [1.0, 100.0])
-def test_a_loss_far_above_that_of_a_guess_has_diverged_without_an_overflow(scale):
-    """Weights of some size give losses of that size, as after steps that are much too large."""
-    model = classifier("F-4", (1, 4, 4), 3, seed=0)
-    for value in model.parameters():
-        value.data.mul_(scale)
-    samples = samples_of(*all_of(images()))
-    inputs, labels = samples.trained()
-    with torch.no_grad():
-        loss = float(nn.functional.cross_entropy(model(inputs), labels))
-    assert math.isfinite(loss)
-    assert has_diverged(model, loss, 3) == (scale > 1)
 
 
 def test_variations_are_trained_as_networks_of_their_own(tmp_path):
@@ -171,38 +146,7 @@ def test_any_epochs_may_be_kept(tmp_path, kept):
     actual = classifiers.train.compute(**item, run=run)
     assert [len(actual["loss"]), len(list(tmp_path.glob("*.nc")))] == [len(kept)] * 2
     assert "loss_of_all" not in messages[-1]
-
-
-class BrokenError(Exception):
-    """The end of an interrupted process."""
-
-
-class Breaks(Observer):
-    """Ends the training at a step, after its state was written."""
-
-    def __call__(self, step):
-        raise BrokenError
-
-
-@pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_an_interrupted_training_goes_on_to_the_same_bits(tmp_path, eager, momentum):
-    x, y = samples_of(*all_of(images())).trained()
-    plan = Classification(
-        samples=30, epochs=6, batch_size=8, learning_rate=0.1, momentum=momentum, weight_decay=0.0
-    )
-    whole, parts = (classifier("F-5-BN", (1, 4, 4), 3, seed=0) for _ in range(2))
-    expected = train_classifier(whole, x, y, plan, seed=5)
-    with pytest.raises(BrokenError):
-        train_classifier(
-            parts, x, y, plan, seed=5, observer=Breaks(), observed=[4], checkpoint=tmp_path
-        )
-    again = classifier("F-5-BN", (1, 4, 4), 3, seed=0)
-    actual = train_classifier(
-        again, x, y, plan, seed=5, observer=Observer(), observed=[4], checkpoint=tmp_path
-    )
-    np.testing.assert_array_equal(actual, expected)
-    for own, other in zip(again.state_dict().values(), whole.state_dict().values(), strict=True):
-        assert torch.equal(own, other)
+    assert [m["loss_of_all"] for m in messages if "loss_of_all" in m] == actual["loss"].tolist()
 
 
 def samples_of(images, labels, **changes):
@@ -301,7 +245,6 @@ def test_images_are_from_one_source():
         ({"networks": []}, r"networks: expected different names of architectures, got \[\]"),
         ({"networks": ["F-4", "F-4"]}, "networks: expected different names of architectures"),
         ({"networks": ["G-4"]}, "network: expected a name such as F-200.2, .*, got 'G-4'"),
-        ({"seeds": 0}, "seeds: expected at least 1, got 0"),
         ({"variations": [{}]}, r"variations: expected values of learning_rate, .*, got \[{}\]"),
         ({"variations": [{"epochs": 2.0}]}, "variations: expected values of .*many seeds, got "),
         ({"variations": [{"seeds": 5.0}]}, "variations: expected values of .*many seeds, got "),
@@ -309,9 +252,6 @@ def test_images_are_from_one_source():
         ({"variations": [{"momentum": 0.5, "seeds": 0.0}]}, "variations: expected values of "),
         ({"variations": [{"momentum": 1.0}]}, r"momentum: expected a number in \[0, 1\), got 1.0"),
         ({"kept": [13]}, r"kept: expected different epochs from 0 to 12, got \[13\]"),
-        ({"momentum": 1.0}, r"momentum: expected a number in \[0, 1\), got 1.0"),
-        ({"learning_rate": 0.0}, "learning_rate: expected"),
-        ({"batch_size": 0}, "batch_size: expected at least 1, got 0"),
     ],
 )
 def test_a_bad_setting_is_named(changes, message):

@@ -38,30 +38,15 @@ def trained(tmp_path_factory):
 
 
 def test_the_arrays_are_those_of_all_trainings(trained):
-    shapes = {name: array.shape for name, array in trained.variables.items()}
     assert trained["step"].values.tolist() == [0, 8, 12]
-    measured = dict.fromkeys(
-        ["loss", "residual", "hessian", "hessian_error", "ggn", "ggn_error"], (2, 2, 3)
-    )
-    expected = {"variant": (2,), "parameters": (2,), "seed": (2,), "step": (3,), "kept": (2,)}
-    expected |= {"train_step": (12,), "train_loss": (2, 2, 12), "tokens_seen": ()}
-    expected |= {
-        "mass": (2, 2, 3, 1, 2),
-        "measured_tokens": (2, 2, 7),
-        "diverged": (2, 2),
-        "memory": (2, 2),
-    }
-    assert shapes == expected | measured
     assert trained["seed"].values.tolist() == [3, 4]
     assert int(trained["tokens_seen"]) == 12 * 4 * 6
     assert np.isnan(trained["mass"][1]).all()
-    finite = [
-        array for name, array in trained.items() if array.dtype.kind == "f" and name != "mass"
-    ]
-    assert all(np.isfinite(array).all() for array in finite)
     assert np.isfinite(trained["mass"][0]).all()
-    assert (trained["hessian_error"] <= 1e-3).all()
-    assert (trained["ggn_error"] <= 1e-3).all()
+    finite = [array for name, array in trained.items() if name != "mass"]
+    assert all(np.isfinite(array).all() for array in finite if array.dtype.kind == "f")
+    for name in ("hessian_error", "ggn_error"):
+        assert (trained[name] <= 1e-3).all()
 
 
 def test_twins_see_the_same_batches_and_are_measured_on_the_same_sequences(monkeypatch):
@@ -184,14 +169,6 @@ def test_a_setting_without_a_number_takes_what_is_free(trained):
     assert (trained["memory"] == 100).all()
 
 
-def test_a_network_that_has_diverged_has_no_sharpness():
-    model, watch = measurements([0])
-    with torch.no_grad():
-        next(model.parameters()).fill_(torch.inf)
-    watch(0)
-    assert all(np.isnan(array).all() for array in watch.arrays.values())
-
-
 def test_products_overflow_where_weights_and_loss_are_finite():
     """The Hessian grows with the last norm's weight squared, and float32 ends at 3e38."""
     model, watch = measurements([0, 1, 2])
@@ -300,18 +277,13 @@ def test_the_steps_of_a_schedule():
     ("changes", "message"),
     [
         ({"variants": ["attention", "other"]}, "variants: expected different ones of attention, "),
-        ({"variants": []}, "variants: expected different ones of attention, no attention"),
-        ({"seeds": 0}, "seeds: expected at least 1, got 0"),
         ({"heads": 3}, "heads: expected a divisor of 4, got 3"),
         ({"dropout": 1.0}, "dropout: expected a number from 0 to below 1, got 1.0"),
-        ({"sequences": 0}, "sequences: expected at least 1, got 0"),
         ({"measured": [[0, 4]]}, r"measured: expected pairs \[every, until\], until rising"),
         ({"measured": [[1, 4], [2, 4]]}, r"measured: expected pairs \[every, until\], until risi"),
         ({"measured": [[1, 4, 5]]}, r"measured: expected pairs \[every, until\], until rising"),
-        ({"tolerance": 0.0}, "tolerance: expected a number between 0 and 1, got 0.0"),
         ({"kept": [13]}, r"kept: expected different steps from 0 to 12, got \[13\]"),
         ({"kept": [1, 1]}, r"kept: expected different steps from 0 to 12, got \[1, 1\]"),
-        ({"memory": 0}, "memory: expected at least 1, or null, got 0"),
         ({"steps": 0, "kept": []}, "steps: expected at least 1 without a start, got 0"),
     ],
 )

@@ -1,7 +1,6 @@
 """The result of a training may be a folder, and it logs live."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from wandb_files import read_back
 
 from hessian_papers import compute
 from hessian_papers.networks.tools.result import folder_of, read, write
-from hessian_papers.tracking import About, TrackingError
+from hessian_papers.tracking import About
 from hessian_spectra.files import DamagedFileError, MissingResultError
 from tests.papers.networks.trainings import ABOUT, live, walks
 
@@ -65,45 +64,6 @@ def test_each_item_logs_a_live_run_of_its_own_in_one_group(tmp_path, monkeypatch
         "2/value.txt",
     }
     assert (folder_of(networks) / "2" / "value.txt").read_text() == "7"
-
-
-def test_a_run_begins_only_when_a_training_has_gone_on_for_a_while(tmp_path, monkeypatch):
-    monkeypatch.delenv("WANDB_MODE", raising=False)
-    now = [0.0]
-    monkeypatch.setattr("hessian_papers.tracking.run.time.monotonic", lambda: now[0])
-    patient = replace(live(tmp_path), after=2.0)
-    with patient("short", "a", {}) as log:
-        log(0, {"loss": 1.0})
-        now[0] = 1.9
-        log(1, {"loss": 0.5})
-    assert not (tmp_path / "wandb").exists()
-    with patient("long", "b", {}) as log:
-        log(0, {"loss": 1.0})
-        now[0] = 4.0
-        log(1, {"loss": 0.5})
-        log(2, {"loss": 0.2})
-    (folder,) = (tmp_path / "wandb").glob("offline-run-*")
-    assert [entry["loss"] for entry in read_back(folder).history] == [1.0, 0.5, 0.2]
-
-
-def test_a_training_that_fails_leaves_a_failed_run(tmp_path, monkeypatch):
-    monkeypatch.delenv("WANDB_MODE", raising=False)
-
-    def fail():
-        with live(tmp_path)("broken", "a", {}) as log:
-            log(0, {"loss": 1.0})
-            raise ArithmeticError
-
-    with pytest.raises(ArithmeticError):
-        fail()
-    (folder,) = (tmp_path / "wandb").glob("offline-run-*")
-    assert read_back(folder).state == "failed"
-
-
-def test_an_unknown_mode_is_refused_before_anything_is_trained(tmp_path, monkeypatch):
-    monkeypatch.setenv("WANDB_MODE", "loudly")
-    with pytest.raises(TrackingError, match="WANDB_MODE: expected one of offline, online"):
-        live(tmp_path)
 
 
 def test_a_result_is_replaced_as_a_whole(tmp_path):

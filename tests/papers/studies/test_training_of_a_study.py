@@ -12,7 +12,7 @@ from hessian_papers.studies.training import (
     recorded,
     require_dense,
 )
-from hessian_papers.training import Record, Trajectory
+from hessian_papers.training.descent import Record, Trajectory
 from hessian_spectra.closed_form import two_layer_linear
 from hessian_spectra.curvature import DENSE_LIMIT
 from hessian_spectra.models import TwoLayerLinear

@@ -8,10 +8,8 @@ from theorem_networks import draw, networks
 from hessian_papers.theorems import drawn
 from hessian_papers.theorems.bias import Dropped
 from hessian_papers.theorems.certificates import Rows
-from hessian_papers.theorems.deep import AnyLayers, Balanced
+from hessian_papers.theorems.deep import AnyLayers
 from hessian_papers.theorems.relu import Relu
-from hessian_spectra import closed_form as cf
-from hessian_spectra.closed_form.instances import ZERO_LOSS, end_to_end
 
 
 def equal(first, second):
@@ -32,20 +30,6 @@ def test_the_same_seed_draws_the_same_networks():
         assert equal(nets[-1], other[family][-1]) == (family is Rows)
     # The data set may be smaller than the slices of it.
     assert drawn(draw(points=3)).keys() == networks().keys()
-
-
-def test_balanced_networks_are_what_their_kind_says():
-    nets = networks()[Balanced]
-    assert {net.kind for net in nets} == {0, 1, 2}
-    assert {len(net.weights) for net in nets} >= {1, 3}
-    assert any(net.narrowest < max(net.inputs, net.outlets) for net in nets)
-    for net in nets:
-        assert cf.balancedness_defect(net.weights) < 1e-14
-        residual = net.x @ end_to_end(net.weights).mT - net.y
-        size = net.y.square().mean() + 1e-12
-        correlation = (residual.mT @ net.x).abs().max() / (len(net.x) * net.x.abs().max())
-        assert bool(correlation < 1e-12 * size) == (net.kind > 0)
-        assert bool(residual.square().mean() < 1e-20 * size) == (net.kind == ZERO_LOSS)
 
 
 def test_some_networks_are_special_and_some_are_not():

@@ -7,13 +7,13 @@ from hessian_papers.theorems import THEOREMS
 from hessian_papers.theorems.attention import Attention
 from hessian_papers.theorems.bias import Sextic
 from hessian_papers.theorems.convolutions import Convolutions
-from hessian_papers.theorems.deep import AnyLayers, Balanced, TwoLayers, quotients
+from hessian_papers.theorems.deep import AnyLayers, Balanced, TwoLayers
 from hessian_papers.theorems.labels import Recipes
 from hessian_papers.theorems.layerwise import Classifiers
 from hessian_papers.theorems.overlaps import Models
 from hessian_papers.theorems.relu import Relu
 from hessian_papers.theorems.several import MultiOutput
-from hessian_papers.theorems.sharpness_terms import LinearTerms, raised_alone, sharpness, weights_of
+from hessian_papers.theorems.sharpness_terms import LinearTerms, raised_alone
 from hessian_papers.theorems.two_layer import Linear, Moments
 from hessian_papers.theorems.two_matrices import Matrices
 
@@ -150,13 +150,6 @@ def test_the_error_in_print(name, net, error):
     assert THEOREMS[name].error(net, printed=True) == pytest.approx(error)
 
 
-def test_printed_vectors_of_a_cell_have_the_residual_of_its_own_points():
-    plus, minus = Relu(**CELLS).cells
-    assert (plus.moments.dx, plus.mean_dx) == (0.5, 1.0)
-    assert (minus.moments.dx, minus.mean_dx) == (-0.5, -1.0)
-    assert Relu(**HALF).cells[0].moments.outliers.tolist() == [2.5, -0.5]
-
-
 def test_the_sextic_in_print():
     # w = 0, v = (1, 0), b = (0, 2), no residual: the eigenvalues are 1, 4 and 0, and the sextic
     # λ² (λ² − 5λ + 4) λ²; with ‖b‖ = 2 for ‖b‖² the constant is 2: at λ = 4, 2/4 of the next term.
@@ -188,13 +181,6 @@ def four_terms(of):
     return torch.cat([of.squares(), of.trace[None]])
 
 
-def test_the_four_terms_of_parallel_layers():
-    # No imbalance, no non-collinearity, 4 (2 · 4 − 0)² = 256 and 4 + 4; (8 + √256)/2 = 12.
-    of = Linear(**SCALAR).moments
-    assert four_terms(of).tolist() == [0, 0, 256, 8]
-    assert sharpness(of) == 12
-
-
 @pytest.mark.parametrize("term", range(4))
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_term_is_raised_by_itself(term, sign):
@@ -205,19 +191,3 @@ def test_a_term_is_raised_by_itself(term, sign):
     # Squares by 2σ⁴⟨w, v⟩², the norm by a fifth of itself.
     squared = 2 * (of.s2 * of.inner).square()
     torch.testing.assert_close(more[term], squared if term < 3 else of.trace / 5)
-
-
-@pytest.mark.parametrize("w", [row(1, 2, 0), row(2, -1, 0), row(0, -3, 0)])
-def test_layers_have_the_moments_that_they_are_made_for(w):
-    v = row(2.0, -1.0, 0.0)
-    of = Moments(row(1)[0], row(0)[0], row(-1.5)[0], row(3)[0], row(2)[0])
-    new_w, new_v = weights_of(of, w, v)
-    products = torch.stack([new_w @ new_v, new_w @ new_w, new_v @ new_v])
-    torch.testing.assert_close(products, row(-1.5, 3.0, 2.0))
-    assert new_w[2] == new_v[2] == 0
-    assert torch.equal(new_v.sign(), v.sign())
-
-
-def test_quotients_of_equal_and_unequal_singular_values():
-    # L = 3: (2⁶ - 1)/(2² - 1) = 21, and 3 · 1⁴ for the pair of equal ones; with 0: 2⁴.
-    assert quotients(row(2, 1), row(1, 0), 3).tolist() == [21, 16, 3, 1]

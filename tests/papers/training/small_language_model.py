@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hessian_papers.training import Pretraining, pretrain
+from hessian_papers.training.language_model import pretrain
+from hessian_papers.training.pretraining import Pretraining
 
 VOCABULARY, CONTEXT = 11, 5
 TOKENS = np.random.default_rng(0).integers(0, VOCABULARY, 200).astype(np.uint16)

@@ -3,11 +3,10 @@
 import pytest
 import torch
 
-from hessian_papers.models import draw, parametrise
+from hessian_papers.models.parametrisation import draw, parametrise
 from hessian_papers.models.teacher import teacher_data
 from hessian_papers.training import ensemble as training_of_ensembles
-from hessian_papers.training import train_ensemble
-from hessian_papers.training.ensemble import CONVERGED, DIVERGED, EPOCH_LIMIT
+from hessian_papers.training.ensemble import CONVERGED, DIVERGED, EPOCH_LIMIT, train_ensemble
 from tests.papers.training.plain_loop import train
 
 NETWORKS = [3, 4, 9]
@@ -140,59 +139,3 @@ def test_what_is_logged_are_mean_losses_at_rising_steps(monkeypatch):
     assert {metrics["training"] for _, metrics in said} <= {1.0, 2.0}
     if len(parts[-1]) == 1:
         assert said[-1][1]["loss"] == pytest.approx(ended.loss[-1].item())
-
-
-def test_the_start_is_left_as_it_was():
-    ensemble, x, y, factors = problem((2, 4, 2), 24, "linear")
-    before = [weight.clone() for weight in ensemble.weights]
-    train_ensemble(ensemble, x, y, factors=factors, networks=NETWORKS, batch_size=8, **SETTINGS)
-    assert all(torch.equal(a, b) for a, b in zip(ensemble.weights, before, strict=True))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"learning_rate": 0.0}, "learning_rate: expected a positive number, got 0.0"),
-        ({"learning_rate": float("nan")}, "learning_rate: expected a positive number, got nan"),
-        ({"factors": (1.0,)}, r"factors: expected one for each of 2 layers, got \(1.0,\)"),
-        ({"factors": (1.0, 0.0)}, r"factors: expected positive numbers, got \(1.0, 0.0\)"),
-        ({"networks": [1, 2]}, "networks: expected one number for each of 3 networks"),
-        ({"epochs": 0}, "epochs: expected at least 1, got 0"),
-        ({"batch_size": 0}, "batch_size: expected at least 1, got 0"),
-        ({"order": "random"}, "order: expected 'own' or 'shared', got 'random'"),
-        ({"smallest_rate": 0.0}, "smallest_rate: expected a positive number up to the learning"),
-        ({"smallest_rate": 0.1}, "smallest_rate: expected a positive number up to the learning"),
-        ({"factor": 1.0}, r"factor: expected a number in \(0, 1\), got 1.0"),
-        ({"patience": -1}, "patience: expected at least 0, got -1"),
-        ({"threshold": 1.0}, r"threshold: expected a number in \[0, 1\), got 1.0"),
-        ({"x": torch.ones(3, 3)}, r"x, y: expected inputs \(n, 2\) and targets \(n, 2\)"),
-        ({"x": torch.ones(0, 2), "y": torch.ones(0, 2)}, "for one or more samples"),
-        ({"x": torch.full((24, 2), torch.nan)}, "x: expected finite numbers, got 'NaN or inf"),
-        ({"y": torch.full((24, 2), torch.inf)}, "y: expected finite numbers, got 'NaN or inf"),
-    ],
-)
-def test_a_bad_setting_is_named(changes, message):
-    ensemble, x, y, factors = problem((2, 4, 2), 24, "linear")
-    settings = {"x": x, "y": y, "factors": factors, "networks": NETWORKS, "batch_size": 8}
-    with pytest.raises(ValueError, match=message):
-        train_ensemble(ensemble, **(SETTINGS | settings | changes))
-
-
-def test_ensembles_that_cannot_be_trained_are_refused():
-    x = torch.ones(4, 2)
-    first = draw("sp", (2, 2), "linear", 0, [0], torch.float32)
-    with pytest.raises(ValueError, match="ensemble: expected two or more layers, got 1"):
-        train_ensemble(first, x, x, networks=[0], factors=(1.0,), batch_size=2, **SETTINGS)
-    half = draw("sp", (2, 2, 2), "linear", 0, [0], torch.float16)
-    with pytest.raises(ValueError, match=r"ensemble: expected float32 or float64"):
-        train_ensemble(half, x, x, networks=[0], factors=(1.0, 1.0), batch_size=2, **SETTINGS)
-
-
-def test_tanh_is_refused():
-    ensemble = draw("sp", (2, 3, 1), "tanh", 0, [0])
-    x, y = torch.ones(4, 2, dtype=torch.float64), torch.ones(4, 1, dtype=torch.float64)
-    with pytest.raises(ValueError, match=r"^activation: expected linear or relu, got 'tanh'$"):
-        train_ensemble(
-            ensemble, x, y, learning_rate=0.1, factors=(1.0, 1.0), networks=[0], seed=0,
-            epochs=1, batch_size=2,
-        )  # fmt: skip

@@ -4,9 +4,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hessian_papers.models import draw, parametrise
+from hessian_papers.models.parametrisation import draw, parametrise
 from hessian_papers.models.teacher import teacher_data
-from hessian_papers.training import train_ensemble
+from hessian_papers.training.ensemble import train_ensemble
 
 SIZES = st.sampled_from([1, 2, 3, 5, 8, 10, 17])
 HIDDEN = st.sampled_from([1, 3, 8, 13, 30])

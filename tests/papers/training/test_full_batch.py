@@ -1,8 +1,6 @@
 """Full-batch descent: against a plain loop, its rule, its ends, and going on after a stop."""
 
 import contextlib
-import itertools
-import math
 
 import hypothesis.strategies as st
 import numpy as np
@@ -11,10 +9,11 @@ import torch
 from hypothesis import given, settings
 from torch import nn
 
-from hessian_papers.models import balanced_weights, kaiming_uniform
-from hessian_papers.training import LinearObjective, SampleObjective, full_batch_descent
+from hessian_papers.models.initialisation import kaiming_uniform
+from hessian_papers.training.full_batch import full_batch_descent
 from hessian_papers.training.halving import gains_too_little
-from hessian_spectra.files import read_arrays, write_arrays
+from hessian_papers.training.objectives import SampleObjective
+from hessian_spectra.files import read_arrays
 from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.training import unfinished
 
@@ -87,26 +86,6 @@ def test_it_is_the_plain_loop(activation):
     for epoch, weights in zip(epochs, ended.weights, strict=True):
         for actual, expected in zip(weights, states[epoch], strict=True):
             torch.testing.assert_close(actual, expected, rtol=1e-12, atol=1e-12)
-
-
-def test_the_weights_given_are_left_alone():
-    weights = start()
-    full_batch_descent(
-        SampleObjective(*samples(), "tanh"), weights, learning_rate=0.1, epochs=3, record=[]
-    )
-    assert all(map(torch.equal, weights, start()))
-
-
-def test_single_precision_follows_double():
-    ends = [
-        full_batch_descent(
-            SampleObjective(*samples(dtype=dtype), "tanh"), start(dtype),
-            learning_rate=0.1, epochs=100, record=[100],
-        )
-        for dtype in (torch.float32, torch.float64)
-    ]  # fmt: skip
-    assert ends[0].weights[0][0].dtype == torch.float32
-    torch.testing.assert_close(ends[0].losses, ends[1].losses, rtol=1e-5, atol=0)
 
 
 loss_sequences = st.lists(
@@ -206,13 +185,6 @@ def test_a_run_in_two_halves_is_one_run(tmp_path, eager, epoch):
     assert len(whole.halvings) >= 3
 
 
-def test_many_interruptions_are_no_other(tmp_path, eager):
-    for epochs in (3, 14, 13, 14):
-        with interrupted_at(epochs):
-            train(checkpoint=tmp_path, smallest_rate=1e-9)
-    equal(train(checkpoint=tmp_path, smallest_rate=1e-9), train(smallest_rate=1e-9))
-
-
 def test_what_is_logged_is_the_same_after_an_interruption(tmp_path, eager):
     def logged(**changes):
         said = []
@@ -245,20 +217,12 @@ def torn(file):
     file.write_bytes(file.read_bytes()[:-40])
 
 
-def emptied(file):
-    file.write_bytes(b"")
-
-
-def of_another_kind(file):
-    write_arrays(file, {"something": np.ones(3)})
-
-
 def replaced_by_another_training(file):
     with interrupted_at(25):
         train(checkpoint=file.parent, learning_rate=0.1)
 
 
-@pytest.mark.parametrize("harm", [torn, emptied, of_another_kind, replaced_by_another_training])
+@pytest.mark.parametrize("harm", [torn, replaced_by_another_training])
 def test_a_file_that_is_damaged_or_foreign_is_not_believed(tmp_path, eager, harm):
     file = tmp_path / "state.npz"
     with interrupted_at(30):
@@ -328,59 +292,3 @@ def test_an_early_stop_leaves_the_weights_where_running_on_would():
         distance = torch.linalg.matrix_norm(actual - expected)
         # Slopes fall as the loss does.
         assert 0 < distance <= 1e-4 * (3000 - at) * torch.linalg.matrix_norm(slope)
-
-
-def test_balancedness_is_lost_in_proportion_to_the_rate():
-    # Gradient flow conserves W_l W_l' - W_{l+1}' W_{l+1}; a step of η moves it by η² only, so all
-    # the steps up to a given time by η.
-    generator = torch.Generator().manual_seed(0)
-    weights = balanced_weights(SIZES, [1.0, 0.7, 0.4], generator)
-    target = torch.randn(SIZES[-1], SIZES[0], dtype=torch.float64, generator=generator)
-    objective = LinearObjective(torch.ones(SIZES[0], dtype=torch.float64), target, 0.0)
-    defects = []
-    for halvings in range(4):
-        epochs = 100 * 2**halvings
-        ended = full_batch_descent(
-            objective, weights, learning_rate=2.0 / epochs, epochs=epochs, record=[0, epochs],
-            patience=epochs + 1,
-        )  # fmt: skip
-        defects.append(
-            [
-                max(
-                    torch.linalg.matrix_norm(before @ before.T - after.T @ after).item()
-                    for before, after in itertools.pairwise(each)
-                )
-                for each in ended.weights
-            ]
-        )
-    assert all(before < 1e-13 for before, _ in defects)
-    ratios = [large[1] / small[1] for large, small in itertools.pairwise(defects)]
-    assert ratios == pytest.approx([2.0] * 3, rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"learning_rate": 0.0}, "learning_rate: expected a positive number, got 0.0"),
-        ({"learning_rate": math.nan}, "learning_rate: expected a positive number, got nan"),
-        ({"epochs": -1, "record": []}, "epochs: expected at least 0, got -1"),
-        ({"record": [0, 51]}, r"record: expected rising epochs from 0 to 50, got \[0, 51\]"),
-        ({"record": [3, 3]}, r"record: expected rising epochs from 0 to 50, got \[3, 3\]"),
-        ({"record": [-1]}, r"record: expected rising epochs from 0 to 50, got \[-1\]"),
-        ({"patience": 0}, "patience: expected at least 1, got 0"),
-        ({"threshold": 1.0}, r"threshold: expected a number in \[0, 1\), got 1.0"),
-        ({"factor": 1.0}, r"factor: expected a number in \(0, 1\), got 1.0"),
-        ({"smallest_rate": 0.3}, "smallest_rate: expected a number from 0 to the learning rate"),
-        ({"smallest_rate": -0.1}, "smallest_rate: expected a number from 0 to the learning rate"),
-    ],
-)
-def test_bad_settings_are_refused(changes, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        train(**changes)
-
-
-def test_no_epochs_are_the_start():
-    ended = train(epochs=0, record=[0])
-    assert ended.finished == 0
-    assert len(ended.losses) == 1
-    assert all(map(torch.equal, ended.weights[0], start()))

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from torch import nn
 
-from hessian_papers.training import LinearObjective, SampleObjective
+from hessian_papers.training.objectives import LinearObjective, SampleObjective
 from hessian_spectra.models import HalfSquaredError, Perceptron
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-5}
@@ -106,22 +106,6 @@ def test_evaluations_follow_weights_that_change():
         assert evaluate() == loss
 
 
-def test_samples_and_their_second_moments_give_the_same():
-    x, y = gaussian(30, 4), gaussian(30, 2, seed=1)
-    scores, singular, directions = torch.linalg.svd(x, full_matrices=False)
-    target = y.T @ scores / 30**0.5
-    floor = 0.5 * ((y.square().sum() / 30) - target.square().sum()).item()
-    reduced = LinearObjective(singular / 30**0.5, target, floor)
-    weights = weights_of((4, 3, 5, 2))
-    rotated = [weights[0] @ directions.T, *weights[1:]]
-    loss, slopes = SampleObjective(x, y, "linear").loss_and_slopes(weights)
-    same, turned = reduced.loss_and_slopes(rotated)
-    assert same == pytest.approx(loss, rel=1e-12)
-    torch.testing.assert_close(turned[0] @ directions, slopes[0], rtol=1e-12, atol=1e-13)
-    for item, other in zip(turned[1:], slopes[1:], strict=True):
-        torch.testing.assert_close(item, other, rtol=1e-12, atol=1e-13)
-
-
 def test_digests_tell_objectives_apart():
     x, y = gaussian(3, 2), gaussian(3, 1, seed=1)
     objectives = [
@@ -135,41 +119,3 @@ def test_digests_tell_objectives_apart():
     ]
     assert len({objective.digest() for objective in objectives}) == len(objectives)
     assert SampleObjective(x.clone(), y.clone(), "tanh").digest() == objectives[0].digest()
-
-
-BAD = torch.tensor([[float("nan")]], dtype=torch.float64)
-ONE = torch.ones(1, 1, dtype=torch.float64)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: SampleObjective(ONE[:0], ONE[:0], "tanh"), "x, y: expected shapes .n, d_0. and"),
-        (lambda: SampleObjective(ONE, ONE[0], "tanh"), "x, y: expected shapes"),
-        (lambda: SampleObjective(BAD, ONE, "tanh"), "data: expected finite numbers"),
-        (lambda: SampleObjective(ONE, ONE.float(), "tanh"), "data: expected float32 or float64"),
-        (lambda: SampleObjective(ONE, ONE, "sine"), "activation: expected one of linear, relu, t"),
-        (lambda: LinearObjective(ONE, ONE, 0.0), r"root, target: expected shapes .r,. and .K, r."),
-        (lambda: LinearObjective(ONE[0], torch.ones(2, 3).double(), 0.0), "root, target: expected"),
-        (lambda: LinearObjective(ONE[0], BAD, 0.0), "data: expected finite numbers"),
-        (lambda: LinearObjective(ONE[0], ONE, float("inf")), "data: expected finite numbers"),
-    ],
-)
-def test_bad_data_are_refused(make, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        make()
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([], r"weights: expected \(d_l, d_\(l-1\)\) for each layer with d_0 = 1 and d_L = 1, got"),
-        ([torch.ones(1, 2).double()], "weights: expected .* got"),
-        ([torch.ones(2, 1).double(), torch.ones(1, 3).double()], "weights: expected .* got"),
-        ([ONE[0]], "weights: expected .* got"),
-        ([ONE.float()], "weights: expected torch.float64 as the data, got"),
-    ],
-)
-def test_weights_that_do_not_fit_are_refused(weights, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        LinearObjective(ONE[0], ONE, 0.0).loss_and_slopes(weights)

@@ -15,6 +15,7 @@ import numpy as np
 
 from hessian_papers.data.base import DOWNLOADS, Storage
 from hessian_papers.data.tools import tokenizer
+from hessian_papers.manifest import described, fault
 from hessian_spectra.files import Arrays, read_json, write_json
 from hessian_spectra.validation import require
 
@@ -22,7 +23,7 @@ NAME, PUBLISHED = "openwebtext", "Skylion007/openwebtext"
 # What is published under that name may change: a state of it, and how many documents there are.
 REVISION, PUBLISHED_DOCUMENTS = "f3808c30e817981b845ec549c43e82bb467d8144", 8_013_769
 INSTEAD = "or name files of your own in data.sets.text.sources"
-# Digests of the text and of the files of tokens.
+# The digest of the text, and what is written of the files of tokens.
 DIGESTS = "digests.json"
 # Documents that are in the memory at once.
 DOCUMENTS = 1000
@@ -57,22 +58,15 @@ def make(known: Any, validation: float, storage: Storage) -> Arrays:
     kind = tokenizer.encoded(known, "").dtype
     paths = {split: folder.absolute() / f"{split}.{kind}" for split in ("train", "validation")}
     digests = read_json(folder / DIGESTS)
-    for split, path in paths.items():
-        if not path.is_file() or _digest(path) != digests[split]:
-            raise ValueError(
-                f"{path} is damaged: expected the tokens that were written there, of SHA-256 "
-                f"{digests[split][:16]}; delete {folder}, and data.download=true fetches them anew"
-            )
+    if reason := fault(folder, digests["files"], digests=True):
+        raise ValueError(
+            f"{folder} is damaged ({reason}): delete it, and data.download=true fetches it anew"
+        )
     return {
         **{split: np.array(str(path)) for split, path in paths.items()},
         "vocabulary": np.array(known.get_vocab_size()),
         "digest": np.array(digests["text"]),
     }
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _write(folder: Path, known: Any, validation: float) -> None:
@@ -81,18 +75,17 @@ def _write(folder: Path, known: Any, validation: float) -> None:
     kept = len(documents) - max(1, round(validation * len(documents)))
     splits = {"train": (0, kept), "validation": (kept, len(documents))}
     partial = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
-    hasher, digests = hashlib.sha256(), {}
+    hasher = hashlib.sha256()
     try:
         partial.mkdir(parents=True)
         kind = tokenizer.encoded(known, "").dtype
         for split, (first, last) in splits.items():
-            path = partial / f"{split}.{kind}"
-            with path.open("wb") as file:
+            with (partial / f"{split}.{kind}").open("wb") as file:
                 for text in _texts(documents, first, last):
                     hasher.update(text.encode())
                     tokenizer.encoded(known, text).tofile(file)
-            digests[split] = _digest(path)
-        write_json(partial / DIGESTS, digests | {"text": hasher.hexdigest()})
+        files = described(partial, [partial])
+        write_json(partial / DIGESTS, {"files": files, "text": hasher.hexdigest()})
         os.replace(partial, folder)
     finally:
         with contextlib.suppress(OSError):

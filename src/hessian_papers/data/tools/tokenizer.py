@@ -18,6 +18,7 @@ from hessian_spectra.validation import optional_import
 # GPT-2's token between two documents; it is one token wherever it stands in a text.
 SEPARATOR = "<|endoftext|>"
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
+EXPECTED = f"cannot be read as {VOCABULARY} and {MERGES} of one vocabulary, whole"
 # The separator and all bytes.
 SMALLEST = 257
 
@@ -70,28 +71,30 @@ def read(folder: Path) -> Any:
 
     Raises:
         FileNotFoundError: a file is not there.
-        ValueError: a file is damaged, or they do not belong together; one line says where.
+        ValueError: a file is damaged, or they do not belong together; one line says what is wrong.
     """
     tokenizers = optional_import("tokenizers", "huggingface")
-    for name in (VOCABULARY, MERGES):
-        if not (folder / name).is_file():
-            raise FileNotFoundError(
-                f"{folder / name} is missing: expected a folder with {VOCABULARY} and {MERGES} of "
-                "GPT-2; tokenizer=bpe does without"
-            )
-    vocabulary = _vocabulary(folder / VOCABULARY)
-    merges = _merges(folder / MERGES)
-    letters = {*tokenizers.pre_tokenizers.ByteLevel.alphabet()}
-    made = letters | {first + second for first, second in merges}
-    if lost := sorted(letters - {*vocabulary}):
-        raise ValueError(f"{folder / VOCABULARY}: expected a token for each byte, got no {lost[0]}")
-    if unknown := sorted(made.union(*merges) - {*vocabulary}):
-        raise _damaged(folder, f"that names {unknown[0]!r}, no token of {VOCABULARY}")
+    files = [folder / name for name in (VOCABULARY, MERGES)]
+    if missing := [file for file in files if not file.is_file()]:
+        raise FileNotFoundError(
+            f"{missing[0]} is missing: expected a folder with {VOCABULARY} and {MERGES} of "
+            "GPT-2; tokenizer=bpe does without"
+        )
+    try:
+        tokenizer = _byte_level(tokenizers.models.BPE.from_file(*map(str, files)))
+    except Exception as error:  # the library has no kinds of them
+        raise ValueError(f"{folder} {EXPECTED}: {error}") from None
+    model = json.loads(tokenizer.to_str())["model"]
+    tokens, made = model["vocab"], {*tokenizers.pre_tokenizers.ByteLevel.alphabet()}
+    made |= {"".join(pair) for pair in model["merges"]}
     # Those in angle brackets stand for no text.
-    if unmade := [token for token in vocabulary if token not in made and not _is_special(token)]:
-        raise _damaged(folder, f"that never makes {unmade[0]!r}, a token of {VOCABULARY}")
-    tokenizer = _byte_level(tokenizers.models.BPE(vocabulary, merges))
-    if SEPARATOR in vocabulary:
+    of_text = {token for token in tokens if not (token.startswith("<") and token.endswith(">"))}
+    if of_text != made:
+        lost = min(of_text ^ made)
+        raise ValueError(f"{folder} {EXPECTED}: only one of the two has {lost!r}")
+    if sorted(tokens.values()) != list(range(len(tokens))):
+        raise ValueError(f"{folder} {EXPECTED}: the numbers are not 0 to {len(tokens) - 1}")
+    if SEPARATOR in tokens:
         tokenizer.add_special_tokens([SEPARATOR])
     return tokenizer
 
@@ -140,41 +143,3 @@ def _byte_level(model: Any) -> Any:
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = tokenizers.decoders.ByteLevel()
     return tokenizer
-
-
-def _is_special(token: str) -> bool:
-    return token.startswith("<") and token.endswith(">")
-
-
-def _damaged(folder: Path, what: str) -> ValueError:
-    return ValueError(
-        f"{folder / MERGES}: expected the file of the same vocabulary, whole, got one {what}"
-    )
-
-
-def _vocabulary(path: Path) -> dict[str, int]:
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError as error:  # it is no JSON, or no text
-        raise ValueError(f"{path} cannot be read as JSON: {error}") from None
-    numbers = [*content.values()] if isinstance(content, dict) else []
-    whole = bool(numbers) and all(type(number) is int for number in numbers)
-    if not whole or sorted(numbers) != list(range(len(numbers))):
-        raise ValueError(f"{path}: expected tokens with the numbers 0 to V - 1, each of them once")
-    return content
-
-
-def _merges(path: Path) -> list[tuple[str, str]]:
-    try:
-        lines = path.read_text("utf-8").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} cannot be read as UTF-8: {error.reason}") from None
-    merges = []
-    for number, line in enumerate(lines, 1):
-        if not line or (number == 1 and line.startswith("#version")):
-            continue
-        first, *second = line.split(" ")
-        if len(second) != 1 or not first or not second[0]:
-            raise ValueError(f"{path}, line {number}: expected two tokens, got {line[:80]!r}")
-        merges.append((first, second[0]))
-    return merges

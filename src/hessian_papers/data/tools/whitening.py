@@ -1,12 +1,10 @@
-"""Whitened inputs: uncorrelated coordinates of equal variance, from a thin SVD or a QR."""
+"""Whitened inputs: uncorrelated coordinates of equal variance, from a thin SVD."""
 
 import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-
-METHODS = ("svd", "qr")
 
 
 @dataclass(frozen=True)
@@ -27,28 +25,7 @@ class PrincipalComponents:
 
     def inputs(self, input_scale: float) -> Tensor:
         """The whitened inputs ``√n σ_x scores``, ``(n, r)``."""
-        return math.sqrt(len(self.scores)) * _positive(input_scale) * self.scores
-
-
-def _positive(input_scale: float) -> float:
-    if not (math.isfinite(input_scale) and input_scale > 0):
-        raise ValueError(f"input_scale: expected a positive number, got {input_scale}")
-    return input_scale
-
-
-def _check(x: Tensor) -> None:
-    if x.ndim != 2 or 0 in x.shape or x.dtype != torch.float64:
-        raise ValueError(
-            f"x: expected float64 inputs of shape (n, d), got {x.dtype} of {tuple(x.shape)}"
-        )
-    if not x.isfinite().all():
-        raise ValueError("x: expected finite inputs, got NaN or infinity")
-
-
-def _rank(x: Tensor, values: Tensor) -> int:
-    """The number of singular values, descending, above round-off of the largest one."""
-    cut = max(x.shape) * torch.finfo(x.dtype).eps
-    return int((values > cut * values[0]).sum())
+        return math.sqrt(len(self.scores)) * input_scale * self.scores
 
 
 def principal_components(x: Tensor) -> PrincipalComponents:
@@ -66,16 +43,16 @@ def principal_components(x: Tensor) -> PrincipalComponents:
         Components with ``r`` up to ``min(n, d)``.
 
     Raises:
-        ValueError: bad shape or dtype, NaN, or inputs that are all zero.
+        ValueError: inputs that are all zero.
 
     Example:
         >>> x = torch.tensor([[3.0, 0.0], [4.0, 0.0]], dtype=torch.float64)
         >>> principal_components(x).singular_values.tolist()
         [5.0]
     """
-    _check(x)
     left, values, right = torch.linalg.svd(x, full_matrices=False)
-    rank = _rank(x, values)
+    # Those above the round-off of the largest one.
+    rank = int((values > max(x.shape) * torch.finfo(x.dtype).eps * values[0]).sum())
     if rank == 0:
         raise ValueError("x: expected inputs of rank at least 1, got zeros only")
     directions = right[:rank].mT
@@ -84,25 +61,21 @@ def principal_components(x: Tensor) -> PrincipalComponents:
     return PrincipalComponents(directions * signs, values[:rank].clone(), left[:, :rank] * signs)
 
 
-def whiten(x: Tensor, input_scale: float, method: str = "svd") -> tuple[Tensor, int]:
+def whiten(x: Tensor, input_scale: float) -> tuple[Tensor, int]:
     """Inputs with second moments ``inputsᵀ inputs / n = σ_x² I``, and the rank of the given ones.
 
-    ``"svd"`` keeps the r directions in which the inputs vary. ``"qr"`` is the recipe as printed,
-    kept to show what it does: it returns ``min(n, d)`` columns whatever the rank is. Where the
-    rank is less, some of them are not combinations of the inputs' columns: a zero column becomes
-    nearly the indicator of a single sample, the later columns have to be orthogonal to it, and no
-    linear map gives the same for test data.
+    They are the r directions in which the inputs vary. The recipe as printed, a QR, returns
+    ``min(n, d)`` columns whatever the rank is. Where the rank is less, some of them are not
+    combinations of the inputs' columns: a zero column becomes nearly the indicator of a single
+    sample, the later columns have to be orthogonal to it, and no linear map gives the same for test
+    data.
 
     Args:
         x: ``(n, d)``, float64.
         input_scale: σ_x, positive.
-        method: ``"svd"`` or ``"qr"``.
 
     Returns:
         The whitened inputs ``(n, r)``, and the numerical rank.
-
-    Raises:
-        ValueError: an argument is out of range.
 
     Source: anon2026data, assumption 2 and appendix C ("Data Whitening", by QR).
 
@@ -112,13 +85,5 @@ def whiten(x: Tensor, input_scale: float, method: str = "svd") -> tuple[Tensor, 
         >>> [round(float(value), 12) for value in inputs.mT @ inputs / 2], rank
         ([1.0], 1)
     """
-    if method not in METHODS:
-        raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
-    _positive(input_scale)
-    if method == "qr":
-        _check(x)
-        orthonormal, triangle = torch.linalg.qr(x)
-        rank = _rank(x, torch.linalg.svdvals(triangle))
-        return math.sqrt(len(x)) * input_scale * orthonormal, rank
     components = principal_components(x)
     return components.inputs(input_scale), len(components.singular_values)

@@ -7,9 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hessian_papers.models.gpt2.losses import inputs_of
 from hessian_papers.models.gpt2.shape import PATTERNS, Shape, shape_of
-from hessian_spectra.validation import optional_import, require
+from hessian_spectra.validation import optional_import
 
 # How far the scores behind fixed patterns are from 0, in standard deviations: each query then has a
 # few tokens that it attends to.
@@ -114,15 +113,10 @@ def set_sink(model: nn.Module, bias: float, token: int = 0, head: int = 0) -> No
         head: of every block.
 
     Raises:
-        ValueError: the model has no attention, or the bias is not finite, or there is no such
-            position or head.
+        ValueError: the model has no attention.
 
     Source: singh2026cracking, appendix D.1.6.
     """
-    shape = shape_of(model)
-    require(math.isfinite(bias), "bias", "a finite number", bias)
-    require(0 <= token < shape.context, "token", f"a position below {shape.context}", token)
-    require(0 <= head < shape.heads, "head", f"one below {shape.heads}", head)
     for attention in _attentions(model):
         attention.sink = (bias, token, head)
 
@@ -141,10 +135,9 @@ def attention_mass(model: nn.Module, tokens: Tensor, token: int = 0) -> Tensor:
         that of the first token has no other to look at.
 
     Raises:
-        ValueError: the model has no attention, or there is no such position.
+        ValueError: the model has no attention.
     """
-    inputs = inputs_of(tokens)
-    require(0 <= token < inputs.shape[1], "token", f"a position below {inputs.shape[1]}", token)
+    inputs = tokens[:, :-1]
     masses: list[Tensor] = []
 
     def note(module: nn.Module, _: Any, outputs: Any) -> None:

@@ -5,20 +5,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 
-def inputs_of(tokens: Tensor) -> Tensor:
-    """All tokens of each sequence but the last.
-
-    Raises:
-        ValueError: they are no sequences of at least two whole numbers.
-    """
-    if tokens.ndim != 2 or tokens.shape[1] < 2 or tokens.dtype != torch.int64:
-        raise ValueError(
-            "tokens: expected sequences (B, T + 1) of int64 with T at least 1, "
-            f"got shape {tuple(tokens.shape)} of {tokens.dtype}"
-        )
-    return tokens[:, :-1]
-
-
 def language_loss(model: nn.Module, tokens: Tensor) -> tuple[Tensor, Tensor]:
     """The mean cross-entropy of each token given those before it, in nats, and the logits.
 
@@ -32,19 +18,17 @@ def language_loss(model: nn.Module, tokens: Tensor) -> tuple[Tensor, Tensor]:
     Returns:
         The loss ``()`` over B T positions, and the logits ``(B, T, V)``.
 
-    Raises:
-        ValueError: the tokens have another shape or type.
     """
-    logits = model(inputs_of(tokens)).logits
+    logits = model(tokens[:, :-1]).logits
     return functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()), logits
 
 
 def squared_loss(model: nn.Module, tokens: Tensor) -> tuple[Tensor, Tensor]:
     """The mean over positions of ``½ |f − e_y|²``, ``f`` the logits and y the next token; with f.
 
-    Args, result and errors are those of :func:`language_loss`.
+    Args and result are those of :func:`language_loss`.
     """
-    logits = model(inputs_of(tokens)).logits
+    logits = model(tokens[:, :-1]).logits
     chosen = logits.gather(-1, tokens[:, 1:, None])[..., 0]
     return (logits.square().sum(-1) - 2 * chosen + 1).mean() / 2, logits
 

@@ -8,7 +8,7 @@ moments, so that these are what is kept of them; of a nonlinear one, the samples
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -16,20 +16,17 @@ import xarray as xr
 from torch import Tensor
 from torch.nn import functional
 
-from hessian_papers.constraints import Checked, Count, Positive, Scale
+from hessian_papers.constraints import AtLeast, Checked, Count, OneOf, Positive, Scale
 from hessian_papers.data.tools.reduction import reduce_regression
 from hessian_papers.data.tools.whitening import PrincipalComponents, principal_components
 from hessian_papers.labelled import Variable, Variables, arrays_of, items_of, side_by_side
-from hessian_papers.models import balanced_weights, kaiming_uniform
+from hessian_papers.models.initialisation import kaiming_uniform
 from hessian_papers.networks.base import shared
-from hessian_papers.training import (
-    FullBatchTraining,
-    LinearObjective,
-    SampleObjective,
-    full_batch_descent,
-)
+from hessian_papers.training.full_batch import FullBatchTraining, full_batch_descent
+from hessian_papers.training.objectives import LinearObjective, SampleObjective
 from hessian_papers.work import FanOut, Item, TrainingRun
 from hessian_spectra.files import Arrays
+from hessian_spectra.models import balanced_weights
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import (
     LARGEST_SCALE,
@@ -69,12 +66,12 @@ class ImageTraining(Checked):
     """
 
     seed: int
-    depth: int
+    depth: Annotated[int, AtLeast(2)]
     input_scale: Scale
     initial_range: list[float]
     learning_rate: Positive
     epochs: Count
-    precision: str
+    precision: Annotated[str, OneOf(tuple(PRECISIONS))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +90,6 @@ class ImageNetworksConfig(ImageTraining):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.depth >= 2, "depth", "at least 2 layers", self.depth)
         ends = list(self.initial_range)
         ordered = len(ends) == 2 and 0 <= ends[0] <= ends[-1]
         require(ordered, "initial_range", "two numbers, 0 <= smallest <= largest", ends)
@@ -101,8 +97,6 @@ class ImageNetworksConfig(ImageTraining):
         fits = SMALLEST_SCALE <= ends[1] <= LARGEST_SCALE
         expected = f"a largest number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
         require(fits, "initial_range", expected, ends)
-        known = self.precision in PRECISIONS
-        require(known, "precision", " or ".join(PRECISIONS), self.precision)
 
 
 def variables(depth: int) -> Variables:

@@ -48,7 +48,7 @@ class Samples:
 
     @property
     def classes(self) -> int:
-        """The number of samples."""
+        """The number of classes."""
         return int(self.labels.max()) + 1
 
     def trained(self) -> tuple[Tensor, Tensor]:

@@ -15,11 +15,7 @@ from hessian_spectra.closed_form.recognition.reading import (
     parts_of,
 )
 from hessian_spectra.closed_form.recognition.theorems import THEOREMS, Theorem
-from hessian_spectra.closed_form.recognition.verdicts import (
-    Candidate,
-    NoClosedFormError,
-    verdict,
-)
+from hessian_spectra.closed_form.recognition.verdicts import Candidate, NoClosedFormError
 from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
@@ -90,11 +86,10 @@ def of(
         objective, form = _read(model, data, loss)
     except UnknownStructureError as error:
         raise NoClosedFormError([], str(error)) from None
-    candidates = [_verdict(theorem, form, objective.tolerance) for theorem in THEOREMS]
-    for theorem, candidate in zip(THEOREMS, candidates, strict=True):
+    pairs = [(theorem, theorem.of(form, objective.tolerance)) for theorem in THEOREMS]
+    for theorem, candidate in pairs:
         if candidate.applies:
             return _spectrum(theorem, form, objective)
-    pairs = list(zip(THEOREMS, candidates, strict=True))
     fitting = [(theorem, candidate) for theorem, candidate in pairs if candidate.fits]
     if not fitting:
         near = [candidate for theorem, candidate in pairs if theorem.shape.concerns(form)]
@@ -131,8 +126,8 @@ def candidates(model: nn.Module, data: Data, loss: nn.Module | None = None) -> l
     try:
         objective, form = _read(model, data, loss)
     except (UnknownStructureError, NotCoveredError) as error:
-        return [verdict(item.function, item.title, item.paper, str(error)) for item in THEOREMS]
-    return [_verdict(theorem, form, objective.tolerance) for theorem in THEOREMS]
+        return [theorem.verdict(str(error)) for theorem in THEOREMS]
+    return [theorem.of(form, objective.tolerance) for theorem in THEOREMS]
 
 
 def _read(model: nn.Module, data: Data, loss: nn.Module | None) -> tuple[Objective, Form]:
@@ -144,11 +139,6 @@ def _read(model: nn.Module, data: Data, loss: nn.Module | None) -> tuple[Objecti
     loss = loss or HalfSquaredError("element" if attention else "sample")
     objective = Objective(model, data, loss)
     return objective, form_of(objective.model, objective.x, objective.y)
-
-
-def _verdict(theorem: Theorem, form: Form, tolerance: float) -> Candidate:
-    problem = theorem.shape.misfit(form) or theorem.assumptions(form, tolerance)
-    return verdict(theorem.function, theorem.title, theorem.paper, problem)
 
 
 def _spectrum(theorem: Theorem, form: Form, objective: Objective) -> Spectrum:

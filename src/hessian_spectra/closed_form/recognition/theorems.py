@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
+from operator import attrgetter
 
 import torch
 from torch import Tensor
@@ -21,6 +22,7 @@ from hessian_spectra.closed_form.orthogonal_first_layer import (
     uncorrelated,
 )
 from hessian_spectra.closed_form.recognition.forms import Form, LayeredNetwork, WholeNetwork
+from hessian_spectra.closed_form.recognition.verdicts import Candidate, verdict
 from hessian_spectra.closed_form.self_attention import self_attention
 from hessian_spectra.closed_form.two_layer_linear import two_layer_linear
 from hessian_spectra.closed_form.two_layer_relu import two_layer_relu
@@ -106,29 +108,6 @@ def _nothing(form: Form, tolerance: float) -> list[Assumption]:
     return []
 
 
-@dataclass(frozen=True)
-class Theorem:
-    """A theorem and how it is applied.
-
-    Args:
-        function: the name of its closed form.
-        title: what messages call it.
-        paper: the key of its paper.
-        shape: which networks it is about.
-        spectrum: the closed form of a network that fits, without checks of what it assumes.
-        places: where its parameters stand among the model's.
-        assumptions: what it assumes beyond the shape, measured with a tolerance for rounding.
-    """
-
-    function: str
-    title: str
-    paper: str
-    shape: LayeredShape | KindOfForm
-    spectrum: Callable[..., Spectrum]
-    places: Callable[..., Tensor]
-    assumptions: Callable[..., Sequence[Assumption]] = field(default=_nothing)
-
-
 def _scalar(closed_form: Callable[..., Spectrum], form: LayeredNetwork) -> Spectrum:
     """The spectrum by a closed form of two layers with one input and one output."""
     first, second = form.layers
@@ -152,10 +131,6 @@ def _second_layer_first(form: LayeredNetwork) -> Tensor:
     first, second = form.with_constant_input().layers
     last = [] if second.bias_places is None else [second.bias_places]
     return torch.cat([second.weight_places[0], *first.weight_places.T, *last])
-
-
-def _standardised(form: LayeredNetwork, tolerance: float) -> list[Assumption]:
-    return standardised(form.x[:, 0], tolerance)
 
 
 def _orthogonal(form: LayeredNetwork) -> Spectrum:
@@ -224,12 +199,46 @@ def _norm(matrix: Tensor) -> float:
     return float(torch.linalg.matrix_norm(matrix, 2)) if finite else math.inf
 
 
-def _whole(closed_form: Callable[..., Spectrum], form: WholeNetwork) -> Spectrum:
-    return closed_form(**form.arguments)
+@dataclass(frozen=True)
+class Theorem:
+    """A theorem and how it is applied.
+
+    Args:
+        function: the name of its closed form.
+        title: what messages call it.
+        shape: which networks it is about.
+        spectrum: the closed form of a network that fits, without checks of what it assumes.
+        places: where its parameters stand among the model's.
+        assumptions: what it assumes beyond the shape, measured with a tolerance for rounding.
+        paper: the key of its paper.
+    """
+
+    function: str
+    title: str
+    shape: LayeredShape | KindOfForm
+    spectrum: Callable[..., Spectrum]
+    places: Callable[..., Tensor] = field(default=_layer_after_layer)
+    assumptions: Callable[..., Sequence[Assumption]] = field(default=_nothing)
+    paper: str = "singh2026cracking"
+
+    def verdict(self, finding: str | Sequence[Assumption]) -> Candidate:
+        """The record of what was found of a network."""
+        return verdict(self.function, self.title, self.paper, finding)
+
+    def of(self, form: Form, tolerance: float) -> Candidate:
+        """The record of whether it applies to a network, and why it does not."""
+        return self.verdict(self.shape.misfit(form) or self.assumptions(form, tolerance))
 
 
-def _own_places(form: WholeNetwork) -> Tensor:
-    return form.places
+def _of_kind(title: str, kind: str, closed_form: Callable[..., Spectrum]) -> Theorem:
+    """A theorem about all of a network of this library."""
+    return Theorem(
+        closed_form.__name__,
+        title,
+        KindOfForm(kind),
+        lambda form: closed_form(**form.arguments),
+        attrgetter("places"),
+    )
 
 
 # The first one that applies is taken: those that say most about the eigenvalues stand first.
@@ -237,68 +246,39 @@ THEOREMS = (
     Theorem(
         "two_layer_linear",
         "Theorem 3.1, the two-layer linear network",
-        "singh2026cracking",
         LayeredShape(inputs=1),
         partial(_scalar, two_layer_linear),
-        _layer_after_layer,
     ),
     Theorem(
         "two_layer_relu",
         "Theorem 3.4, the two-layer ReLU network",
-        "singh2026cracking",
         LayeredShape(inputs=1, relu=True),
         partial(_scalar, two_layer_relu),
-        _layer_after_layer,
     ),
     Theorem(
         "linear_with_bias",
         "Theorem B.1, the two-layer linear network with bias",
-        "singh2026cracking",
         LayeredShape(inputs=1, bias=True, output_bias=True),
         _with_bias,
         _second_layer_first,
-        _standardised,
+        lambda form, tolerance: standardised(form.x[:, 0], tolerance),
     ),
-    Theorem(
-        "multi_input",
-        "Corollary B.1, several inputs",
-        "singh2026cracking",
-        KindOfForm("separate networks for each input"),
-        partial(_whole, multi_input),
-        _own_places,
-    ),
-    Theorem(
-        "multi_output",
-        "Corollary B.2, several outputs",
-        "singh2026cracking",
-        KindOfForm("separate networks for each output"),
-        partial(_whole, multi_output),
-        _own_places,
-    ),
+    _of_kind("Corollary B.1, several inputs", "separate networks for each input", multi_input),
+    _of_kind("Corollary B.2, several outputs", "separate networks for each output", multi_output),
     Theorem(
         "orthogonal_first_layer",
         "Section 4.1, the orthogonal first layer",
-        "singh2026cracking",
         LayeredShape(bias=None),
         _orthogonal,
-        _layer_after_layer,
-        _orthogonal_and_whitened,
+        assumptions=_orthogonal_and_whitened,
     ),
-    Theorem(
-        "self_attention",
-        "Theorem 3.5, self-attention",
-        "singh2026cracking",
-        KindOfForm("self-attention"),
-        partial(_whole, self_attention),
-        _own_places,
-    ),
+    _of_kind("Theorem 3.5, self-attention", "self-attention", self_attention),
     Theorem(
         "deep_linear",
         "eq. (9) and (15), the deep linear network",
-        "anon2026data",
         LayeredShape(depth=None, outputs=None, bias=None),
         _deep,
-        _layer_after_layer,
-        _whitened_balanced_and_fitted,
+        assumptions=_whitened_balanced_and_fitted,
+        paper="anon2026data",
     ),
 )

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 from hessian_spectra.closed_form.assumptions import Assumption, AssumptionError
 
@@ -51,26 +52,20 @@ def verdict(
     function: str, theorem: str, paper: str, finding: str | Sequence[Assumption]
 ) -> Candidate:
     """The record of a theorem, by what of the layers does not fit or by its assumptions."""
-    base = Candidate(
-        function=function,
-        theorem=theorem,
-        paper=paper,
-        fits=not isinstance(finding, str),
-        applies=False,
-        reason="",
-    )
+    of = partial(Candidate, function=function, theorem=theorem, paper=paper)
     if isinstance(finding, str):
-        return replace(base, reason=finding, violation=math.inf)
+        return of(fits=False, applies=False, reason=finding, violation=math.inf)
     broken = [item for item in finding if not item.holds]
     if not broken:
-        return replace(base, applies=True, reason="all assumptions hold")
+        return of(fits=True, applies=True, reason="all assumptions hold")
     worst = max(broken, key=lambda item: item.violation / item.tolerance)
     violations = [
         f"{item.formula} is violated by {item.violation:.3g} (tolerance {item.tolerance:g})"
         for item in broken
     ]
-    return replace(
-        base,
+    return of(
+        fits=True,
+        applies=False,
         reason="; ".join(violations),
         advice="; ".join(dict.fromkeys(item.advice for item in broken)),
         assumption=worst.formula,

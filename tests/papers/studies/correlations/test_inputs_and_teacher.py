@@ -10,7 +10,7 @@ import xarray as xr
 from inputs_and_teacher_arrays import SMALL, STUDY, measured, trained
 from matplotlib import pyplot as plt
 
-from hessian_papers.models import draw, parametrise
+from hessian_papers.models.parametrisation import draw, parametrise
 from hessian_papers.models.teacher import teacher_data
 from hessian_papers.networks import inputs_and_teacher as networks_of
 from hessian_papers.studies.correlations.inputs_and_teacher import derived, figure, study

@@ -6,7 +6,7 @@ import torch
 import xarray as xr
 from output_scale_arrays import config, sides
 
-from hessian_papers.models import draw
+from hessian_papers.models.parametrisation import draw
 from hessian_papers.studies.correlations.output_scale import study
 
 

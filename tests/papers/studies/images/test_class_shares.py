@@ -103,7 +103,7 @@ def whole_samples(data, network, settings):
         ({"other_samples": [40, 40]}, "other_samples: expected each of them once"),
         ({"other_samples": [0]}, "other_samples: expected numbers of at least 1"),
         ({"samples": 0}, "samples: expected at least 1"),
-        ({"depth": 1}, "depth: expected at least 2 layers"),
+        ({"depth": 1}, "depth: expected at least 2, got 1"),
         ({"initial_range": [0.7, 0.3]}, "initial_range: expected two numbers"),
         ({"initial_range": [0.0, 0.0]}, "initial_range: expected a largest number from 1e-06"),
         ({"initial_range": [0.1, 2e6]}, "initial_range: expected a largest number from 1e-06"),
@@ -114,7 +114,7 @@ def whole_samples(data, network, settings):
         ({"width": 0}, "width: expected at least 1, got 0"),
         ({"replicates": 0}, "replicates: expected at least 1, got 0"),
         ({"further_replicates": -1}, "further_replicates: expected at least 0, got -1"),
-        ({"precision": "float16"}, "precision: expected float32 or float64"),
+        ({"precision": "float16"}, "precision: expected one of float32, float64, got"),
     ],
 )
 def test_bad_settings_are_refused(changes, message):

@@ -19,7 +19,7 @@ from hessian_papers.studies.scalar.learning_phases.claims import (
 )
 from hessian_papers.studies.scalar.outliers import course
 from hessian_papers.studies.spectra import ranks
-from hessian_papers.training import gradient_descent
+from hessian_papers.training.descent import gradient_descent
 from hessian_spectra import closed_form as cf
 from hessian_spectra.models import HalfSquaredError, MultiOutputLinear
 

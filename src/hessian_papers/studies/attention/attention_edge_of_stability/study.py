@@ -21,7 +21,7 @@ from hessian_papers.studies.training import (
     recorded,
     require_dense,
 )
-from hessian_papers.training import gradient_descent
+from hessian_papers.training.descent import gradient_descent
 from hessian_papers.work import TrainingRun, alone
 from hessian_spectra import closed_form as cf
 from hessian_spectra import statistics

@@ -16,7 +16,7 @@ import xarray as xr
 
 from hessian_papers.constraints import AtLeast, Count, DifferentNumbers
 from hessian_papers.labelled import Variable, Variables, data_set
-from hessian_papers.models import parametrise
+from hessian_papers.models.parametrisation import parametrise
 from hessian_papers.studies.base import StudyConfig
 from hessian_spectra.seeding import generator
 

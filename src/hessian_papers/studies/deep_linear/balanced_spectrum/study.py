@@ -23,12 +23,11 @@ from hessian_papers.constraints import Once, Scale
 from hessian_papers.data.base import SEVERAL_FEATURES, Form
 from hessian_papers.data.tools.whitening import whiten
 from hessian_papers.labelled import Variable, Variables, assembled
-from hessian_papers.models import balanced_weights
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
-from hessian_spectra.models import HalfSquaredError, Perceptron
+from hessian_spectra.models import HalfSquaredError, Perceptron, balanced_weights
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 

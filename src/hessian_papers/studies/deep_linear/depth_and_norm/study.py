@@ -19,11 +19,10 @@ from hessian_papers.constraints import AtLeast, Count, Scale
 from hessian_papers.data.base import SEVERAL_FEATURES, Form
 from hessian_papers.data.tools.whitening import whiten
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
-from hessian_papers.models import balanced_weights
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
-from hessian_spectra.models import HalfSquaredError, Perceptron
+from hessian_spectra.models import HalfSquaredError, Perceptron, balanced_weights
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require
 

@@ -27,14 +27,14 @@ from hessian_papers.data.tools.reduction import ReducedRegression, reduce_regres
 from hessian_papers.data.tools.subsets import imbalanced_subset
 from hessian_papers.data.tools.whitening import principal_components
 from hessian_papers.labelled import Variable, Variables, assembled, left_out
-from hessian_papers.models import balanced_weights, kaiming_uniform
+from hessian_papers.models.initialisation import kaiming_uniform
 from hessian_papers.networks.tools.images import image_sets
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.images.base import recorded_epochs
 from hessian_spectra import closed_form as cf
 from hessian_spectra.curvature.ensemble import SecondMoments, ensemble_sharpness
 from hessian_spectra.files import Arrays
-from hessian_spectra.models import Ensemble
+from hessian_spectra.models import Ensemble, balanced_weights
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 

@@ -19,7 +19,7 @@ from hessian_papers.constraints import AtLeast, Scale
 from hessian_papers.data.base import ONE_FEATURE
 from hessian_papers.data.tools.pairs import inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, assembled
-from hessian_papers.models import standard_parametrisation
+from hessian_papers.models.initialisation import standard_parametrisation
 from hessian_papers.studies import spectra
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.scalar.data_scale.derived import TARGETS

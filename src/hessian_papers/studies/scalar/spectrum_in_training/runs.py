@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast, Checked, Constraint, OneOf, Positive, Scale
-from hessian_papers.training import stochastic_gradient_descent
+from hessian_papers.training.optimizers import stochastic_gradient_descent
 from hessian_spectra import closed_form as cf
 from hessian_spectra.models import MultiInputLinear, TwoLayerLinear, TwoLayerReLU
 from hessian_spectra.seeding import generator
@@ -84,11 +84,11 @@ class Run(Checked):
             ]
         return stochastic_gradient_descent(
             model,
-            learning_rate=self.learning_rate,
+            velocity,
+            lr=self.learning_rate,
             momentum=self.momentum,
             nesterov=self.nesterov,
             weight_decay=self.weight_decay,
-            initial_velocity=velocity,
         )
 
     def layers(self, parameters: Sequence[Tensor], dim: int = 0) -> tuple[Tensor, Tensor]:

@@ -29,7 +29,7 @@ from hessian_papers.studies.training import (
     recorded,
     require_dense,
 )
-from hessian_papers.training import Trajectory, descend, follow
+from hessian_papers.training.descent import Trajectory, descend, follow
 from hessian_papers.work import TrainingRun, alone
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
