@@ -24,6 +24,8 @@ _ROOT = "../"
 _SETTINGS = ("study", "ensemble", "data")
 # Of a list of more values than this, the first ones and the last are shown.
 _FEW = 8
+# The columns of the overview, by how the name of an artifact begins.
+_COLUMNS = {"Figure": "figures", "Table": "tables", "": "theorems and more"}
 _SHORT = {
     **dict.fromkeys(("Figure", "Figures", "Table", "Tables"), ""),
     **{"Appendix": "App.", "Assumption": "Ass.", "Corollary": "Cor.", "Equation": "Eq."},
@@ -125,6 +127,16 @@ class Section:
     def statements(self) -> list[Shown]:
         """All of its statements that are shown on its page."""
         return [*(shown for entry in self.entries for shown in entry.statements), *self.others]
+
+    @property
+    def cells(self) -> dict[str, list[Covered]]:
+        """Its artifacts that something covers, by the columns of the overview."""
+        cells: dict[str, list[Covered]] = {column: [] for column in _COLUMNS.values()}
+        for item in self.artifacts:
+            kind = next(kind for kind in _COLUMNS if item.artifact.name.startswith(kind))
+            if item.statements or item.studies:
+                cells[_COLUMNS[kind]].append(item)
+        return cells
 
 
 def short(artifact: str) -> str:
@@ -295,26 +307,3 @@ def _in_order(entries: Sequence[Entry], index: Sequence[Covered]) -> list[Entry]
         for study in item.studies:
             places.setdefault(study, place)
     return sorted(entries, key=lambda entry: places.get(entry.figure.study, len(index)))
-
-
-@dataclass(frozen=True)
-class Row:
-    """A paper in the overview: its figures, its tables, and what else it has."""
-
-    section: Section
-    figures: Sequence[Covered]
-    tables: Sequence[Covered]
-    others: Sequence[Covered]
-
-
-def overview(papers: Sequence[Section]) -> list[Row]:
-    """Papers by artifacts, those that something covers."""
-    rows = []
-    for section in papers:
-        kinds: dict[str, list[Covered]] = {"Figure": [], "Table": [], "": []}
-        for item in section.artifacts:
-            kind = next(kind for kind in kinds if item.artifact.name.startswith(kind))
-            if item.statements or item.studies:
-                kinds[kind].append(item)
-        rows.append(Row(section, *kinds.values()))
-    return rows

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hessian_papers.case_axis import Row, is_logarithmic, limits, position
+from hessian_papers.formulas import sentence_case
+from hessian_papers.ledger import table
 from hessian_papers.ledger.bounds import OUTCOMES, Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.totals import Tally, counts, words
@@ -57,7 +59,7 @@ def number(value: float | None) -> Markup:
         ('1.23 × 10<sup>−14</sup>', '5074', '−0.25', '–')
     """
     if value is None or not math.isfinite(value):
-        return Markup("–" if value is None else str(value))
+        return Markup("–" if value is None or math.isnan(value) else str(value))
     if value == round(value) and abs(value) < 1e6:
         return Markup(f"{value:.0f}".replace("-", "−"))
     mantissa, _, exponent = f"{value:.3g}".replace("-", "−").partition("e")
@@ -79,8 +81,7 @@ def style(verdict: str) -> str:
 
 def expected(bound: Bound) -> Markup:
     """The bound of a measured value, as a short formula."""
-    template, numbers = bound.formula
-    return Markup(template).format(*map(number, numbers))
+    return Markup(table.expected(bound, number))
 
 
 def measured(estimate: Estimate) -> Markup:
@@ -90,12 +91,7 @@ def measured(estimate: Estimate) -> Markup:
         >>> str(measured(Estimate(-3.5, high=-1.25)))
         '−3.5 [–, −1.25]'
     """
-    if estimate.value != estimate.value:
-        return Markup("–")
-    if not estimate.has_an_end:
-        return number(estimate.value)
-    ends = [None if math.isnan(end) else end for end in (estimate.low, estimate.high)]
-    return Markup("{} [{}, {}]").format(*map(number, [estimate.value, *ends]))
+    return Markup(table.with_interval(estimate, number))
 
 
 def setting(key: str) -> str:
@@ -153,7 +149,7 @@ def _strip(row: Row, ends: tuple[float, float], logarithmic: bool) -> str:
 
 def remarks(shown: Shown) -> list[str]:
     """Our reading of a word, and why cases that do not follow do not, each once."""
-    texts = [f"{case.reason[:1].upper()}{case.reason[1:]}." for case in shown.cases if case.word]
+    texts = [f"{sentence_case(case.reason)}." for case in shown.cases if case.word]
     texts += [case.explanation for case in shown.cases if case.explanation]
     return [text for text in dict.fromkeys([*texts, needed(shown.statement)]) if text]
 
