@@ -5,6 +5,6 @@ import pytest
 
 
 @pytest.fixture
-def reports(sample_root: Path, tmp_path: Path) -> Path:
+def reports(sample_root, tmp_path):
     """A copy of the made-up `reports/`, to be changed at will."""
     return Path(shutil.copytree(sample_root / "reports", tmp_path / "reports"))

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +13,7 @@ import local_servers
 import numpy as np
 import pytest
 import sample_reports
-from wandb_files import RunFile, read_back
+from wandb_files import read_back
 
 from hessian_papers import tracking
 from hessian_papers.tracking import LiveRuns, TrackingError, log_dashboard, start_run
@@ -56,19 +55,17 @@ print(json.dumps(record))
 
 
 @pytest.fixture(autouse=True)
-def no_wandb_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_wandb_settings(monkeypatch):
     """Keep the settings of whoever runs the tests out of them."""
     for name in [name for name in os.environ if name.startswith("WANDB_")]:
         monkeypatch.delenv(name)
 
 
-def test_a_run_begins_once_a_training_has_gone_on_for_a_while(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_run_begins_once_a_training_has_gone_on_for_a_while(monkeypatch, tmp_path):
     clock, logged = [100.0], list[tuple[int, dict[str, float]]]()
 
     @contextlib.contextmanager
-    def start(*_: Any) -> Iterator[SimpleNamespace]:
+    def start(*_):
         yield SimpleNamespace(log=lambda step, metrics: logged.append((step, metrics)))
 
     monkeypatch.setattr(run_module.time, "monotonic", lambda: clock[0])
@@ -86,7 +83,7 @@ def test_a_run_begins_once_a_training_has_gone_on_for_a_while(
 
 
 @pytest.fixture(scope="module", autouse=True)
-def client() -> Iterator[None]:
+def client():
     """End the client's service process with the tests."""
     yield
     import wandb
@@ -94,7 +91,7 @@ def client() -> Iterator[None]:
     wandb.teardown()
 
 
-def run_apart(script: str, address: str, *arguments: str) -> tuple[dict[str, Any], list[str]]:
+def run_apart(script, address, *arguments):
     """Run a script in a process of its own, as a stage does; its result and its error lines.
 
     The limit of 30 s is the promise: a server that is not there holds nobody up for longer.
@@ -112,7 +109,7 @@ def run_apart(script: str, address: str, *arguments: str) -> tuple[dict[str, Any
     return json.loads(done.stdout), done.stderr.splitlines()
 
 
-def dashboard(sample_root: Path, directory: Path, **changes: Any) -> dict[str, Any]:
+def dashboard(sample_root, directory, **changes):
     arguments = {"group": "0123abcd", "config": {"scale": "demo"}, "project": "test"}
     arguments |= {"leads": sample_reports.LEADS, "commit": COMMIT} | changes
     return log_dashboard(
@@ -121,33 +118,31 @@ def dashboard(sample_root: Path, directory: Path, **changes: Any) -> dict[str, A
 
 
 @pytest.fixture(scope="module")
-def logged(
-    sample_root: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[dict[str, Any], Path]:
+def logged(sample_root, tmp_path_factory):
     directory = tmp_path_factory.mktemp("tracking")
     return dashboard(sample_root, directory), directory
 
 
 @pytest.fixture(scope="module")
-def run_file(logged: tuple[dict[str, Any], Path]) -> RunFile:
+def run_file(logged):
     (folder,) = (logged[1] / "wandb").glob("offline-run-*-dashboard-*")
     return read_back(folder)
 
 
 @pytest.fixture(scope="module")
-def recorded_file(logged: tuple[dict[str, Any], Path]) -> RunFile:
+def recorded_file(logged):
     (folder,) = (logged[1] / "wandb").glob("offline-run-*-recorded-*")
     return read_back(folder)
 
 
-def table_of(directory: Path, run: str, name: str) -> list[dict[str, Any]]:
+def table_of(directory, run, name):
     """The rows of a table of the ledger that a run has."""
     (table,) = directory.glob(f"wandb/offline-run-*-{run}/files/media/table/{name}*.json")
     content = json.loads(table.read_text())
     return [dict(zip(content["columns"], row, strict=True)) for row in content["data"]]
 
 
-def row_of(statement: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+def row_of(statement, case):
     """A case as a row of the table."""
     row = {key: value for key, value in case.items() if key not in ("interval", "beside")}
     row |= {"statement": statement["id"], "labels": ", ".join(case["labels"].values())}
@@ -155,7 +150,7 @@ def row_of(statement: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     return row | {"low": low, "high": high, "departs": ", ".join(case["departs"])}
 
 
-def every_run() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def every_run():
     """Each statement of the made-up ledger with each run of each of its cases."""
     return [
         (statement, run)
@@ -166,9 +161,7 @@ def every_run() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     ]
 
 
-def test_every_registered_figure_is_in_the_run_as_it_is_in_reports(
-    logged: tuple[dict[str, Any], Path], run_file: RunFile, sample_root: Path
-) -> None:
+def test_every_registered_figure_is_in_the_run_as_it_is_in_reports(logged, run_file, sample_root):
     expected = {}
     for file in (sample_root / "reports" / "figures").glob("*/*.png"):
         paper, _ = sample_reports.STUDIES[file.stem]
@@ -187,9 +180,7 @@ def test_every_registered_figure_is_in_the_run_as_it_is_in_reports(
         assert (lead in run_file.summary[key]["caption"]) == said
 
 
-def test_the_arrays_under_each_figure_are_in_the_run(
-    logged: tuple[dict[str, Any], Path], run_file: RunFile, sample_root: Path
-) -> None:
+def test_the_arrays_under_each_figure_are_in_the_run(logged, run_file, sample_root):
     for study, (paper, _) in sample_reports.STUDIES.items():
         files = {
             f"{side}.nc": path.read_bytes()
@@ -205,7 +196,7 @@ def test_the_arrays_under_each_figure_are_in_the_run(
         }
 
 
-def charted(directory: Path, run: RunFile) -> dict[str, list[list[Any]]]:
+def charted(directory, run):
     """The rows of the table under each chart, by its key."""
     (folder,) = (directory / "wandb").glob(f"offline-run-*-{run.run_id}")
     actual = {}
@@ -217,9 +208,7 @@ def charted(directory: Path, run: RunFile) -> dict[str, list[list[Any]]]:
     return actual
 
 
-def test_the_curves_of_each_figure_are_charts_in_the_run(
-    logged: tuple[dict[str, Any], Path], run_file: RunFile, recorded_file: RunFile
-) -> None:
+def test_the_curves_of_each_figure_are_charts_in_the_run(logged, run_file, recorded_file):
     for scale, run in (("demo", run_file), ("paper", recorded_file)):
         actual = charted(logged[1], run)
         figures = [key for key in run.images if key.startswith("figures/")]
@@ -233,9 +222,7 @@ def test_the_curves_of_each_figure_are_charts_in_the_run(
             np.testing.assert_allclose(drawn[:, 1], values["outlier"], rtol=1e-5)
 
 
-def test_what_was_measured_is_in_the_summary_of_its_run(
-    logged: tuple[dict[str, Any], Path], run_file: RunFile, recorded_file: RunFile
-) -> None:
+def test_what_was_measured_is_in_the_summary_of_its_run(logged, run_file, recorded_file):
     for recorded, file in ((False, run_file), (True, recorded_file)):
         own = [run for statement, run in every_run() if not statement["identity"]]
         expected = {run["id"]: run["measured"] for run in own if run["recorded"] == recorded}
@@ -244,9 +231,7 @@ def test_what_was_measured_is_in_the_summary_of_its_run(
         assert actual
 
 
-def test_ledger_metrics_and_configuration_are_in_the_run(
-    logged: tuple[dict[str, Any], Path], run_file: RunFile
-) -> None:
+def test_ledger_metrics_and_configuration_are_in_the_run(logged, run_file):
     rows = table_of(logged[1], logged[0]["run"], "cases")
     entries = sample_reports.statements()
     cases = [(entry, case) for entry in entries for case in entry["cases"]]
@@ -269,9 +254,7 @@ def test_ledger_metrics_and_configuration_are_in_the_run(
     assert len(run_file.history) == 1
 
 
-def test_runs_say_what_they_are_and_of_which_code(
-    run_file: RunFile, recorded_file: RunFile
-) -> None:
+def test_runs_say_what_they_are_and_of_which_code(run_file, recorded_file):
     assert run_file.commit == recorded_file.commit == COMMIT
     papers = {paper for paper, _ in sample_reports.STUDIES.values()}
     assert {*run_file.tags} == {"demo", *papers}
@@ -280,8 +263,8 @@ def test_runs_say_what_they_are_and_of_which_code(
 
 
 def test_the_recorded_runs_are_a_run_of_their_own_under_the_same_keys(
-    logged: tuple[dict[str, Any], Path], recorded_file: RunFile, sample_root: Path
-) -> None:
+    logged, recorded_file, sample_root
+):
     study, reports = sample_reports.RECORDED, sample_root / "reports"
     record = logged[0]["recorded"]
     picture = reports / f"figures/singh2026cracking/{study}/recorded.png"
@@ -299,16 +282,14 @@ def test_the_recorded_runs_are_a_run_of_their_own_under_the_same_keys(
     assert (recorded_file.state, recorded_file.job_type) == ("finished", "recorded")
 
 
-def test_the_recorded_runs_have_their_own_verdicts(logged: tuple[dict[str, Any], Path]) -> None:
+def test_the_recorded_runs_have_their_own_verdicts(logged):
     expected = [row_of(statement, run) for statement, run in every_run() if run["recorded"]]
     rows = table_of(logged[1], logged[0]["recorded"]["run"], "cases")
     assert rows == expected
     assert logged[0]["recorded"]["cases"] == len(rows) == 4
 
 
-def test_a_run_holds_neither_the_host_nor_anything_outside_its_folder(
-    logged: tuple[dict[str, Any], Path], run_file: RunFile
-) -> None:
+def test_a_run_holds_neither_the_host_nor_anything_outside_its_folder(logged, run_file):
     files = list(logged[1].glob("wandb/offline-run-*/*.wandb"))
     assert len(files) == 2
     host = os.uname().nodename.encode()
@@ -319,9 +300,7 @@ def test_a_run_holds_neither_the_host_nor_anything_outside_its_folder(
     assert {path.name for path in logged[1].iterdir()} == {"wandb"}
 
 
-def test_the_same_state_replaces_its_run_and_gives_the_same_record(
-    logged: tuple[dict[str, Any], Path], sample_root: Path
-) -> None:
+def test_the_same_state_replaces_its_run_and_gives_the_same_record(logged, sample_root):
     first, directory = logged
     staged = len(list((directory / "wandb").rglob("staging/**/*")))
     assert staged
@@ -330,18 +309,14 @@ def test_the_same_state_replaces_its_run_and_gives_the_same_record(
     assert len(list((directory / "wandb").rglob("staging/**/*"))) == staged
 
 
-def test_another_state_is_another_run(
-    logged: tuple[dict[str, Any], Path], sample_root: Path, tmp_path: Path
-) -> None:
+def test_another_state_is_another_run(logged, sample_root, tmp_path):
     other = dashboard(sample_root, tmp_path, group="other")
     assert other["run"] != logged[0]["run"]
     assert other["figures"] == logged[0]["figures"]
     assert other["recorded"] == logged[0]["recorded"], "the recorded runs are as they were"
 
 
-def test_recorded_runs_that_were_uploaded_are_not_logged_again(
-    logged: tuple[dict[str, Any], Path], sample_root: Path, tmp_path: Path
-) -> None:
+def test_recorded_runs_that_were_uploaded_are_not_logged_again(logged, sample_root, tmp_path):
     folder = tmp_path / "wandb" / f"offline-run-1-{logged[0]['recorded']['run']}"
     folder.mkdir(parents=True)
     (folder / "run.wandb.synced").touch()
@@ -350,9 +325,7 @@ def test_recorded_runs_that_were_uploaded_are_not_logged_again(
     assert len(list((tmp_path / "wandb").glob("offline-run-*"))) == 2
 
 
-def test_without_recorded_runs_there_is_one_run(
-    reports: Path, sample_root: Path, tmp_path: Path
-) -> None:
+def test_without_recorded_runs_there_is_one_run(reports, sample_root, tmp_path):
     figures = reports / "figures" / "singh2026cracking"
     for path in (figures / sample_reports.RECORDED).glob("recorded*"):
         path.unlink()
@@ -363,13 +336,13 @@ def test_without_recorded_runs_there_is_one_run(
     assert record["recorded"] is None
 
 
-def test_disabled_leaves_no_trace(sample_root: Path, tmp_path: Path) -> None:
+def test_disabled_leaves_no_trace(sample_root, tmp_path):
     record = dashboard(sample_root, tmp_path, mode="disabled")
     assert len(record["figures"]) == len(sample_reports.STUDIES)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_inputs_are_named(reports: Path, sample_root: Path, tmp_path: Path) -> None:
+def test_missing_inputs_are_named(reports, sample_root, tmp_path):
     results = sample_root / "results"
     arguments: dict[str, Any] = {"group": "g", "config": {}, "project": "p", "directory": tmp_path}
     with pytest.raises(MissingResultError, match=r"closed2024-fig1 holds no arrays: run dvc"):
@@ -388,7 +361,7 @@ def test_missing_inputs_are_named(reports: Path, sample_root: Path, tmp_path: Pa
         log_dashboard(reports, results, **arguments)
 
 
-def test_the_environment_goes_before_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_goes_before_the_configuration(monkeypatch):
     assert tracking.resolve_mode("offline") == "offline"
     with pytest.raises(TrackingError, match=r"tracking\.mode: expected one of offline, .*'on'"):
         tracking.resolve_mode("on")
@@ -401,7 +374,7 @@ def test_the_environment_goes_before_the_configuration(monkeypatch: pytest.Monke
         tracking.resolve_mode("online")
 
 
-def test_training_is_logged_by_its_own_steps(tmp_path: Path) -> None:
+def test_training_is_logged_by_its_own_steps(tmp_path):
     with start_run(
         project="p", group="g", job_type="train", name="n", config={}, directory=tmp_path
     ) as run:
@@ -414,7 +387,7 @@ def test_training_is_logged_by_its_own_steps(tmp_path: Path) -> None:
     assert [(row["_step"], row["linear/loss"]) for row in history] == [(0, 1.0), (10, 0.25)]
 
 
-def test_a_run_whose_work_fails_is_marked_as_failed(tmp_path: Path) -> None:
+def test_a_run_whose_work_fails_is_marked_as_failed(tmp_path):
     with (
         pytest.raises(ZeroDivisionError),
         start_run(
@@ -426,7 +399,7 @@ def test_a_run_whose_work_fails_is_marked_as_failed(tmp_path: Path) -> None:
     assert read_back(run.directory).state == "failed"
 
 
-def test_a_folder_without_a_run_cannot_be_read(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_cannot_be_read(tmp_path):
     with pytest.raises(ValueError, match=r"expected one \.wandb file, found 0"):
         read_back(tmp_path)
     (tmp_path / "x.wandb").write_bytes(b"no run")
@@ -434,7 +407,7 @@ def test_a_folder_without_a_run_cannot_be_read(tmp_path: Path) -> None:
         read_back(tmp_path)
 
 
-def assert_went_on_offline(result: dict[str, Any], lines: list[str], because: str) -> None:
+def assert_went_on_offline(result, lines, because):
     assert result["online"] is False
     assert len(lines) == 1
     assert lines[0].startswith("W&B: ")
@@ -444,25 +417,25 @@ def assert_went_on_offline(result: dict[str, Any], lines: list[str], because: st
     assert [row["loss"] for row in history] == [1, 0.5, pytest.approx(1 / 3)]
 
 
-def test_a_closed_port_is_one_line_and_the_run_goes_on_offline(tmp_path: Path) -> None:
+def test_a_closed_port_is_one_line_and_the_run_goes_on_offline(tmp_path):
     with local_servers.closed_port() as address:
         result, lines = run_apart(TRAINING, address, str(tmp_path))
     assert_went_on_offline(result, lines, f"{address} cannot be reached (Connection refused)")
 
 
-def test_a_silent_server_is_one_line_and_the_run_goes_on_offline(tmp_path: Path) -> None:
+def test_a_silent_server_is_one_line_and_the_run_goes_on_offline(tmp_path):
     with local_servers.silent_server() as address:
         result, lines = run_apart(TRAINING, address, str(tmp_path))
     assert_went_on_offline(result, lines, f"{address} cannot be reached (no answer within 1 s)")
 
 
-def test_a_server_that_falls_silent_at_the_start_is_one_line(tmp_path: Path) -> None:
+def test_a_server_that_falls_silent_at_the_start_is_one_line(tmp_path):
     with local_servers.wandb_server(silent_from="UpsertBucket") as server:
         result, lines = run_apart(TRAINING, server.address, str(tmp_path))
     assert_went_on_offline(result, lines, "Timed out initializing run")
 
 
-def test_training_goes_online_where_there_is_a_server(tmp_path: Path) -> None:
+def test_training_goes_online_where_there_is_a_server(tmp_path):
     with local_servers.wandb_server() as server:
         result, lines = run_apart(TRAINING, server.address, str(tmp_path))
     assert result["online"] is True
@@ -476,9 +449,7 @@ def test_training_goes_online_where_there_is_a_server(tmp_path: Path) -> None:
     assert '"loss":0.5' in sent
 
 
-def test_the_dashboard_is_uploaded_where_there_is_a_server(
-    sample_root: Path, tmp_path: Path
-) -> None:
+def test_the_dashboard_is_uploaded_where_there_is_a_server(sample_root, tmp_path):
     with local_servers.wandb_server() as server:
         script = DASHBOARD.replace("PATIENCE", "30")
         record, lines = run_apart(script, server.address, str(sample_root), str(tmp_path))
@@ -493,9 +464,7 @@ def test_the_dashboard_is_uploaded_where_there_is_a_server(
         assert {digest for sides in item["data"].values() for digest in sides.values()} <= sent
 
 
-def test_a_server_that_falls_silent_during_the_upload_costs_one_line_a_run(
-    sample_root: Path, tmp_path: Path
-) -> None:
+def test_a_server_that_falls_silent_during_the_upload_costs_one_line_a_run(sample_root, tmp_path):
     script = DASHBOARD.replace("PATIENCE", "4")
     with local_servers.wandb_server(silent_from="CreateArtifactFiles") as server:
         record, lines = run_apart(script, server.address, str(sample_root), str(tmp_path))

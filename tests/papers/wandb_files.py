@@ -4,7 +4,6 @@ import json
 import subprocess
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 # How long the service of the client may take to write the end of a run, in seconds.
@@ -44,7 +43,7 @@ class RunFile:
     artifacts: dict[str, dict[str, str]]
 
     @property
-    def images(self) -> dict[str, str]:
+    def images(self):
         """The SHA-256 of each logged image, by its key."""
         return {
             key: value["sha256"]
@@ -53,7 +52,7 @@ class RunFile:
         }
 
 
-def _inspect(file: Path, *options: str) -> str:
+def _inspect(file, *options):
     """The output of ``wandb leet inspect``, from its program without the client around it."""
     from wandb.util import get_core_path
 
@@ -65,7 +64,7 @@ def _inspect(file: Path, *options: str) -> str:
     return done.stdout
 
 
-def _overview(file: Path) -> Any:
+def _overview(file):
     """The summary of a run, when its end is written: the client does not wait for its service."""
     end = time.monotonic() + PATIENCE
     while True:
@@ -75,7 +74,7 @@ def _overview(file: Path) -> Any:
         time.sleep(0.1)
 
 
-def read_back(directory: Path) -> RunFile:
+def read_back(directory):
     """Read an offline run.
 
     Args:

@@ -2,7 +2,6 @@
 
 import copy
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from pipelines import inputs
 STUDY = "poster-pair"
 
 
-def record(name: str, verdict: str = "reproduced", *values: Any, **changes: Any) -> StatementRecord:
+def record(name, verdict="reproduced", *values, **changes):
     """A statement with a case for each value, or interval."""
     cases = [
         sample_reports.case(number, STUDY, id=f"{STUDY}/{name}-{number}", **fields)
@@ -58,11 +57,11 @@ SETS = {"identities": {"identity": True, "study": STUDY}, "two": ["none", "fract
 OPENING = {"misprint": "mended", "finding": "made-up"}
 
 
-def file(*specs: Any) -> dict[str, Any]:
+def file(*specs):
     return {"opening": OPENING, "sets": SETS, "findings": [*specs]}
 
 
-def test_the_numbers_of_a_sentence_are_measured() -> None:
+def test_the_numbers_of_a_sentence_are_measured():
     (finding,) = findings(file(SPEC), LEDGER)
     assert finding.stated
     assert finding.text == ("All 1 of 2 hold to 1e-12; 0.286 [0.256, 0.334], 87.2 %, −0.5, −0.5.")
@@ -96,14 +95,14 @@ FEW = [
         ({"count": "some", "verdict": "differs"}, "0"),
     ],
 )
-def test_each_word_of_a_number_takes_what_it_says(spec: dict[str, str], text: str) -> None:
+def test_each_word_of_a_number_takes_what_it_says(spec, text):
     changes = {"sentence": "{n}", "numbers": {"n": spec}, "rests_on": {"some": ["reproduced"]}}
     sets = {"all": ["some", "pooled", "errors"]}
     entries = {"opening": OPENING, "sets": sets, "findings": [SPEC | changes]}
     assert findings(entries, FEW)[0].text == text
 
 
-def test_a_tolerance_is_that_of_the_widest_case() -> None:
+def test_a_tolerance_is_that_of_the_widest_case():
     spec = changed("numbers", "error", to={"tolerance": "identities"})
     (finding,) = findings(file(spec), LEDGER)
     assert "hold to 1e-10;" in finding.text
@@ -118,20 +117,20 @@ def test_a_tolerance_is_that_of_the_widest_case() -> None:
         ("factor", "1.33 [1.29, 1.4]"),
     ],
 )
-def test_an_interval_is_written_as_its_kind_of_number(how: str, text: str) -> None:
+def test_an_interval_is_written_as_its_kind_of_number(how, text):
     spec = changed("numbers", "lead", to={"value": "lead", "as": how})
     (finding,) = findings(file(spec), LEDGER)
     assert text in finding.text
 
 
-def test_a_factor_that_is_bounded_above_alone_is_at_least_zero() -> None:
+def test_a_factor_that_is_bounded_above_alone_is_at_least_zero():
     spec = changed("numbers", "lead", to={"value": "lead", "as": "factor"})
     lead = record("lead", "reproduced", (0.2864, None, 0.334))
     (finding,) = findings(file(spec), [lead, *(each for each in LEDGER if each.id != "lead")])
     assert "1.33 [0, 1.4]" in finding.text
 
 
-def test_other_measurements_make_another_sentence() -> None:
+def test_other_measurements_make_another_sentence():
     (finding,) = findings(file(SPEC), [*LEDGER[:-1], record("fraction", "reproduced", 0.01, 0.25)])
     assert "1 %" in finding.text
     assert "87" not in finding.text
@@ -152,16 +151,14 @@ def test_other_measurements_make_another_sentence() -> None:
         ),
     ],
 )
-def test_a_sentence_that_its_statements_do_not_support_is_not_stated(
-    ledger: list[StatementRecord], text: str
-) -> None:
+def test_a_sentence_that_its_statements_do_not_support_is_not_stated(ledger, text):
     (finding,) = findings(file(SPEC), ledger)
     assert not finding.stated
     assert finding.text == text
     assert markdown([finding]) == f"1. Not stated by this run: {text}.\n"
 
 
-def changed(*path: str, to: Any = None) -> dict[str, Any]:
+def changed(*path, to=None):
     """The made-up entry with one part of it replaced, or taken out."""
     spec: Any = copy.deepcopy(SPEC)
     inner = spec
@@ -218,18 +215,18 @@ def changed(*path: str, to: Any = None) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_is_no_finding_is_refused_in_one_line(spec: Any, message: str) -> None:
+def test_what_is_no_finding_is_refused_in_one_line(spec, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}") as caught:
         findings(file(spec), LEDGER)
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_choice_of_a_set_is_refused() -> None:
+def test_an_unknown_choice_of_a_set_is_refused():
     with pytest.raises(ValueError, match="findings, odd: expected some of identity, book, study"):
         findings({"opening": OPENING, "sets": {"odd": {"colour": "red"}}, "findings": []}, LEDGER)
 
 
-def test_a_file_of_another_form_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_form_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "findings.yaml"
     path.write_text("- name: one")
     monkeypatch.setattr(inputs, "FINDINGS", path)
@@ -237,14 +234,14 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, monkeypatch: pytest.M
         inputs.findings()
 
 
-def test_the_findings_are_well_formed_without_any_run() -> None:
+def test_the_findings_are_well_formed_without_any_run():
     sentences = findings(inputs.findings(), [record("something-else")])
     assert len(sentences) == 14
     assert not any(sentence.stated for sentence in sentences)
     assert len({sentence.name for sentence in sentences}) == 14
 
 
-def test_the_first_screen_has_a_misprint_and_a_finding_that_are_measured() -> None:
+def test_the_first_screen_has_a_misprint_and_a_finding_that_are_measured():
     other = record("other", "corrected", printed="Wrong, and not chosen.")
     ledger = [other, record("mended", "corrected", printed="A wrong form."), *LEDGER]
     sentences = findings(file(SPEC), ledger)
@@ -264,6 +261,6 @@ def test_the_first_screen_has_a_misprint_and_a_finding_that_are_measured() -> No
         (OPENING | {"finding": "another"}, "findings, opening: expected one of made-up, got 'ano"),
     ],
 )
-def test_an_opening_of_another_form_is_refused(spec: dict[str, str], message: str) -> None:
+def test_an_opening_of_another_form_is_refused(spec, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         opening(file(SPEC) | {"opening": spec}, LEDGER, findings(file(SPEC), LEDGER))
