@@ -4,12 +4,33 @@ They prove what the client sends, not what W&B accepts.
 """
 
 import json
+import os
 import re
 import socket
+import subprocess
 import threading
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+KEY = "0" * 40  # of the shape that the client accepts; the servers here do not look at it
+
+
+def run_apart(*command, limit=30.0, **environment):
+    """Run a command in a process of its own, as a stage does, with no settings but these.
+
+    The limit of 30 s is the promise: a server that is not there holds nobody up for longer.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WANDB_")}
+    done = subprocess.run(
+        command,
+        env=kept | {"WANDB_API_KEY": KEY} | environment,
+        capture_output=True,
+        text=True,
+        timeout=limit,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 @contextmanager

@@ -1,5 +1,4 @@
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -7,10 +6,11 @@ from typing import Any
 
 import local_servers
 import pytest
+from local_servers import run_apart
 
 from hessian_papers.tracking import TrackingError, start_run, upload_waiting
 
-KEY = "0" * 40  # of the shape that the client accepts; the servers here do not look at it
+pytestmark = pytest.mark.usefixtures("no_wandb_settings")
 
 # As the command does it: in a process of its own, which says whether it loaded the client.
 UPLOAD = """
@@ -24,55 +24,20 @@ print("wandb" in sys.modules)
 """
 
 
-@pytest.fixture(autouse=True)
-def no_wandb_settings(monkeypatch):
-    """Keep the settings of whoever runs the tests out of them."""
-    for name in [name for name in os.environ if name.startswith("WANDB_")]:
-        monkeypatch.delenv(name)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def client():
-    """End the client's service process with the tests."""
-    yield
-    import wandb
-
-    wandb.teardown()
-
-
 @pytest.fixture
 def directory(tmp_path):
     """A folder with two runs that were recorded offline."""
     for name in ("first", "second"):
-        with start_run(
-            project="p",
-            group="g",
-            job_type="train",
-            name=name,
-            config={},
-            directory=tmp_path,
-            run_id=name,
-        ) as started:
+        about = {"project": "p", "group": "g", "job_type": "train", "name": name}
+        with start_run(**about, config={}, directory=tmp_path, run_id=name) as started:
             started.log(0, {"loss": 1.0})
     return tmp_path
 
 
-def run(command, **environment):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WANDB_")}
-    done = subprocess.run(
-        command,
-        env=kept | {"WANDB_API_KEY": KEY} | environment,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stderr
-    return done
-
-
 def upload(directory, *modes, **environment):
     """Upload apart: whether the client was loaded, and the lines on the standard error."""
-    done = run((sys.executable, "-c", UPLOAD, str(directory), *modes), **environment)
+    command = (sys.executable, "-c", UPLOAD, str(directory), *modes)
+    done = run_apart(*command, limit=100.0, **environment)
     return done.stdout == "True\n", done.stderr.splitlines()
 
 
@@ -103,9 +68,9 @@ def test_the_command_uploads_once_the_environment_says_online(directory):
     command = (sys.executable, "-m", "pipelines.upload")
     with local_servers.wandb_server() as server:
         settings = {"WANDB_BASE_URL": server.address, "DVC_ROOT": str(directory)}
-        assert run(command, **settings).stderr == ""
+        assert run_apart(*command, limit=100.0, **settings).stderr == ""
         assert server.operations == []
-        done = run(command, **settings, WANDB_MODE="online")
+        done = run_apart(*command, limit=100.0, **settings, WANDB_MODE="online")
     assert [line.rpartition("/")[2] for line in done.stderr.splitlines()] == ["first", "second"]
 
 
