@@ -1,5 +1,6 @@
+"""The layout on W&B: each figure with its chart, by paper; and what stands before them."""
+
 import json
-import os
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -8,6 +9,7 @@ import local_servers
 import pytest
 import sample_reports
 import torch
+import wandb
 from torch import nn
 
 from hessian_papers.drawing.record import read_figures
@@ -29,15 +31,9 @@ SECTIONS = ("Statements", "Experiments", "Trainings")
 
 
 @pytest.fixture(autouse=True)
-def own_settings(monkeypatch, tmp_path):
+def own_settings(no_wandb_settings, monkeypatch, tmp_path):
     """Nobody is logged in here, whoever runs the tests."""
-    for name in [name for name in os.environ if name.startswith("WANDB_")]:
-        monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
-    import wandb
-
-    wandb.teardown()
-    yield
     wandb.teardown()
 
 
@@ -53,7 +49,7 @@ def statements(sample_root):
 
 def expected():
     """Title of each paper -> the media keys of its figures, in order."""
-    keys: dict[str, list[str]] = {}
+    keys = {}
     for study, (key, _) in sample_reports.STUDIES.items():
         own = keys.setdefault(paper(key).title, [])
         own.append(f"figures/{key}/{study}")
@@ -82,29 +78,33 @@ def media_keys(panels):
     return keys
 
 
-def test_the_workspace_has_one_section_per_paper(figures, statements):
+def view_of(figures, statements):
+    """The workspace as it is sent, and its sections."""
     view = serialised(workspace("me", "hessian-spectra", figures, statements))
+    return view, view["spec"]["section"]["panelBankConfig"]["sections"]
+
+
+def test_the_workspace_has_one_section_per_paper(figures, statements):
+    view, (table, experiments, trainings, *papers) = view_of(figures, statements)
     assert (view["entity"], view["project"]) == ("me", "hessian-spectra")
-    section = view["spec"]["section"]
-    table, experiments, trainings, *papers = section["panelBankConfig"]["sections"]
     assert [item["name"] for item in (table, experiments, trainings)] == [*SECTIONS]
     assert '"statements"' in json.dumps(table["panels"])
     assert {s["name"]: media_keys(s["panels"]) for s in papers} == expected()
     assert all(s["isOpen"] for s in papers)
+    titles = [panel["config"]["chartTitle"] for s in papers for panel in s["panels"][::2]]
+    assert titles == [f"{figure.artifact}: {figure.title}" for figure in figures]
     for kind in ("dashboard", "recorded", "train"):
-        assert kind in json.dumps(section["runSets"])
+        assert kind in json.dumps(view["spec"]["section"]["runSets"])
 
 
 def test_experiments_are_compared_by_what_a_case_of_each_study_measures(figures, statements):
     measured = statistics(statements, recorded=False)
     cases = [case for case in all_cases(statements) if case.id in measured]
     studies = {f"summary:{case.id}": case.study for case in cases}
-    view = serialised(workspace("me", "hessian-spectra", figures, statements))
-    _, experiments, trainings, *_ = view["spec"]["section"]["panelBankConfig"]["sections"]
-    shown: list[str | None] = []
-    for panel in experiments["panels"]:
-        assert panel["viewType"] == "Parallel Coordinates Plot"
-        shown += [studies[column["accessor"]] for column in panel["config"]["columns"]]
+    _, (_, experiments, trainings, *_) = view_of(figures, statements)
+    assert {panel["viewType"] for panel in experiments["panels"]} == {"Parallel Coordinates Plot"}
+    columns = [c for panel in experiments["panels"] for c in panel["config"]["columns"]]
+    shown = [studies[column["accessor"]] for column in columns]
     assert sorted(map(str, shown)) == sorted(map(str, {*studies.values()}))
     names = {panel["config"]["metricRegex"] for panel in trainings["panels"]}
     assert names == {*TRAINING.values()}
@@ -112,7 +112,7 @@ def test_experiments_are_compared_by_what_a_case_of_each_study_measures(figures,
 
 def logged():
     """The names under which trainings of each kind log."""
-    keys: set[str] = set()
+    keys = set()
 
     def log(step, metrics):
         keys.update(metrics)
@@ -146,13 +146,6 @@ def test_every_panel_of_trainings_has_something_that_a_training_logs():
         assert [key for key in keys if re.search(names, key)], title
 
 
-def test_panels_are_titled_like_the_figures(figures, statements):
-    view = serialised(workspace("me", "hessian-spectra", figures, statements))
-    sections = view["spec"]["section"]["panelBankConfig"]["sections"][len(SECTIONS) :]
-    titles = [panel["config"]["chartTitle"] for s in sections for panel in s["panels"][::2]]
-    assert titles == [f"{figure.artifact}: {figure.title}" for figure in figures]
-
-
 def test_a_chart_is_titled_in_signs_on_one_line(figures):
     shown = {"title": "$\\lambda_1$\nof $H$", "x": "steps", "y": "$\\eta$"}
     figure = replace(figures[0], chart=shown)
@@ -173,20 +166,19 @@ def test_the_report_opens_with_the_findings_and_their_pictures(figures):
     findings = [("$λ_1 < 2$ holds.", "cracking-fig7"), ("It has no picture.", "no-study")]
     made = serialised(report("me", "hessian-spectra", figures, findings))
     blocks = made["spec"]["blocks"]
-    first = next(b for b in blocks if b["type"] == "heading")
-    assert first["children"][0]["text"] == "Findings"
-    after = blocks[blocks.index(first) + 1 :]
-    assert after[0]["children"][0]["text"] == "λ_1 < 2 holds."
-    assert "cracking-fig7" in json.dumps(after[1])
-    assert after[2]["children"][0]["text"] == "It has no picture."
-    assert after[3]["type"] == "heading"
+    start = [block["type"] for block in blocks].index("heading")
+    heading, first, picture, second, after = blocks[start : start + 5]
+    texts = [block["children"][0]["text"] for block in (heading, first, second)]
+    assert texts == ["Findings", "λ_1 < 2 holds.", "It has no picture."]
+    assert "cracking-fig7" in json.dumps(picture)
+    assert after["type"] == "heading"
 
 
 def test_a_figure_without_curves_has_no_chart(figures, statements):
     bare = [replace(figure, chart={}) for figure in figures]
-    view = serialised(workspace("me", "hessian-spectra", bare, statements))
-    sections = view["spec"]["section"]["panelBankConfig"]["sections"][len(SECTIONS) :]
-    assert sum(len(section["panels"]) for section in sections) == len(figures)
+    _, sections = view_of(bare, statements)
+    panels = [panel for section in sections[len(SECTIONS) :] for panel in section["panels"]]
+    assert len(panels) == len(figures)
 
 
 def test_the_forms_can_be_read_again(figures, statements):
