@@ -1,11 +1,11 @@
 """A folder like `reports/` with made-up figures and claims, for tests of what shows them."""
 
-
 import numpy as np
 import xarray as xr
 
 from hessian_papers import labelled
 from hessian_papers.drawing.save import save
+from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.ledger.verdicts import BOOKS, QUANTIFIERS, VERDICTS
 from hessian_papers.results import Provenance, folder_of
 from hessian_spectra.files import write_json
@@ -139,6 +139,11 @@ def statement(number, verdict, cases, **changes):
         "cases": cases,
     }
     return fields | changes
+
+
+def record(number, verdict, cases, **changes):
+    """One made-up statement as it is read."""
+    return StatementRecord.of(statement(number, verdict, cases, **changes), "made up", "nothing")
 
 
 # What the only case of a statement with some verdict says.

@@ -5,7 +5,7 @@ import re
 import pytest
 import sample_reports
 
-from hessian_papers.ledger.record import CaseRecord, StatementRecord
+from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.table import expected, measured, table
 
 STUDY = "cracking-fig1"
@@ -19,8 +19,7 @@ def case(outcome="holds", *, number=0, **changes):
 
 def statement(verdict="reproduced", *cases, number=0, **changes):
     fields = FIELDS | {"pooled_interval": None, "places": {"singh2026cracking": "Theorem 0"}}
-    entry = sample_reports.statement(number, verdict, [*cases] or [case()], **fields | changes)
-    return StatementRecord.of(entry, "made up", "nothing")
+    return sample_reports.record(number, verdict, [*cases] or [case()], **fields | changes)
 
 
 def cells(record):

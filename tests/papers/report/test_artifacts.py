@@ -8,7 +8,6 @@ import pytest
 import sample_reports
 import yaml
 
-from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.papers import PAPERS
 from hessian_papers.report.artifacts import Artifact, Covered, artifacts, covered
 from hessian_papers.report.verdicts import Shown
@@ -61,11 +60,8 @@ def test_every_figure_is_in_the_index_of_its_paper(file):
 
 
 def shown(number, verdict, study=None):
-    case = sample_reports.case(number, study)
-    entry = sample_reports.statement(
-        number, verdict, [case], places={"made-up": f"Figure {number}"}
-    )
-    record = StatementRecord.of(entry, "made up", "nothing")
+    case, places = sample_reports.case(number, study), {"made-up": f"Figure {number}"}
+    record = sample_reports.record(number, verdict, [case], places=places)
     return Shown(record, record.cases)
 
 

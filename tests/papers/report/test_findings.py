@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import sample_reports
 
-from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.report.findings import findings, markdown, opening
 from pipelines import inputs
 
@@ -26,9 +25,7 @@ def record(name, verdict="reproduced", *values, **changes):
         )
     ]
     fields = {"id": name, "identity": False, "pooled": None, "pooled_interval": None} | changes
-    return StatementRecord.of(
-        sample_reports.statement(0, verdict, cases, **fields), "made up", "nothing"
-    )
+    return sample_reports.record(0, verdict, cases, **fields)
 
 
 LEDGER = [

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 import sample_reports
 
-from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.report.printed import comparison, deviation, in_print
 from hessian_papers.report.verdicts import Shown
 
@@ -24,8 +23,7 @@ def table(quantifier="printed", networks=NETWORKS):
         for number, name in enumerate(networks)
     ]
     rows.append(sample_reports.case(9, None, "not measured", labels={"case": "VGG11"}))
-    record = sample_reports.statement(0, "reproduced", rows, quantifier=quantifier)
-    statement = StatementRecord.of(record, "made up", "nothing")
+    statement = sample_reports.record(0, "reproduced", rows, quantifier=quantifier)
     return Shown(statement, statement.cases)
 
 
@@ -70,7 +68,6 @@ def test_two_rows_of_a_table_of_a_paper_stand_beside_print(quantifier):
 
 @pytest.mark.parametrize("changes", [{"expected": 0.0}, {"measured": None}])
 def test_no_deviation_from_nothing(changes):
-    record = sample_reports.case(0, "poster-pair", **(ROW | changes))  # type: ignore[arg-type]
-    record = sample_reports.statement(0, "reproduced", [record])
-    (case,) = StatementRecord.of(record, "made up", "nothing").cases
+    entry = sample_reports.case(0, "poster-pair", **(ROW | changes))
+    (case,) = sample_reports.record(0, "reproduced", [entry]).cases
     assert deviation(case) is None

@@ -7,7 +7,6 @@ import pytest
 import sample_reports
 from documents import cases, row, section
 
-from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.report import build, read
 from hessian_papers.report.entries import anchor
 from hessian_papers.report.verdicts import strips, style
@@ -144,8 +143,7 @@ def test_a_case_lies_on_the_axis_of_its_statement():
         | {"tolerance": 0.0}
         for number, (value, interval) in enumerate([(0.5, [0.0, 1.0]), (2.0, None)])
     ]
-    whole = sample_reports.statement(0, "in part", entries)
-    first, second = strips(StatementRecord.of(whole, "made up", "nothing").cases)
+    first, second = strips(sample_reports.record(0, "in part", entries).cases)
     known = dict(part.split(":") for part in first.split(";"))
     # The axis spans 0 to 2 with 6 % of room at both ends; at most 1 is allowed.
     place = {name.strip("-"): float(text.rstrip("%")) for name, text in known.items()}
