@@ -350,18 +350,15 @@ def _statement(cases: Sequence[Sequence[Measurement]]) -> StatementRecord:
             )
     decision = _decision(heading, decisive)
     pooled = decision.pooled
+    of_all = {
+        "places": _places(headings),
+        "printed": next((h.printed for h in headings if h.printed), None),
+    }
     return StatementRecord(
-        id=heading.id,
-        places=_places(headings),
-        sentence=heading.sentence,
-        statistic=heading.statistic,
-        quantifier=heading.quantifier,
-        book=heading.book,
-        identity=heading.identity,
+        **vars(heading) | of_all,
         verdict=decision.verdict,
         pooled=None if pooled is None else rounded(pooled.value),
         pooled_interval=_interval(pooled),
-        printed=next((h.printed for h in headings if h.printed), None),
         cases=records,
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.ledger.bounds import OUTCOMES, RELATIONS, Bound, Estimate, Outcome, Relation
+from hessian_papers.ledger.statements import Heading
 from hessian_papers.ledger.verdicts import BOOKS, QUANTIFIERS, VERDICTS
 from hessian_papers.results import select_fields
 from hessian_spectra.files import DamagedFileError, read_json, write_json
@@ -59,8 +60,9 @@ def _checked(
     return values
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+def _estimate(value: float | None, interval: list[float | None] | None) -> Estimate:
+    numbers = (value, *(interval or ()))
+    return Estimate(*(math.nan if number is None else number for number in numbers))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,31 +126,16 @@ class CaseRecord:
         return bool(self.departs) and self.scale != "paper"
 
     @property
-    def low(self) -> float | None:
-        """Lower end of the interval, or ``None``."""
-        return self.interval[0] if self.interval else None
-
-    @property
-    def high(self) -> float | None:
-        """Upper end of the interval, or ``None``."""
-        return self.interval[1] if self.interval else None
-
-    @property
     def estimate(self) -> Estimate:
         """The measured value with its interval."""
-        return Estimate(*map(_number, (self.measured, self.low, self.high)))
+        return _estimate(self.measured, self.interval)
 
     @property
     def bound(self) -> Bound:
         """The bound that the measured value is compared with."""
-        return Bound(
-            relation=self.relation,
-            expected=_number(self.expected),
-            tolerance=self.tolerance,
-            reason=self.reason,
-            source=self.source,
-            word=self.word,
-        )
+        names = [field.name for field in fields(Bound) if field.name != "expected"]
+        expected = math.nan if self.expected is None else self.expected
+        return Bound(expected=expected, **{name: getattr(self, name) for name in names})
 
     @classmethod
     def of(cls, record: Any, where: str, remedy: str) -> "CaseRecord":
@@ -170,42 +157,25 @@ class CaseRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatementRecord:
-    """One entry of ``reports/claims.json``.
+class StatementRecord(Heading):
+    """One entry of ``reports/claims.json``: its heading, the verdict, and the cases.
 
     Args:
-        id: its name, unique in the ledger, by which it can be cited.
-        places: where it stands, by the key of the paper.
-        sentence: the statement; for an erratum, the corrected one.
-        statistic: what was measured of each case.
-        quantifier: of the sentence, see :mod:`hessian_papers.ledger.verdicts`.
-        book: what kind of statement it is, see there.
-        identity: whether it is exact.
         verdict: one of :data:`~hessian_papers.ledger.verdicts.VERDICTS`.
         pooled: the number that decided it, if its quantifier has one for all cases.
         pooled_interval: its interval, or ``None``.
-        printed: for an erratum, what is in print.
         cases: at least one.
     """
 
-    id: str
-    places: dict[str, str]
-    sentence: str
-    statistic: str
-    quantifier: str
-    book: str
-    identity: bool
     verdict: str
     pooled: float | None
     pooled_interval: list[float | None] | None
-    printed: str | None
     cases: list[CaseRecord]
 
     @property
     def estimate(self) -> Estimate:
         """The number that decided it, if there is one for all cases."""
-        low, high = self.pooled_interval or (None, None)
-        return Estimate(*map(_number, (self.pooled, low, high)))
+        return _estimate(self.pooled, self.pooled_interval)
 
     @property
     def paper(self) -> str:

@@ -341,21 +341,14 @@ class Statements:
         values: how texts say the values of labels, for example ``{"mup": "μP"}``.
     """
 
-    def __init__(
-        self,
-        *,
-        values: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, *, values: Mapping[str, str] | None = None) -> None:
         self._values = values or {}
         self.all: list[Statement] = []
-        self._artifacts: tuple[tuple[str, str], ...] = ()
         self._of: Mapping[str, Any] = {}
 
     def about(self, paper: str, *artifacts: str) -> "Statements":
         """The decorators of statements about some artifacts of a paper alone, as its figures."""
-        other = self.having()
-        other._artifacts = tuple((paper, artifact) for artifact in artifacts)
-        return other
+        return self.having(artifacts=tuple((paper, artifact) for artifact in artifacts))
 
     def having(self, **of: Any) -> "Statements":
         """The decorators of statements that share some fields, unless they say others."""
@@ -365,9 +358,7 @@ class Statements:
 
     def __or__(self, other: "Statements") -> "Statements":
         """The decorators of statements about the artifacts of both."""
-        both = self.about("")
-        both._artifacts = self._artifacts + other._artifacts
-        return both
+        return self.having(artifacts=self._of["artifacts"] + other._of["artifacts"])
 
     def statement(self, place: Place, quantifier: Any, bound: Any, **of: Any) -> Decorator:
         """Make a statement of a function.
@@ -378,13 +369,10 @@ class Statements:
             bound: what the measured value is compared with.
             of: further fields of :class:`Statement`.
         """
-        fields = {
-            **{"place": place, "quantifier": quantifier, "bound": bound},
-            "artifacts": self._artifacts,
-        }
+        fields = {"place": place, "quantifier": quantifier, "bound": bound, **self._of, **of}
 
         def keep(function: Function) -> Function:
-            self.all.append(Statement(function=function, **{**fields, **self._of, **of}))
+            self.all.append(Statement(function=function, **fields))
             return function
 
         return keep

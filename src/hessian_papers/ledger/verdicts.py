@@ -147,10 +147,7 @@ def _binding(cases: Sequence[Case]) -> list[Case]:
 
 
 def _worst(outcomes: Sequence[Outcome]) -> Verdict:
-    for outcome, verdict in _WORST.items():
-        if outcome in outcomes:
-            return verdict
-    return "not tested"
+    return next((_WORST[outcome] for outcome in _WORST if outcome in outcomes), "not tested")
 
 
 _WORST: Mapping[Outcome, Verdict] = {"fails": "differs", "open": "open", "holds": "reproduced"}

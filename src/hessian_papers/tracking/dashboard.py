@@ -101,7 +101,8 @@ def _row(statement: StatementRecord, case: CaseRecord) -> dict[str, Any]:
     """A row of the table of cases."""
     row = {"statement": statement.id, "labels": ", ".join(case.labels.values())}
     row |= {column: getattr(case, column) for column in _COLUMNS}
-    return row | {"low": case.low, "high": case.high, "departs": ", ".join(case.departs)}
+    low, high = case.interval or (None, None)
+    return row | {"low": low, "high": high, "departs": ", ".join(case.departs)}
 
 
 def _with_both(statement: StatementRecord, case: CaseRecord) -> dict[str, Any]:
@@ -232,7 +233,7 @@ class _Content:
 def _undecoded() -> Iterator[None]:
     """Let the client open pictures and not decode them: it logs the files as they are."""
     decode = ImageFile.load
-    ImageFile.load = ImageFile.close  # type: ignore[assignment,method-assign]
+    ImageFile.load = ImageFile.close  # type: ignore[method-assign]
     try:
         yield
     finally:

@@ -15,15 +15,11 @@ STUDY = "poster-pair"
 
 def record(name, verdict="reproduced", *values, **changes):
     """A statement with a case for each value, or interval."""
-    cases = [
-        sample_reports.case(number, STUDY, id=f"{STUDY}/{name}-{number}", **fields)
-        for number, fields in enumerate(
-            {"measured": v, "interval": None}
-            if isinstance(v, float)
-            else {"measured": v[0], "interval": [*v[1:]]}
-            for v in values or (0.5,)
-        )
-    ]
+    cases = []
+    for number, value in enumerate(values or (0.5,)):
+        measured, *interval = value if isinstance(value, tuple) else (value,)
+        of = {"measured": measured, "interval": interval or None}
+        cases.append(sample_reports.case(number, STUDY, id=f"{STUDY}/{name}-{number}", **of))
     fields = {"id": name, "identity": False, "pooled": None, "pooled_interval": None} | changes
     return sample_reports.record(0, verdict, cases, **fields)
 
@@ -70,6 +66,8 @@ FEW = [
     record("some", "reproduced", (0.25, -9.0, 0.5), -0.75, identity=True),
     record("pooled", "differs", -0.125, (0.5, 0.25, 0.625), pooled=0.2, pooled_interval=[0.0, 1.0]),
     record("errors", "reproduced", 3e-15, 7e-9, 2e-13),
+    record("lead", pooled=0.2864, pooled_interval=[0.256, 0.334]),
+    record("upper", "reproduced", (0.2864, None, 0.334)),
 ]
 
 
@@ -90,6 +88,13 @@ FEW = [
         ({"count": "all"}, "3"),
         ({"count": "all", "verdict": "reproduced"}, "2"),
         ({"count": "some", "verdict": "differs"}, "0"),
+        ({"tolerance": "all"}, "1e-10"),
+        ({"value": "lead", "as": "interval"}, "0.286 [0.256, 0.334]"),
+        ({"value": "lead", "as": "percents"}, "28.6 % [25.6 %, 33.4 %]"),
+        # Of a natural logarithm: e^0.2864 = 1.3316, e^0.256 = 1.2918, e^0.334 = 1.3965.
+        ({"value": "lead", "as": "factor"}, "1.33 [1.29, 1.4]"),
+        # A factor that is bounded above alone is at least 0.
+        ({"value": "upper", "as": "factor"}, "1.33 [0, 1.4]"),
     ],
 )
 def test_each_word_of_a_number_takes_what_it_says(spec, text):
@@ -97,34 +102,6 @@ def test_each_word_of_a_number_takes_what_it_says(spec, text):
     sets = {"all": ["some", "pooled", "errors"]}
     entries = {"opening": OPENING, "sets": sets, "findings": [SPEC | changes]}
     assert findings(entries, FEW)[0].text == text
-
-
-def test_a_tolerance_is_that_of_the_widest_case():
-    spec = changed("numbers", "error", to={"tolerance": "identities"})
-    (finding,) = findings(file(spec), LEDGER)
-    assert "hold to 1e-10;" in finding.text
-
-
-@pytest.mark.parametrize(
-    ("how", "text"),
-    [
-        ("interval", "0.286 [0.256, 0.334]"),
-        ("percents", "28.6 % [25.6 %, 33.4 %]"),
-        # Of a natural logarithm: e^0.2864 = 1.3316, e^0.256 = 1.2918, e^0.334 = 1.3965.
-        ("factor", "1.33 [1.29, 1.4]"),
-    ],
-)
-def test_an_interval_is_written_as_its_kind_of_number(how, text):
-    spec = changed("numbers", "lead", to={"value": "lead", "as": how})
-    (finding,) = findings(file(spec), LEDGER)
-    assert text in finding.text
-
-
-def test_a_factor_that_is_bounded_above_alone_is_at_least_zero():
-    spec = changed("numbers", "lead", to={"value": "lead", "as": "factor"})
-    lead = record("lead", "reproduced", (0.2864, None, 0.334))
-    (finding,) = findings(file(spec), [lead, *(each for each in LEDGER if each.id != "lead")])
-    assert "1.33 [0, 1.4]" in finding.text
 
 
 def test_other_measurements_make_another_sentence():
@@ -168,52 +145,33 @@ def changed(*path, to=None):
     return spec
 
 
+KEYS = "expected the keys name, sentence, picture, rests_on, numbers"
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (1, "findings, 1: expected the keys name, sentence, picture, rests_on, numbers, got 1"),
-        (
-            changed("sentence"),
-            "findings, 1: expected the keys name, sentence, picture, rests_on, numbers",
-        ),
-        (changed("sentence", to="{other}"), "findings, 1: expected the numbers other, got ['all'"),
-        (
-            changed("rests_on", to={}),
-            "findings, 1: expected statements that it rests on, got {}",
-        ),
-        (
-            changed("rests_on", "none", to=["proved"]),
-            "findings, 1, none: expected some of reproduced, corrected, in part, differs",
-        ),
-        (
-            changed("numbers", "one_case", "value"),
-            "findings, 1, one_case: expected one of value, largest, smallest, count, tolerance, "
-            "got ['case'",
-        ),
-        (
-            changed("numbers", "lead", "as", to="words"),
-            "findings, 1, lead: expected as one of number, percent, percents, interval, factor",
-        ),
-        (
-            changed("numbers", "count", "verdict", to="proved"),
-            "findings, 1, count: expected verdict one of reproduced, corrected, in part",
-        ),
-        (
-            changed("numbers", "count", "as", to="percent"),
-            "findings, 1, count: expected one of verdict, got 'as'",
-        ),
+        (1, f": {KEYS}, got 1"),
+        (changed("sentence"), f": {KEYS}"),
+        (changed("sentence", to="{other}"), ": expected the numbers other, got ['all'"),
+        (changed("rests_on", to={}), ": expected statements that it rests on, got {}"),
+        (changed("rests_on", "none", to=["no"]), ", none: expected some of reproduced, corrected"),
+        (changed("numbers", "one_case", "value"), ", one_case: expected one of value, largest, "),
+        (changed("numbers", "lead", "as", to="x"), ", lead: expected as one of number, percent, "),
+        (changed("numbers", "count", "verdict", to="x"), ", count: expected verdict one of repro"),
+        (changed("numbers", "count", "as", to="x"), ", count: expected one of verdict, got 'as'"),
         (
             changed("numbers", "value", "value", to="fraction"),
-            "findings, 1, value: expected one number; name its case, got '2'",
+            ", value: expected one number; name its case, got '2'",
         ),
         (
             changed("numbers", "value", "value", to="nothing"),
-            "findings, 1, value: expected a statement or case that was measured, got {'value':",
+            ", value: expected a statement or case that was measured, got {'value':",
         ),
     ],
 )
 def test_what_is_no_finding_is_refused_in_one_line(spec, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}") as caught:
+    with pytest.raises(ValueError, match=f"^findings, 1{re.escape(message)}") as caught:
         findings(file(spec), LEDGER)
     assert "\n" not in str(caught.value)
 
