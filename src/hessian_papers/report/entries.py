@@ -43,14 +43,6 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """The script with the numbers of a figure: what it calls them, and where it is."""
-
-    key: str
-    href: str
-
-
-@dataclass(frozen=True)
 class ShownRun:
     """One run of a study as the page shows it: a picture, its text, the files behind it."""
 
@@ -58,7 +50,7 @@ class ShownRun:
     figure: FigureRecord
     files: Sequence[Link]
     lead: str
-    numbers: Numbers | None
+    numbers: Link | None
 
     @property
     def name(self) -> str:
@@ -228,18 +220,16 @@ def _run(key: str, figure: FigureRecord, reports: Path, sentence: str) -> ShownR
     formats = {file.suffix[1:].upper(): file for file in (figure.image, figure.svg)}
     if figure.controls is not None:
         formats["controls"] = figure.controls.image
-    for name, file in formats.items():
-        if file.is_file():
-            path = file.relative_to(reports).as_posix()
-            links.append(Link(name, f"reports/{path}", path))
-    return ShownRun(key, figure, links, sentence, _numbers(figure, reports))
 
+    def beside(name: str, file: Path) -> Link:
+        path = file.relative_to(reports).as_posix()
+        return Link(name, f"reports/{path}", path)
 
-def _numbers(figure: FigureRecord, reports: Path) -> Numbers | None:
-    """The numbers that a reader can explore; ``None`` of a figure without curves."""
-    if not figure.js.is_file():
-        return None
-    return Numbers(f"{figure.study}/{figure.js.stem}", figure.js.relative_to(reports).as_posix())
+    links += [beside(name, file) for name, file in formats.items() if file.is_file()]
+    # The script of the numbers that a reader can explore; a figure without curves has none.
+    script = f"{figure.study}/{figure.js.stem}"
+    numbers = beside(script, figure.js) if figure.js.is_file() else None
+    return ShownRun(key, figure, links, sentence, numbers)
 
 
 def _entry(
@@ -302,8 +292,6 @@ def sections(
 
 def _in_order(entries: Sequence[Entry], index: Sequence[Covered]) -> list[Entry]:
     """Figures in the order of the paper; those that it does not have come last."""
-    places: dict[str, int] = {}
-    for place, item in enumerate(index):
-        for study in item.studies:
-            places.setdefault(study, place)
-    return sorted(entries, key=lambda entry: places.get(entry.figure.study, len(index)))
+    order = [study for item in index for study in item.studies]
+    order += [entry.figure.study for entry in entries]
+    return sorted(entries, key=lambda entry: order.index(entry.figure.study))

@@ -1,5 +1,6 @@
 """A statement's verdict on the page: the runs that decided it, its numbers, its cases."""
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -110,14 +111,6 @@ def departing(cases: Iterable[CaseRecord]) -> str:
     return ", ".join(dict.fromkeys(setting(key).partition(".")[0] for key in keys))
 
 
-def _runs_of(case: CaseRecord) -> set[str]:
-    deciding = "recorded" if case.recorded else "today"
-    disagree = len({run.outcome for run in case.runs}) > 1
-    return ({deciding} if case.outcome != "not measured" else set()) | (
-        {"disagree"} if disagree else set()
-    )
-
-
 def outcomes(cases: Iterable[CaseRecord]) -> str:
     """The outcomes of some cases, in one line.
 
@@ -127,24 +120,22 @@ def outcomes(cases: Iterable[CaseRecord]) -> str:
     """
     counted = Counter(case.outcome for case in cases)
     verbs = {"holds": "hold", "fails": "fail"}
-    return ", ".join(
-        f"{counted[name]} {verbs.get(name, name)}" for name in OUTCOMES if counted[name]
-    )
+    return words({verbs.get(name, name): counted[name] for name in OUTCOMES if counted[name]})
 
 
 def strips(cases: Sequence[CaseRecord]) -> list[str]:
     """Where each case lies on the axis of all: its bound, interval and value, as CSS variables."""
     rows = [Row("", *case.estimate, case.bound.range, case.outcome) for case in cases]
-    logarithmic, ends = is_logarithmic(rows), limits(rows)
-    return [_strip(row, ends, logarithmic) for row in rows]
-
-
-def _strip(row: Row, ends: tuple[float, float], logarithmic: bool) -> str:
-    places = {"a": row.allowed[0], "b": row.allowed[1], "l": row.low, "h": row.high, "v": row.value}
-    known = {name: value for name, value in places.items() if not math.isnan(value)}
-    return ";".join(
-        f"--{name}:{100 * position(value, ends, logarithmic):.3g}%" for name, value in known.items()
-    )
+    axis = limits(rows), is_logarithmic(rows)
+    places = [
+        zip("ablhv", (*row.allowed, row.low, row.high, row.value), strict=True) for row in rows
+    ]
+    return [
+        ";".join(
+            f"--{name}:{100 * position(x, *axis):.3g}%" for name, x in row if not math.isnan(x)
+        )
+        for row in places
+    ]
 
 
 def remarks(shown: Shown) -> list[str]:
@@ -190,11 +181,11 @@ def ground(shown: Sequence[Shown]) -> str:
         ''
     """
     counted = shares(shown)
-    stops, so_far = [], 0
-    for verdict, count in counted.items():
-        start, so_far = so_far, so_far + count
-        ends = (f"{100 * end / sum(counted.values()):.0f}%" for end in (start, so_far))
-        stops.append(f"var(--{style(verdict)}-back) {' '.join(ends)}")
+    ends = [0, *itertools.accumulate(counted.values())]
+    stops = [
+        f"var(--{style(verdict)}-back) {100 * start / ends[-1]:.0f}% {100 * end / ends[-1]:.0f}%"
+        for verdict, (start, end) in zip(counted, itertools.pairwise(ends), strict=True)
+    ]
     return f"background:linear-gradient(90deg,{','.join(stops)})" if stops else ""
 
 
@@ -213,4 +204,8 @@ def leading(finding: Finding) -> list[StatementRecord]:
 
 def decided_by(statements: Sequence[StatementRecord]) -> Counter[str]:
     """The number of cases that ``today``'s or ``recorded`` runs decide, and ``disagree`` on."""
-    return Counter(choice for case in all_cases(statements) for choice in _runs_of(case))
+    cases = all_cases(statements)
+    decided = (case for case in cases if case.outcome != "not measured")
+    number_ = Counter("recorded" if case.recorded else "today" for case in decided)
+    number_["disagree"] = sum(len({run.outcome for run in case.runs}) > 1 for case in cases)
+    return number_

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hessian_papers.report import FRONT, build, read
+from hessian_papers.report import FRONT, build
 from hessian_spectra import closed_form as cf
 
 pytestmark = pytest.mark.browser
@@ -12,14 +12,10 @@ SEEDS = range(6)
 
 
 @pytest.fixture
-def page(
-    browser,
-    sample_root,
-    tmp_path,
-):
+def page(browser, content, tmp_path):
     """The front of the report, on which nothing may complain."""
     file = tmp_path / FRONT
-    file.write_text(build(read(sample_root / "reports"), part=FRONT))
+    file.write_text(build(content, part=FRONT))
     opened = browser.new_page(viewport={"width": 1280, "height": 900})
     complaints: list[str] = []
     opened.on("pageerror", lambda error: complaints.append(str(error)))
@@ -63,42 +59,27 @@ def drawn(page, seed):
     }
 
 
-def check(state, eigenvalues):
-    expected = np.asarray(eigenvalues)
+def spectrum(network, data):
+    """The library's spectrum of the network that the page shows."""
+    if network == "attention":
+        bias = [data["sink"], *[0.0] * (len(data["x"][0]) - 1)]
+        given = (data[name] for name in ("value", "query", "key", "x", "y"))
+        return cf.self_attention(*given, score_bias=bias)
+    closed_form = {"linear": cf.two_layer_linear, "relu": cf.two_layer_relu}[network]
+    return closed_form(*(data[name] for name in "wvxy"))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("network", ["linear", "relu", "attention"])
+def test_the_spectrum_is_the_librarys(page, network, seed):
+    page.check(f"[value={network}]")
+    state = put(page, **drawn(page, seed))
+    expected = np.asarray(spectrum(network, state["data"]).eigenvalues)
     size = max(np.abs(expected).max(), 1e-300)
     assert np.abs(np.array(state["brute"]) - expected).max() <= 1e-12 * size
     # A triple root of the cubic is known to the third root of rounding alone.
     assert np.abs(np.array(state["theorem"]) - expected).max() <= 1e-7 * size
     assert state["difference"] <= 1e-7
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_linear_network_is_the_librarys(page, seed):
-    state = put(page, **drawn(page, seed))
-    data = state["data"]
-    spectrum = cf.two_layer_linear(data["w"], data["v"], data["x"], data["y"])
-    check(state, spectrum.eigenvalues)
-    assert state["difference"] <= 1e-7
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_relu_network_is_the_librarys(page, seed):
-    page.check("[value=relu]")
-    state = put(page, **drawn(page, seed))
-    data = state["data"]
-    check(state, cf.two_layer_relu(data["w"], data["v"], data["x"], data["y"]).eigenvalues)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_self_attention_is_the_librarys(page, seed):
-    page.check("[value=attention]")
-    state = put(page, **drawn(page, seed))
-    data = state["data"]
-    bias = [data["sink"], *[0.0] * (len(data["x"][0]) - 1)]
-    spectrum = cf.self_attention(
-        data["value"], data["query"], data["key"], data["x"], data["y"], score_bias=bias
-    )
-    check(state, spectrum.eigenvalues)
 
 
 def test_the_form_in_print_is_off_where_the_inputs_have_another_scale(page):
@@ -147,8 +128,8 @@ def test_it_is_drawn_as_it_is_counted_and_says_how_far_both_agree(page):
     assert said.startswith("8 eigenvalues; theorem and brute force differ by")
 
 
-def test_without_javascript_a_sentence_stands_in_its_place(sample_root):
-    text = build(read(sample_root / "reports"), part=FRONT)
+def test_without_javascript_a_sentence_stands_in_its_place(content):
+    text = build(content, part=FRONT)
     section = text.partition('id="playground"')[2].partition("</section>")[0]
     assert "<noscript><p>With JavaScript" in section
     assert '<div id="playground-app" hidden>' in section
