@@ -84,14 +84,10 @@ def _sides(folder: Path, remedy: str) -> dict[str, Path]:
 def _statement(statement: StatementRecord) -> dict[str, Any]:
     """A row of the table of statements."""
     return {
-        "verdict": statement.verdict,
-        "id": statement.id,
+        **{name: getattr(statement, name) for name in ("verdict", "id")},
         "papers": ", ".join(statement.places),
         "where": "; ".join(statement.places.values()),
-        "sentence": statement.sentence,
-        "quantifier": statement.quantifier,
-        "book": statement.book,
-        "pooled": statement.pooled,
+        **{n: getattr(statement, n) for n in ("sentence", "quantifier", "book", "pooled")},
         "cases": len(statement.cases),
         "holds": sum(case.outcome == "holds" for case in statement.cases),
     }
@@ -107,11 +103,12 @@ def _row(statement: StatementRecord, case: CaseRecord) -> dict[str, Any]:
 
 def _with_both(statement: StatementRecord, case: CaseRecord) -> dict[str, Any]:
     """A row with what decides, and what both runs say beside it."""
-    row, runs = _row(statement, case), {run.recorded: run for run in case.runs}
-    for name, recorded in (("today", False), ("recorded", True)):
-        for field in ("outcome", "measured"):
-            row[f"{field}_{name}"] = getattr(runs.get(recorded), field, None)
-    return row
+    runs = {"recorded" if run.recorded else "today": run for run in case.runs}
+    return _row(statement, case) | {
+        f"{field}_{name}": getattr(runs.get(name), field, None)
+        for name in ("today", "recorded")
+        for field in ("outcome", "measured")
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
