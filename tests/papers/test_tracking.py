@@ -14,7 +14,7 @@ from wandb_files import read_back
 
 from hessian_papers.tracking import log_dashboard
 from hessian_papers.tracking.dashboard import RECORDED, TODAY
-from hessian_spectra.files import DamagedFileError, MissingResultError
+from hessian_spectra.files import DamagedFileError, MissingResultError, write_json
 
 pytestmark = pytest.mark.usefixtures("no_wandb_settings")
 
@@ -219,6 +219,16 @@ def test_another_state_is_another_run(logged, sample_root, tmp_path):
     assert other["figures"] == logged[0]["figures"]
     assert other["recorded"] == logged[0]["recorded"], "the recorded runs are as they were"
     assert list(tmp_path.iterdir()) == [], "where tracking is disabled it leaves no trace"
+
+
+def test_a_table_without_rows_is_left_out(reports, sample_root, tmp_path):
+    """A ledger of today's runs alone, beside the figure of a recorded run."""
+    entries = [sample_reports.statement(0, "reproduced", [sample_reports.case(0, "poster-pair")])]
+    write_json(reports / "claims.json", entries)
+    record = log_dashboard(reports, sample_root / "results", directory=tmp_path, **ABOUT)
+    assert (record["cases"], record["recorded"]["cases"]) == (1, 0)
+    (folder,) = tmp_path.glob(f"wandb/offline-run-*-{record['recorded']['run']}")
+    assert "cases" not in read_back(folder).summary
 
 
 def test_without_recorded_runs_there_is_one_run(reports, sample_root, tmp_path):

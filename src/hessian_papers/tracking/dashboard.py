@@ -164,7 +164,11 @@ class _Content:
         }
 
     def logged(self, directory: Path, commit: str | None, **arguments: Any) -> dict[str, Any]:
-        """Log all of it, unless a run of this very state is there; what was logged."""
+        """Log all of it, unless a whole run of this very state is there.
+
+        Returns:
+            What was logged: the id of the run, and its :meth:`state`.
+        """
         state = self.state()
         texts = [text for _, text in self.pictures.values()]
         held = [state, dict(self.kind), dict(self.config), texts]
@@ -200,6 +204,8 @@ class _Content:
             figure_key(figure, "charts"): _chart(figure) for figure in self.figures if figure.chart
         }
         for name, rows in self.tables.items():
+            if not rows:
+                continue
             cells = [[plain(v) if isinstance(v, str) else v for v in row.values()] for row in rows]
             entries[name] = wandb.Table(columns=[*rows[0]], data=cells)
         # One step for everything: a dashboard is one state, not a course of training.
@@ -278,8 +284,8 @@ def log_dashboard(
     ``data-<study>`` and ``data-<study>-recorded``, and the ledger as the tables ``statements`` and
     ``cases``; what cases measured stands in the summary under their ids, ``<study>/<case>``.
     Today's has the verdicts of both runs, and the metrics in its summary, the other the facts
-    of the recorded runs in its configuration. The id of each is the digest of its state, so that
-    logging the same state again replaces the run.
+    of the recorded runs in its configuration. The id of each is the digest of its state: where a
+    run of that state came to its end, none is logged again, and one that was killed is replaced.
 
     Args:
         reports: holds ``figures/``, ``claims.json``, ``metrics.json``, and ``evidence/`` with the
@@ -295,10 +301,9 @@ def log_dashboard(
 
     Returns:
         What was logged: ``run`` (the id), ``group``, ``figures`` with the SHA-256 of each study's
-        image, ``data`` with those of its arrays, the numbers of ``statements`` and
-        ``cases``, ``metrics``, and
-        ``recorded`` with the same of the recorded runs, or ``None``. Equal inputs give equal
-        records.
+        image, ``data`` with those of its arrays, the numbers of ``statements`` and ``cases``,
+        ``metrics``, and ``recorded`` with the same of the recorded runs, or ``None``. Equal inputs
+        give equal records.
 
     Raises:
         MissingResultError: an input is missing.
