@@ -56,8 +56,9 @@ _WRITE: Mapping[str, Callable[[Estimate], str]] = {
 }
 
 
-# The takes that are no measured number, and what else may stand beside each.
-_OPTIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
+# What may stand beside each take, and its words; any are allowed where none are given.
+_BESIDE: Mapping[str, Mapping[str, Sequence[str]]] = {
+    **{take: {"as": tuple(_WRITE), "case": ()} for take in _TAKES},
     "count": {"verdict": VERDICTS},
     "tolerance": {},
 }
@@ -172,10 +173,9 @@ def _check(spec: Any, at: str) -> None:
 
 
 def _check_number(spec: Mapping[str, str], at: str) -> None:
-    known = (*_TAKES, *_OPTIONS)
-    takes = [key for key in spec if key in known]
-    require(len(takes) == 1, at, f"one of {', '.join(known)}", [*spec])
-    allowed = _OPTIONS.get(takes[0], {"as": tuple(_WRITE), "case": ()})
+    takes = [key for key in spec if key in _BESIDE]
+    require(len(takes) == 1, at, f"one of {', '.join(_BESIDE)}", [*spec])
+    allowed = _BESIDE[takes[0]]
     for key in {*spec} - {*takes}:
         require(key in allowed, at, f"one of {', '.join(allowed) or takes[0]}", key)
         among = allowed[key]
