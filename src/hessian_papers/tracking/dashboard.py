@@ -265,6 +265,29 @@ def chart_title(figure: FigureRecord) -> str:
     return signs(": ".join(filter(None, (f"{figure.artifact} {shown['title']}".rstrip(), *axes))))
 
 
+def _content(
+    figures: Sequence[FigureRecord],
+    statements: Sequence[StatementRecord],
+    leads: Leads,
+    folders: Mapping[str, Path],
+    *,
+    recorded: bool,
+    metrics: Mapping[str, Any] = MappingProxyType({}),
+    **of: Any,
+) -> _Content:
+    """The content of a run: figures with the arrays in their folders, and what cases measured."""
+    remedy = "git checkout reports/evidence" if recorded else "dvc repro"
+    return _Content(
+        figures=figures,
+        sides={study: _sides(folder, remedy) for study, folder in folders.items()},
+        leads={study: lead(leads, statements, study, recorded=recorded) for study in folders},
+        numbers={**statistics(statements, recorded=recorded), **metrics},
+        notes=RECORDED if recorded else TODAY,
+        artifact="data-{}-recorded" if recorded else "data-{}",
+        **of,
+    )
+
+
 def log_dashboard(
     reports: Path,
     results: Path,
@@ -314,52 +337,33 @@ def log_dashboard(
     metrics = read_json(reports / "metrics.json", "the stage ledger (dvc repro ledger)")
     kept = [figure.recorded for figure in figures if figure.recorded is not None]
 
-    def content(figures: Sequence[FigureRecord], *, recorded: bool, **of: Any) -> _Content:
-        names = [figure.study for figure in figures]
-        said = {name: lead(leads, statements, name, recorded=recorded) for name in names}
-        return _Content(figures=figures, leads=said, **of)
-
-    today = content(
+    today = _content(
         figures,
+        statements,
+        leads,
+        {each.study: folder_of(results, each.paper, each.study) for each in figures},
         recorded=False,
+        metrics=dict(_flat(metrics, "metrics")),
         kind={"job_type": "dashboard", "group": group, "name": f"dashboard {group}"},
         config=config,
-        notes=TODAY,
-        sides={
-            each.study: _sides(folder_of(results, each.paper, each.study), "dvc repro")
-            for each in figures
-        },
         tables={
             "statements": [_statement(statement) for statement in statements],
             "cases": [_with_both(s, case) for s in statements for case in s.cases],
         },
-        numbers=statistics(statements, recorded=False) | dict(_flat(metrics, "metrics")),
-        artifact="data-{}",
     )
     record = {"group": group, "metrics": metrics}
     if not kept:
         return record | today.logged(directory, commit, **arguments) | {"recorded": None}
-    old = content(
+    runs = [(s, run) for s in statements for case in s.cases for run in case.runs]
+    old = _content(
         kept,
+        statements,
+        leads,
+        {each.study: reports / "evidence" / each.study for each in kept},
         recorded=True,
         kind={"job_type": "recorded", "group": "recorded", "name": "recorded runs"},
         config={"facts": {figure.study: dict(figure.provenance.facts) for figure in kept}},
-        notes=RECORDED,
-        sides={
-            each.study: _sides(reports / "evidence" / each.study, "git checkout reports/evidence")
-            for each in kept
-        },
-        tables={
-            "cases": [
-                _row(statement, run)
-                for statement in statements
-                for case in statement.cases
-                for run in case.runs
-                if run.recorded
-            ]
-        },
-        numbers=statistics(statements, recorded=True),
-        artifact="data-{}-recorded",
+        tables={"cases": [_row(statement, run) for statement, run in runs if run.recorded]},
     )
     logged = [each.logged(directory, commit, **arguments) for each in (today, old)]
     return record | logged[0] | {"recorded": logged[1]}

@@ -58,10 +58,10 @@ def test_nothing_decides_at_the_bound_or_from_one_draw():
 
 
 def test_what_no_interval_tells_is_said():
-    one = case(Estimate(-0.1)) | {"outcome": "open"}
-    single = statement(one, quantifier="typically")
+    drawn_once = case(Estimate(-0.1)) | {"outcome": "open"}
+    single = statement(drawn_once, quantifier="typically")
     assert needed(single).startswith("It is known from a single draw")
-    both = statement(one, case(Estimate(0.5, -0.5, 1.5)), quantifier="everywhere")
+    both = statement(drawn_once, case(Estimate(0.5, -0.5, 1.5)), quantifier="everywhere")
     assert "With 4 times" in needed(both)
     nowhere = statement(case(Estimate(-0.5, -0.6, -0.4)), quantifier="exists")
     assert needed(nowhere).startswith("More draws would not decide it, only a setting")

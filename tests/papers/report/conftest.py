@@ -6,7 +6,7 @@ from hessian_papers.report import build, read
 
 @pytest.fixture(scope="session")
 def content(sample_root):
-    """What the pages of the made-up `reports/` show."""
+    """The content of the pages of the made-up `reports/`."""
     return read(sample_root / "reports")
 
 
