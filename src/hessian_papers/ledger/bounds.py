@@ -47,6 +47,10 @@ class Estimate(NamedTuple):
         return not (math.isnan(self.low) and math.isnan(self.high))
 
 
+# The estimate of what was not measured.
+NOTHING = Estimate(math.nan)
+
+
 def wilson(share: float, number: int, deviations: float) -> Estimate:
     """A share of ``number`` draws with Wilson's interval, of so many standard deviations.
 

@@ -168,24 +168,22 @@ def report(
         A ``wandb_workspaces.reports.v2.Report``.
     """
     _, reports = _import_workspaces()
+
+    def grid(shown: Sequence[FigureRecord]) -> Any:
+        # A run set without a project stands for the report's own, and needs no server to build.
+        runs = reports.Runset(name="dashboard", filters=_DASHBOARDS)
+        return reports.PanelGrid(runsets=[runs], panels=_panels(shown))
+
     blocks: list[Any] = [reports.TableOfContents()]
     if findings:
         blocks.append(reports.H1("Findings"))
-    known = {figure.study: figure for figure in figures}
     for text, study in findings:
         blocks.append(reports.P(plain(text)))
-        if study in known:
-            runs = reports.Runset(name="dashboard", filters=_DASHBOARDS)
-            blocks.append(reports.PanelGrid(runsets=[runs], panels=_panels([known[study]])))
+        blocks += [grid([figure]) for figure in figures if figure.study == study]
     for key, own in _by_paper(figures).items():
         about = paper(key)
-        # A run set without a project stands for the report's own, and needs no server to build.
-        runs = reports.Runset(name="dashboard", filters=_DASHBOARDS)
-        blocks += [
-            reports.H1(about.title),
-            reports.P(f"{about.authors}, {key}: {len(own)} figures."),
-            reports.PanelGrid(runsets=[runs], panels=_panels(own)),
-        ]
+        credit = reports.P(f"{about.authors}, {key}: {len(own)} figures.")
+        blocks += [reports.H1(about.title), credit, grid(own)]
     return reports.Report(
         entity=entity,
         project=project,
