@@ -24,16 +24,14 @@ def _are_departures(value: Any) -> bool:
     return all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
 
 
-# What the fields of a case and of a statement must be that others read by name.
-_OF_A_CASE: Mapping[str, Check] = {
+# What the fields of a case, and of a statement, must be that others read by name.
+_CHECKS: Mapping[str, Check] = {
     "outcome": _one_of(OUTCOMES),
     "relation": _one_of(RELATIONS),
     "labels": (lambda value: isinstance(value, dict), "texts by name"),
     "scale": (lambda value: value is None or isinstance(value, str), "a name or null"),
     "recorded": (lambda value: isinstance(value, bool), "true or false"),
     "departs": (_are_departures, "pairs of values by name"),
-}
-_OF_A_STATEMENT: Mapping[str, Check] = {
     "verdict": _one_of(VERDICTS),
     "quantifier": _one_of(QUANTIFIERS),
     "book": _one_of(BOOKS),
@@ -42,20 +40,18 @@ _OF_A_STATEMENT: Mapping[str, Check] = {
 }
 
 
-def _checked(
-    cls: type, record: Any, checks: Mapping[str, Check], where: str, remedy: str
-) -> dict[str, Any]:
+def _checked(cls: type, record: Any, where: str, remedy: str) -> dict[str, Any]:
     """The fields of a record.
 
     Raises:
         DamagedFileError: it is not what the stage ``ledger`` writes.
     """
     values = select_fields(record, [field.name for field in fields(cls)], where, remedy)
-    for name, (fits, expected) in checks.items():
-        if not fits(values[name]):
+    for name, value in values.items():
+        if name in _CHECKS and not _CHECKS[name][0](value):
             raise DamagedFileError(
-                f"{where} ({values['id']}): expected {name} to be {expected}, "
-                f"got {values[name]!r}; run {remedy}"
+                f"{where} ({values['id']}): expected {name} to be {_CHECKS[name][1]}, "
+                f"got {value!r}; run {remedy}"
             )
     return values
 
@@ -144,7 +140,7 @@ class CaseRecord:
         Raises:
             DamagedFileError: it is not what the stage ``ledger`` writes.
         """
-        values = _checked(cls, record, _OF_A_CASE, where, remedy)
+        values = _checked(cls, record, where, remedy)
         if values["beside"] is not None:
             beside = cls.of(values["beside"], f"{where}, beside it", remedy)
             if beside.id != values["id"] or beside.beside is not None:
@@ -194,7 +190,7 @@ class StatementRecord(Heading):
         Raises:
             DamagedFileError: it is not what the stage ``ledger`` writes.
         """
-        values = _checked(cls, record, _OF_A_STATEMENT, where, remedy)
+        values = _checked(cls, record, where, remedy)
         values["cases"] = [
             CaseRecord.of(case, f"{where}, case {number}", remedy)
             for number, case in enumerate(values["cases"])
