@@ -1,6 +1,7 @@
 """The ledger as a text to read through: a row for each statement."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from hessian_papers.formulas import sentence_case
@@ -115,21 +116,20 @@ def _expected(statement: StatementRecord) -> str:
 def _tally(statement: StatementRecord) -> str:
     """The number of cases, and which do not follow."""
     cases = statement.cases
-    against = [case for case in cases if case.outcome == "fails"]
-    undecided = [case for case in cases if case.outcome == "open"]
-    unmeasured = [case for case in cases if case.outcome == "not measured"]
+    count = Counter(case.outcome for case in cases)
     parts = [str(len(cases))]
-    if against:
+    if against := [case for case in cases if case.outcome == "fails"]:
         named = [
             f"{label(case)}: {with_interval(case.estimate)}{'*' * case.smaller}"
             for case in against[:_FEW]
         ]
         more = f" and {len(against) - _FEW} more" if len(against) > _FEW else ""
         parts.append(f"{len(against)} not: {'; '.join(named)}{more}")
-    if undecided:
-        parts.append(f"{len(undecided)} open")
-    if unmeasured and (len(unmeasured) < len(cases) or statement.verdict == "not tested"):
-        parts.append(f"{len(unmeasured)} not measured")
+    if count["open"]:
+        parts.append(f"{count['open']} open")
+    unmeasured = count["not measured"]
+    if unmeasured and (unmeasured < len(cases) or statement.verdict == "not tested"):
+        parts.append(f"{unmeasured} not measured")
     return ", ".join(parts)
 
 

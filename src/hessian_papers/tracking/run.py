@@ -152,7 +152,8 @@ def start_run(
     with _place("WANDB_CACHE_DIR", client / "cache"):
         first = "offline" if upload_at_end else mode
         wandb_run, online = _started(first, timeouts, about, arguments)
-        run = TrackedRun(wandb_run, online, folder := _folder(wandb_run))
+        folder = _folder(wandb_run)
+        run = TrackedRun(wandb_run, online, folder)
         try:
             # Below it are the copies of artifacts, too, which are uploaded from there.
             with _place("WANDB_DATA_DIR", folder / STAGING):
