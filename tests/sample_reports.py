@@ -1,12 +1,11 @@
 """A folder like `reports/` with made-up figures and claims, for tests of what shows them."""
 
-from pathlib import Path
-
 import numpy as np
 import xarray as xr
 
 from hessian_papers import labelled
 from hessian_papers.drawing.save import save
+from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.ledger.verdicts import BOOKS, QUANTIFIERS, VERDICTS
 from hessian_papers.results import Provenance, folder_of
 from hessian_spectra.files import write_json
@@ -56,7 +55,7 @@ LEADS = {
 AWKWARD = "a < b && \"c\" > 'd' </script><img src=x onerror=alert(1)> $‖w‖^2$"
 
 
-def config(study: str) -> dict[str, object]:
+def config(study):
     """A made-up configuration."""
     paper, artifact = STUDIES[study]
     return {
@@ -71,16 +70,14 @@ def config(study: str) -> dict[str, object]:
     }
 
 
-def arrays(study: str, scale: str = "demo") -> dict[str, np.ndarray]:
+def arrays(study, scale="demo"):
     """Made-up arrays, other ones for each study and scale."""
     phase = len(study) + ord(study[-1]) + (0.5 if scale == "paper" else 0)
     x = np.linspace(0, 4, 40)
     return {"x": x, "outlier": np.sin(x + phase), "names": np.array(["a", "b"])}
 
 
-def case(
-    number: int, study: str | None, outcome: str = "holds", **changes: object
-) -> dict[str, object]:
+def case(number, study, outcome="holds", **changes):
     """One made-up case of a statement."""
     measured = None if outcome == "not measured" else 1.23e-14 * (number + 1)
     fields: dict[str, object] = {
@@ -109,7 +106,7 @@ def case(
     return fields | changes
 
 
-def on_both_runs(number: int, outcomes: tuple[str, str], decides: str) -> dict[str, object]:
+def on_both_runs(number, outcomes, decides):
     """A made-up case of the study with two runs.
 
     Args:
@@ -124,9 +121,7 @@ def on_both_runs(number: int, outcomes: tuple[str, str], decides: str) -> dict[s
     return first | {"beside": second}
 
 
-def statement(
-    number: int, verdict: str, cases: list[dict[str, object]], **changes: object
-) -> dict[str, object]:
+def statement(number, verdict, cases, **changes):
     """One made-up statement of the ledger."""
     study = cases[0]["study"]
     fields: dict[str, object] = {
@@ -146,11 +141,16 @@ def statement(
     return fields | changes
 
 
+def record(number, verdict, cases, **changes):
+    """One made-up statement as it is read."""
+    return StatementRecord.of(statement(number, verdict, cases, **changes), "made up", "nothing")
+
+
 # What the only case of a statement with some verdict says.
 _OUTCOMES = {"differs": "fails", "open": "open", "depends": "fails", "in part": "open"}
 
 
-def statements() -> list[dict[str, object]]:
+def statements():
     """A made-up ledger of 36 statements, in which every verdict, quantifier and book occurs."""
     studies: list[str | None] = [*STUDIES, None]
     entries = []
@@ -179,7 +179,7 @@ def statements() -> list[dict[str, object]]:
     return entries
 
 
-def _save(study: str, scale: str, reports: Path) -> None:
+def _save(study, scale, reports):
     """Draw one run of a study, and save the figure."""
     values, recorded = arrays(study, scale), scale == "paper"
     figure, axes = style.panels(height=2.6)
@@ -204,12 +204,12 @@ def _save(study: str, scale: str, reports: Path) -> None:
     save(figure, caption, provenance, PACKAGE, reports / "figures", controls)
 
 
-def _write(path: Path, values: dict[str, np.ndarray]) -> None:
+def _write(path, values):
     rows = {name: (f"row of {name}", array) for name, array in values.items()}
     labelled.write(path, xr.Dataset(rows))
 
 
-def write(root: Path) -> Path:
+def write(root):
     """Write `reports/` and `results/` below `root`.
 
     Returns:

@@ -52,6 +52,16 @@ def plain(text: str) -> str:
     return FORMULA.sub(lambda match: _in_signs(match[1]), text)
 
 
+def sentence_case(text: str) -> str:
+    """A text as a sentence begins.
+
+    Example:
+        >>> sentence_case("by our reading of H")
+        'By our reading of H'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def _in_signs(formula: str) -> str:
     for pattern, signs in _PLAIN:
         formula = re.sub(pattern, signs, formula)

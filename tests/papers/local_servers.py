@@ -4,17 +4,37 @@ They prove what the client sends, not what W&B accepts.
 """
 
 import json
+import os
 import re
 import socket
+import subprocess
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+KEY = "0" * 40  # of the shape that the client accepts; the servers here do not look at it
+
+
+def run_apart(*command, limit=30.0, **environment):
+    """Run a command in a process of its own, as a stage does, with no settings but these.
+
+    The limit of 30 s is the promise: a server that is not there holds nobody up for longer.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WANDB_")}
+    done = subprocess.run(
+        command,
+        env=kept | {"WANDB_API_KEY": KEY} | environment,
+        capture_output=True,
+        text=True,
+        timeout=limit,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
 
 @contextmanager
-def closed_port() -> Iterator[str]:
+def closed_port():
     """The address of a port at which nobody listens."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
@@ -22,12 +42,12 @@ def closed_port() -> Iterator[str]:
 
 
 @contextmanager
-def silent_server() -> Iterator[str]:
+def silent_server():
     """The address of a server that accepts connections and never answers."""
     ended = threading.Event()
     accepted: list[socket.socket] = []
 
-    def accept(listening: socket.socket) -> None:
+    def accept(listening):
         while not ended.is_set():
             with suppress(TimeoutError):
                 accepted.append(listening.accept()[0])
@@ -55,7 +75,7 @@ class WandbServer:
         silent_from: the GraphQL operation from which on nothing is answered; ``None`` for never.
     """
 
-    def __init__(self, silent_from: str | None) -> None:
+    def __init__(self, silent_from):
         self.silent_from = silent_from
         self.address = ""
         self.operations: list[str] = []
@@ -64,11 +84,11 @@ class WandbServer:
         self.ended = threading.Event()
         self._silent = False
 
-    def silent(self, operation: str) -> bool:
+    def silent(self, operation):
         self._silent = self._silent or operation == self.silent_from
         return self._silent
 
-    def graphql(self, operation: str, variables: dict[str, Any]) -> dict[str, Any]:
+    def graphql(self, operation, variables):
         """The data of an answer, in the shape that the client reads."""
         upload = f"{self.address}/upload"
         if operation == "UpsertBucket":
@@ -113,11 +133,11 @@ class WandbServer:
         return {}
 
 
-def _handler(server: WandbServer) -> type[BaseHTTPRequestHandler]:
+def _handler(server):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def answer(self) -> None:
+        def answer(self):
             content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             data: dict[str, Any] = {}
             if self.path == "/graphql":
@@ -142,7 +162,7 @@ def _handler(server: WandbServer) -> type[BaseHTTPRequestHandler]:
 
         do_GET = do_POST = do_PUT = answer  # noqa: N815
 
-        def log_message(self, format: str, *arguments: object) -> None:
+        def log_message(self, format, *arguments):
             """Say nothing."""
 
     return Handler
@@ -151,12 +171,12 @@ def _handler(server: WandbServer) -> type[BaseHTTPRequestHandler]:
 class _Listening(ThreadingHTTPServer):
     daemon_threads = True
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request, client_address):
         """Clients that give up on a silent server are what the tests are about."""
 
 
 @contextmanager
-def wandb_server(silent_from: str | None = None) -> Iterator[WandbServer]:
+def wandb_server(silent_from=None):
     """A stand-in for a W&B server."""
     state = WandbServer(silent_from)
     listening = _Listening(("127.0.0.1", 0), _handler(state))

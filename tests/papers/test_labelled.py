@@ -58,13 +58,8 @@ def test_a_file_comes_back_as_it_was_written(tmp_path):
     labelled.write(tmp_path / "a.nc", sample())
     data = labelled.read(tmp_path / "a.nc")
     assert data.identical(sample())
-    assert {name: v.dtype for name, v in data.variables.items()} == {
-        name: v.dtype for name, v in sample().variables.items()
-    }
-    assert (data["loss"].attrs["long_name"], data["loss"].attrs["units"]) == (
-        "training loss",
-        "nats",
-    )
+    assert dict(data.dtypes) == dict(sample().dtypes)
+    assert data["loss"].attrs == {"long_name": "training loss", "units": "nats"}
     assert labelled.content(data) == labelled.content(sample())
 
 
@@ -83,14 +78,6 @@ def test_the_bytes_are_the_same_in_every_process_and_in_any_order_of_variables()
     assert labelled.content(turned) == labelled.content(sample())
 
 
-def test_other_tools_read_the_file(tmp_path):
-    labelled.write(tmp_path / "a.nc", sample())
-    with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as data:
-        assert float(data["loss"].sel(network="F-5", seed=1).mean()) == pytest.approx(
-            float(sample()["loss"][0, 1].mean())
-        )
-
-
 def test_it_is_read_as_xarray_reads_it(tmp_path):
     """Texts short and long, of one length and none, numbers of all kinds, a name that is double."""
     declared = {
@@ -100,20 +87,19 @@ def test_it_is_read_as_xarray_reads_it(tmp_path):
         "spare": Variable("network", "no text at all"),
         "count": Variable("seed", "a small number"),
     }
-    arrays = {name: values.values for name, values in sample().variables.items()}
-    arrays["step"] = np.arange(800.0).reshape(2, 400)
-    arrays["text"] = np.array([f"λ{'µ' * (k % 7)}" for k in range(800)]).reshape(2, 400)
-    arrays["spare"] = np.array(["", ""])
-    arrays["count"] = np.array([0, 255], dtype=np.uint8)
-    written = data_set(arrays, declared)
+    arrays = {
+        "step": np.arange(800.0).reshape(2, 400),
+        "text": np.array([f"λ{'µ' * (k % 7)}" for k in range(800)]).reshape(2, 400),
+        "spare": np.array(["", ""]),
+        "count": np.array([0, 255], dtype=np.uint8),
+    }
+    written = data_set(arrays_of(sample()) | arrays, declared)
     labelled.write(tmp_path / "a.nc", written)
     data = labelled.read(tmp_path / "a.nc")
     with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as expected:
         assert data.identical(expected.drop_attrs(deep=False).load())
     assert data.identical(written)
-    assert {name: v.dtype for name, v in data.variables.items()} == {
-        name: v.dtype for name, v in written.variables.items()
-    }
+    assert dict(data.dtypes) == dict(written.dtypes)
 
 
 def test_no_changed_byte_changes_what_is_read(tmp_path):
@@ -194,13 +180,8 @@ def test_items_are_put_together_by_their_labels():
     assert data["seed"].values.tolist() == [5, 4]
     assert data["layer_name"].values.tolist() == [["fc1", ""], ["fc1", "fc2"]]
     assert data["classes"].item() == 10
-    loss = data["loss"]
-    assert loss.sel(network="a", seed=5).values.tolist() == [
-        5.0,
-        5.0,
-        pytest.approx(np.nan, nan_ok=True),
-    ]
-    assert loss.sel(network="bb").count("step").values.tolist() == [0, 1]
+    np.testing.assert_array_equal(data["loss"].sel(network="a", seed=5), [5.0, 5.0, np.nan])
+    assert data["loss"].sel(network="bb").count("step").values.tolist() == [0, 1]
 
 
 SETS = {

@@ -1,18 +1,16 @@
 import json
-import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import local_servers
 import pytest
+from local_servers import run_apart
 
 from hessian_papers.tracking import TrackingError, start_run, upload_waiting
 
-KEY = "0" * 40  # of the shape that the client accepts; the servers here do not look at it
+pytestmark = pytest.mark.usefixtures("no_wandb_settings")
 
 # As the command does it: in a process of its own, which says whether it loaded the client.
 UPLOAD = """
@@ -26,61 +24,26 @@ print("wandb" in sys.modules)
 """
 
 
-@pytest.fixture(autouse=True)
-def no_wandb_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the settings of whoever runs the tests out of them."""
-    for name in [name for name in os.environ if name.startswith("WANDB_")]:
-        monkeypatch.delenv(name)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def client() -> Iterator[None]:
-    """End the client's service process with the tests."""
-    yield
-    import wandb
-
-    wandb.teardown()
-
-
 @pytest.fixture
-def directory(tmp_path: Path) -> Path:
+def directory(tmp_path):
     """A folder with two runs that were recorded offline."""
     for name in ("first", "second"):
-        with start_run(
-            project="p",
-            group="g",
-            job_type="train",
-            name=name,
-            config={},
-            directory=tmp_path,
-            run_id=name,
-        ) as started:
+        about = {"project": "p", "group": "g", "job_type": "train", "name": name}
+        with start_run(**about, config={}, directory=tmp_path, run_id=name) as started:
             started.log(0, {"loss": 1.0})
     return tmp_path
 
 
-def run(command: Sequence[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WANDB_")}
-    done = subprocess.run(
-        command,
-        env=kept | {"WANDB_API_KEY": KEY} | environment,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stderr
-    return done
-
-
-def upload(directory: Path, *modes: str, **environment: str) -> tuple[bool, list[str]]:
+def upload(directory, *modes, **environment):
     """Upload apart: whether the client was loaded, and the lines on the standard error."""
-    done = run((sys.executable, "-c", UPLOAD, str(directory), *modes), **environment)
+    command = (sys.executable, "-c", UPLOAD, str(directory), *modes)
+    done = run_apart(*command, limit=100.0, **environment)
     return done.stdout == "True\n", done.stderr.splitlines()
 
 
 def test_what_was_made_offline_is_uploaded_once_there_is_a_server(
-    directory: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    directory, tmp_path_factory, monkeypatch
+):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     monkeypatch.chdir(elsewhere)
     with local_servers.closed_port() as address:
@@ -100,20 +63,18 @@ def test_what_was_made_offline_is_uploaded_once_there_is_a_server(
     assert len([*directory.glob("wandb/logs/*.log")]) == 2
 
 
-def test_the_command_uploads_once_the_environment_says_online(directory: Path) -> None:
+def test_the_command_uploads_once_the_environment_says_online(directory):
     """In an experiment of its own a run stays with the repository: DVC says where that is."""
     command = (sys.executable, "-m", "pipelines.upload")
     with local_servers.wandb_server() as server:
         settings = {"WANDB_BASE_URL": server.address, "DVC_ROOT": str(directory)}
-        assert run(command, **settings).stderr == ""
+        assert run_apart(*command, limit=100.0, **settings).stderr == ""
         assert server.operations == []
-        done = run(command, **settings, WANDB_MODE="online")
+        done = run_apart(*command, limit=100.0, **settings, WANDB_MODE="online")
     assert [line.rpartition("/")[2] for line in done.stderr.splitlines()] == ["first", "second"]
 
 
-def test_a_run_is_uploaded_whole_from_where_it_is_moved_to(
-    directory: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_run_is_uploaded_whole_from_where_it_is_moved_to(directory, tmp_path_factory):
     """With its artifacts, of which it knows only where they were: else it is not uploaded."""
     import wandb
 
@@ -143,14 +104,14 @@ def test_a_run_is_uploaded_whole_from_where_it_is_moved_to(
         assert json.loads(server.uploads["run-third-cases/cases.table.json"])["data"] == [[1], [2]]
 
 
-def test_nothing_is_done_unless_runs_go_online(directory: Path) -> None:
+def test_nothing_is_done_unless_runs_go_online(directory):
     with local_servers.wandb_server() as server:
         actual = upload(directory, "offline", "disabled", WANDB_BASE_URL=server.address)
         assert server.operations == []
     assert actual == (False, [])
 
 
-def test_a_run_that_cannot_be_read_keeps_no_other_from_its_upload(directory: Path) -> None:
+def test_a_run_that_cannot_be_read_keeps_no_other_from_its_upload(directory):
     (file,) = directory.glob("wandb/offline-run-*-first/*.wandb")
     file.write_bytes(b"no run")
     with local_servers.wandb_server() as server:
@@ -159,6 +120,6 @@ def test_a_run_that_cannot_be_read_keeps_no_other_from_its_upload(directory: Pat
     assert second == f"W&B: {server.address}/me/hessian-spectra/runs/second"
 
 
-def test_an_unknown_mode_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_mode_is_refused(tmp_path):
     with pytest.raises(TrackingError, match=r"tracking\.mode: expected one of .* got 'on'"):
         upload_waiting(tmp_path, "on")

@@ -1,20 +1,19 @@
+"""The layout on W&B: each figure with its chart, by paper; and what stands before them."""
+
 import json
-import os
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import local_servers
 import pytest
 import sample_reports
 import torch
+import wandb
 from torch import nn
 
-from hessian_papers.drawing.record import FigureRecord, read_figures
-from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
+from hessian_papers.drawing.record import read_figures
+from hessian_papers.ledger.record import all_cases, read_ledger
 from hessian_papers.networks import classifiers
 from hessian_papers.networks.tools.language_model import MATRICES, Measurements
 from hessian_papers.papers import paper
@@ -26,38 +25,31 @@ from hessian_papers.training.descent import descend, follow, stochastic_gradient
 from hessian_spectra import closed_form as cf
 from hessian_spectra import pac_bayes
 from hessian_spectra.files import MissingResultError
-from hessian_spectra.spectrum import Spectrum
 
 # Before those of the papers.
 SECTIONS = ("Statements", "Experiments", "Trainings")
 
 
 @pytest.fixture(autouse=True)
-def own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def own_settings(no_wandb_settings, monkeypatch, tmp_path):
     """Nobody is logged in here, whoever runs the tests."""
-    for name in [name for name in os.environ if name.startswith("WANDB_")]:
-        monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
-    import wandb
-
-    wandb.teardown()
-    yield
     wandb.teardown()
 
 
 @pytest.fixture(scope="module")
-def figures(sample_root: Path) -> list[FigureRecord]:
+def figures(sample_root):
     return read_figures(sample_root / "reports")
 
 
 @pytest.fixture(scope="module")
-def statements(sample_root: Path) -> list[StatementRecord]:
+def statements(sample_root):
     return read_ledger(sample_root / "reports")
 
 
-def expected() -> dict[str, list[str]]:
+def expected():
     """Title of each paper -> the media keys of its figures, in order."""
-    keys: dict[str, list[str]] = {}
+    keys = {}
     for study, (key, _) in sample_reports.STUDIES.items():
         own = keys.setdefault(paper(key).title, [])
         own.append(f"figures/{key}/{study}")
@@ -66,12 +58,12 @@ def expected() -> dict[str, list[str]]:
     return keys
 
 
-def serialised(made: Any) -> dict[str, Any]:
+def serialised(made):
     """The data that `save` would send."""
     return json.loads(made._to_model().model_dump_json(by_alias=True, exclude_none=True))
 
 
-def media_keys(panels: list[dict[str, Any]]) -> list[str]:
+def media_keys(panels):
     """The keys of the figures and their second pictures; beside each, the chart of its curves."""
     pictures, charts = panels[::2], panels[1::2]
     assert {panel["viewType"] for panel in pictures} == {"Media Browser"}
@@ -86,43 +78,43 @@ def media_keys(panels: list[dict[str, Any]]) -> list[str]:
     return keys
 
 
-def test_the_workspace_has_one_section_per_paper(
-    figures: list[FigureRecord], statements: list[StatementRecord]
-) -> None:
+def view_of(figures, statements):
+    """The workspace as it is sent, and its sections."""
     view = serialised(workspace("me", "hessian-spectra", figures, statements))
+    return view, view["spec"]["section"]["panelBankConfig"]["sections"]
+
+
+def test_the_workspace_has_one_section_per_paper(figures, statements):
+    view, (table, experiments, trainings, *papers) = view_of(figures, statements)
     assert (view["entity"], view["project"]) == ("me", "hessian-spectra")
-    section = view["spec"]["section"]
-    table, experiments, trainings, *papers = section["panelBankConfig"]["sections"]
     assert [item["name"] for item in (table, experiments, trainings)] == [*SECTIONS]
     assert '"statements"' in json.dumps(table["panels"])
     assert {s["name"]: media_keys(s["panels"]) for s in papers} == expected()
     assert all(s["isOpen"] for s in papers)
+    titles = [panel["config"]["chartTitle"] for s in papers for panel in s["panels"][::2]]
+    assert titles == [f"{figure.artifact}: {figure.title}" for figure in figures]
     for kind in ("dashboard", "recorded", "train"):
-        assert kind in json.dumps(section["runSets"])
+        assert kind in json.dumps(view["spec"]["section"]["runSets"])
 
 
-def test_experiments_are_compared_by_what_a_case_of_each_study_measures(
-    figures: list[FigureRecord], statements: list[StatementRecord]
-) -> None:
+def test_experiments_are_compared_by_what_a_case_of_each_study_measures(figures, statements):
     measured = statistics(statements, recorded=False)
     cases = [case for case in all_cases(statements) if case.id in measured]
     studies = {f"summary:{case.id}": case.study for case in cases}
-    view = serialised(workspace("me", "hessian-spectra", figures, statements))
-    _, experiments, trainings, *_ = view["spec"]["section"]["panelBankConfig"]["sections"]
-    shown: list[str | None] = []
-    for panel in experiments["panels"]:
-        assert panel["viewType"] == "Parallel Coordinates Plot"
-        shown += [studies[column["accessor"]] for column in panel["config"]["columns"]]
+    _, (_, experiments, trainings, *_) = view_of(figures, statements)
+    assert {panel["viewType"] for panel in experiments["panels"]} == {"Parallel Coordinates Plot"}
+    columns = [c for panel in experiments["panels"] for c in panel["config"]["columns"]]
+    shown = [studies[column["accessor"]] for column in columns]
     assert sorted(map(str, shown)) == sorted(map(str, {*studies.values()}))
     names = {panel["config"]["metricRegex"] for panel in trainings["panels"]}
     assert names == {*TRAINING.values()}
 
 
-def logged() -> set[str]:
+def logged():
     """The names under which trainings of each kind log."""
-    keys: set[str] = set()
+    keys = set()
 
-    def log(step: int, metrics: Mapping[str, float]) -> None:
+    def log(step, metrics):
         keys.update(metrics)
 
     x = torch.linspace(-1.0, 1.0, 8, dtype=torch.float64)
@@ -130,7 +122,7 @@ def logged() -> set[str]:
     samples = x[:, None], x[:, None]
     optimizer = stochastic_gradient_descent(model, learning_rate=0.1)
 
-    def spectrum(v: torch.Tensor, w: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> Spectrum:
+    def spectrum(v, w, x, y):
         return cf.two_layer_linear(w.flatten(), v.flatten(), x, y)
 
     descent = descend(model, nn.MSELoss(), *samples, optimizer, steps=2)
@@ -148,28 +140,19 @@ def logged() -> set[str]:
     return keys
 
 
-def test_every_panel_of_trainings_has_something_that_a_training_logs() -> None:
+def test_every_panel_of_trainings_has_something_that_a_training_logs():
     keys = logged()
     for title, names in TRAINING.items():
         assert [key for key in keys if re.search(names, key)], title
 
 
-def test_panels_are_titled_like_the_figures(
-    figures: list[FigureRecord], statements: list[StatementRecord]
-) -> None:
-    view = serialised(workspace("me", "hessian-spectra", figures, statements))
-    sections = view["spec"]["section"]["panelBankConfig"]["sections"][len(SECTIONS) :]
-    titles = [panel["config"]["chartTitle"] for s in sections for panel in s["panels"][::2]]
-    assert titles == [f"{figure.artifact}: {figure.title}" for figure in figures]
-
-
-def test_a_chart_is_titled_in_signs_on_one_line(figures: list[FigureRecord]) -> None:
+def test_a_chart_is_titled_in_signs_on_one_line(figures):
     shown = {"title": "$\\lambda_1$\nof $H$", "x": "steps", "y": "$\\eta$"}
     figure = replace(figures[0], chart=shown)
     assert chart_title(figure) == f"{figure.artifact} λ_1 of H: η over steps"
 
 
-def test_the_report_has_one_panel_grid_per_paper(figures: list[FigureRecord]) -> None:
+def test_the_report_has_one_panel_grid_per_paper(figures):
     made = serialised(report("me", "hessian-spectra", figures))
     blocks = made["spec"]["blocks"]
     headings = [b["children"][0]["text"] for b in blocks if b["type"] == "heading"]
@@ -179,39 +162,32 @@ def test_the_report_has_one_panel_grid_per_paper(figures: list[FigureRecord]) ->
     assert all("dashboard" in json.dumps(grid["runSets"]) for grid in grids)
 
 
-def test_the_report_opens_with_the_findings_and_their_pictures(figures: list[FigureRecord]) -> None:
+def test_the_report_opens_with_the_findings_and_their_pictures(figures):
     findings = [("$λ_1 < 2$ holds.", "cracking-fig7"), ("It has no picture.", "no-study")]
     made = serialised(report("me", "hessian-spectra", figures, findings))
     blocks = made["spec"]["blocks"]
-    first = next(b for b in blocks if b["type"] == "heading")
-    assert first["children"][0]["text"] == "Findings"
-    after = blocks[blocks.index(first) + 1 :]
-    assert after[0]["children"][0]["text"] == "λ_1 < 2 holds."
-    assert "cracking-fig7" in json.dumps(after[1])
-    assert after[2]["children"][0]["text"] == "It has no picture."
-    assert after[3]["type"] == "heading"
+    start = [block["type"] for block in blocks].index("heading")
+    heading, first, picture, second, after = blocks[start : start + 5]
+    texts = [block["children"][0]["text"] for block in (heading, first, second)]
+    assert texts == ["Findings", "λ_1 < 2 holds.", "It has no picture."]
+    assert "cracking-fig7" in json.dumps(picture)
+    assert after["type"] == "heading"
 
 
-def test_a_figure_without_curves_has_no_chart(
-    figures: list[FigureRecord], statements: list[StatementRecord]
-) -> None:
+def test_a_figure_without_curves_has_no_chart(figures, statements):
     bare = [replace(figure, chart={}) for figure in figures]
-    view = serialised(workspace("me", "hessian-spectra", bare, statements))
-    sections = view["spec"]["section"]["panelBankConfig"]["sections"][len(SECTIONS) :]
-    assert sum(len(section["panels"]) for section in sections) == len(figures)
+    _, sections = view_of(bare, statements)
+    panels = [panel for section in sections[len(SECTIONS) :] for panel in section["panels"]]
+    assert len(panels) == len(figures)
 
 
-def test_the_forms_can_be_read_again(
-    figures: list[FigureRecord], statements: list[StatementRecord]
-) -> None:
+def test_the_forms_can_be_read_again(figures, statements):
     made = workspace("me", "hessian-spectra", figures, statements)
     again = type(made)._from_model(made._to_model())
     assert [section.name for section in again.sections] == [*SECTIONS, *expected()]
 
 
-def test_publishing_without_a_login_is_one_line(
-    sample_root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_publishing_without_a_login_is_one_line(sample_root, monkeypatch):
     with local_servers.wandb_server() as server:
         monkeypatch.setenv("WANDB_BASE_URL", server.address)
         with pytest.raises(TrackingError, match="cannot publish: nobody is logged in") as caught:
@@ -219,15 +195,13 @@ def test_publishing_without_a_login_is_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_publishing_without_a_server_is_one_line(
-    sample_root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_publishing_without_a_server_is_one_line(sample_root, monkeypatch):
     with local_servers.closed_port() as address:
         monkeypatch.setenv("WANDB_BASE_URL", address)
         with pytest.raises(TrackingError, match=r"cannot be reached \(Connection refused\)"):
             publish("p", "me", sample_root / "reports")
 
 
-def test_publishing_without_figures_names_the_stage(tmp_path: Path) -> None:
+def test_publishing_without_figures_names_the_stage(tmp_path):
     with pytest.raises(MissingResultError, match="run dvc repro"):
         publish("p", "me", tmp_path)

@@ -3,57 +3,17 @@
 import json
 import subprocess
 import time
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 # How long the service of the client may take to write the end of a run, in seconds.
 PATIENCE = 10.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunFile:
-    """The content of an offline run.
-
-    Args:
-        run_id: its id.
-        project: name of the project.
-        name: of the run.
-        job_type: what kind of run it is.
-        commit: of the code that ran; nothing, if it is not known.
-        tags: what it is chosen by.
-        notes: what it is.
-        state: ``finished``, ``failed``, or ``running`` for a run that was killed.
-        config: the recorded configuration.
-        summary: the last value of each key; images and tables as records with their ``sha256``.
-        history: one mapping a logged step.
-        artifacts: for each artifact its files with their MD5 in base64, as its manifest has it.
-    """
-
-    run_id: str
-    project: str
-    name: str
-    job_type: str
-    commit: str
-    tags: list[str]
-    notes: str
-    state: str
-    config: dict[str, Any]
-    summary: dict[str, Any]
-    history: list[dict[str, Any]]
-    artifacts: dict[str, dict[str, str]]
-
-    @property
-    def images(self) -> dict[str, str]:
-        """The SHA-256 of each logged image, by its key."""
-        return {
-            key: value["sha256"]
-            for key, value in self.summary.items()
-            if isinstance(value, dict) and value.get("_type") == "image-file"
-        }
+# What is found of a run among its first words, and what stands there where nothing is known.
+ABOUT = {"job_type": "", "tags": [], "notes": ""}
 
 
-def _inspect(file: Path, *options: str) -> str:
+def _inspect(file, *options):
     """The output of ``wandb leet inspect``, from its program without the client around it."""
     from wandb.util import get_core_path
 
@@ -65,7 +25,7 @@ def _inspect(file: Path, *options: str) -> str:
     return done.stdout
 
 
-def _overview(file: Path) -> Any:
+def _overview(file):
     """The summary of a run, when its end is written: the client does not wait for its service."""
     end = time.monotonic() + PATIENCE
     while True:
@@ -75,11 +35,17 @@ def _overview(file: Path) -> Any:
         time.sleep(0.1)
 
 
-def read_back(directory: Path) -> RunFile:
+def read_back(directory):
     """Read an offline run.
 
     Args:
         directory: the run's own folder, which holds one ``.wandb`` file.
+
+    Returns:
+        What it is, as ``wandb.init`` names it; its ``state``: ``finished``, ``failed``, or
+        ``running`` of a run that was killed; the last value of each key in its ``summary``, one
+        mapping a logged step in its ``history``; of its ``artifacts`` the files with their MD5 in
+        base64, as their manifest has it; the SHA-256 of each logged image in ``images``.
 
     Raises:
         ValueError: there is no such file, or it cannot be read.
@@ -100,17 +66,16 @@ def read_back(directory: Path) -> RunFile:
         for record in records
         if record["type"] == "artifact"
     }
-    return RunFile(
-        run_id=overview["run_id"],
-        project=overview["project"],
-        name=overview["name"],
-        job_type=about.get("job_type", ""),
+    names = ("run_id", "project", "name", "state", "config", "summary")
+    return SimpleNamespace(
+        **{name: overview[name] for name in names},
+        **{name: about.get(name, nothing) for name, nothing in ABOUT.items()},
         commit=about.get("git", {}).get("commit", ""),
-        tags=about.get("tags", []),
-        notes=about.get("notes", ""),
-        state=overview["state"],
-        config=overview["config"],
-        summary=overview["summary"],
         history=[record["history"]["item"] for record in records if record["type"] == "history"],
         artifacts=artifacts,
+        images={
+            key: value["sha256"]
+            for key, value in overview["summary"].items()
+            if isinstance(value, dict) and value.get("_type") == "image-file"
+        },
     )

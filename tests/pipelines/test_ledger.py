@@ -11,7 +11,7 @@ from hessian_papers.ledger.evaluation import measure
 from hessian_papers.ledger.statements import Statements
 from pipelines import stage
 from pipelines.ledger import ledger
-from tests.papers.ledger.test_evaluation import OBSERVED, case, run_of
+from tests.papers.ledger.entries import OBSERVED, case, run_of
 from tests.pipelines.workspace import ROOT
 
 FINDINGS = {

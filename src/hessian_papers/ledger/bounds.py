@@ -47,6 +47,10 @@ class Estimate(NamedTuple):
         return not (math.isnan(self.low) and math.isnan(self.high))
 
 
+# The estimate of what was not measured.
+NOTHING = Estimate(math.nan)
+
+
 def wilson(share: float, number: int, deviations: float) -> Estimate:
     """A share of ``number`` draws with Wilson's interval, of so many standard deviations.
 
@@ -243,6 +247,12 @@ class Bound:
         return f"{sign} {{}} {slack} {{}}", (self.expected, self.tolerance)
 
     def __str__(self) -> str:
+        """The bound in words.
+
+        Example:
+            >>> str(at_least(-1.0, "a rule")), str(equal_to(0.25, "a rule", tolerance=0.1))
+            ('at least -1 (tolerance 0)', 'equal to 0.25 (tolerance 0.1)')
+        """
         words = {"<=": "at most", ">=": "at least", "=": "equal to"}[self.relation]
         return f"{words} {self.expected:g} (tolerance {self.tolerance:g})"
 

@@ -15,7 +15,7 @@ import xarray as xr
 import yaml
 
 from hessian_papers.labelled import lacking, read_study
-from hessian_papers.ledger.bounds import Bound, Estimate, NothingToMeasure, Outcome
+from hessian_papers.ledger.bounds import NOTHING, Bound, Estimate, NothingToMeasure, Outcome
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
 from hessian_papers.ledger.verdicts import Case, Decision, decide
@@ -30,7 +30,6 @@ _OF_THE_ENTRY = _NAMES & {field.name for field in fields(Entry)}
 _OF_THE_BOUND = _NAMES & {field.name for field in fields(Bound)} - {"expected"}
 # What stands in the fields of a bound where nothing is measured.
 _NO_BOUND = Bound(relation="<=", expected=0.0, tolerance=0.0, reason="")
-_NOTHING = Estimate(math.nan)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,36 +157,38 @@ def outcome(entry: Entry, measured: Estimate) -> Outcome:
     return entry.bound.outcome(measured)
 
 
-def _interval(estimate: Estimate | None) -> list[float | None] | None:
+def _interval(estimate: Estimate) -> list[float | None] | None:
     """The ends of an estimate's interval as the ledger shows them, if it has one."""
-    if estimate is None or not estimate.has_interval:
-        return None
-    return [rounded(estimate.low), rounded(estimate.high)]
+    return [rounded(estimate.low), rounded(estimate.high)] if estimate.has_interval else None
+
+
+def _of_the_run(run: Measured | None) -> dict[str, Any]:
+    """The fields of a record that are of the run that its case was measured on, if any was."""
+    if run is None:
+        return {"digest": None, "scale": None, "recorded": False, "departs": {}, "seconds": None}
+    names = ("scale", "recorded", "departs", "seconds")
+    of_the_run = {name: getattr(run.provenance, name) for name in names}
+    return {"digest": digest(run.provenance.config), **of_the_run}
 
 
 def _record(
     entry: Entry,
-    outcome: Outcome,
     run: Measured | None,
-    measured: Estimate | None = None,
-    printed: Estimate | None = None,
+    outcome: Outcome = "not measured",
+    bound: Bound | None = None,
+    measured: Estimate = NOTHING,
+    printed: Estimate = NOTHING,
 ) -> CaseRecord:
-    bound = _NO_BOUND if measured is None or entry.bound is None else entry.bound
-    of_the_entry = {name: getattr(entry, name) for name in _OF_THE_ENTRY}
-    source = None if run is None else run.provenance
+    """The record of a case; without a bound, of one that was not measured."""
     return CaseRecord(
-        **of_the_entry | {"labels": dict(entry.labels)},
-        **{name: getattr(bound, name) for name in _OF_THE_BOUND},
-        expected=None if measured is None else bound.expected,
-        measured=None if measured is None else rounded(measured.value),
+        **{name: getattr(entry, name) for name in _OF_THE_ENTRY} | {"labels": dict(entry.labels)},
+        **{name: getattr(bound or _NO_BOUND, name) for name in _OF_THE_BOUND},
+        **_of_the_run(run),
+        expected=None if bound is None else bound.expected,
+        measured=rounded(measured.value),
         interval=_interval(measured),
         outcome=outcome,
-        digest=None if source is None else digest(source.config),
-        printed_error=None if printed is None else rounded(printed.value),
-        scale=None if source is None else source.scale,
-        recorded=source is not None and source.recorded,
-        departs={} if source is None else dict(source.departs),
-        seconds=None if source is None else source.seconds,
+        printed_error=rounded(printed.value),
         beside=None,
     )
 
@@ -213,7 +214,7 @@ class Measurement:
 
     heading: Heading
     record: CaseRecord
-    estimate: Estimate = _NOTHING
+    estimate: Estimate = NOTHING
     bound: Bound = _NO_BOUND
     in_print_fails: bool = False
 
@@ -246,17 +247,16 @@ def measure(entry: Entry, run: Measured | None) -> Measurement:
     """
     bound, heading = entry.bound, entry.heading
     if entry.measure is None or bound is None:
-        return Measurement(heading, _record(entry, "not measured", run))
+        return Measurement(heading, _record(entry, run))
     try:
         measured = _estimate(entry.measure())
-        print_ = None if entry.measure_printed is None else _estimate(entry.measure_printed())
+        print_ = NOTHING if entry.measure_printed is None else _estimate(entry.measure_printed())
     except Exception as error:  # what a configuration leaves of the arrays may break any function
-        unmeasured = replace(entry, explanation=_reason(error, run))
-        return Measurement(heading, _record(unmeasured, "not measured", run))
+        return Measurement(heading, _record(replace(entry, explanation=_reason(error, run)), run))
     if math.isnan(measured.value):
         entry = replace(entry, explanation="could not be measured here: it gave NaN")
-    record = _record(entry, outcome(entry, measured), run, measured, print_)
-    fails = print_ is not None and bound.outcome(print_) == "fails"
+    record = _record(entry, run, outcome(entry, measured), bound, measured, print_)
+    fails = entry.measure_printed is not None and bound.outcome(print_) == "fails"
     return Measurement(heading, record, measured, bound, fails)
 
 
@@ -349,19 +349,15 @@ def _statement(cases: Sequence[Sequence[Measurement]]) -> StatementRecord:
                 f"{heading.id}: expected one {name} for all its cases, got {', '.join(values)}"
             )
     decision = _decision(heading, decisive)
-    pooled = decision.pooled
+    of_all = {
+        "places": _places(headings),
+        "printed": next((h.printed for h in headings if h.printed), None),
+    }
     return StatementRecord(
-        id=heading.id,
-        places=_places(headings),
-        sentence=heading.sentence,
-        statistic=heading.statistic,
-        quantifier=heading.quantifier,
-        book=heading.book,
-        identity=heading.identity,
+        **vars(heading) | of_all,
         verdict=decision.verdict,
-        pooled=None if pooled is None else rounded(pooled.value),
-        pooled_interval=_interval(pooled),
-        printed=next((h.printed for h in headings if h.printed), None),
+        pooled=rounded(decision.pooled.value),
+        pooled_interval=_interval(decision.pooled),
         cases=records,
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.ledger.bounds import OUTCOMES, RELATIONS, Bound, Estimate, Outcome, Relation
+from hessian_papers.ledger.statements import Heading
 from hessian_papers.ledger.verdicts import BOOKS, QUANTIFIERS, VERDICTS
 from hessian_papers.results import select_fields
 from hessian_spectra.files import DamagedFileError, read_json, write_json
@@ -23,16 +24,14 @@ def _are_departures(value: Any) -> bool:
     return all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
 
 
-# What the fields of a case and of a statement must be that others read by name.
-_OF_A_CASE: Mapping[str, Check] = {
+# What the fields of a case, and of a statement, must be that others read by name.
+_CHECKS: Mapping[str, Check] = {
     "outcome": _one_of(OUTCOMES),
     "relation": _one_of(RELATIONS),
     "labels": (lambda value: isinstance(value, dict), "texts by name"),
     "scale": (lambda value: value is None or isinstance(value, str), "a name or null"),
     "recorded": (lambda value: isinstance(value, bool), "true or false"),
     "departs": (_are_departures, "pairs of values by name"),
-}
-_OF_A_STATEMENT: Mapping[str, Check] = {
     "verdict": _one_of(VERDICTS),
     "quantifier": _one_of(QUANTIFIERS),
     "book": _one_of(BOOKS),
@@ -41,26 +40,25 @@ _OF_A_STATEMENT: Mapping[str, Check] = {
 }
 
 
-def _checked(
-    cls: type, record: Any, checks: Mapping[str, Check], where: str, remedy: str
-) -> dict[str, Any]:
+def _checked(cls: type, record: Any, where: str, remedy: str) -> dict[str, Any]:
     """The fields of a record.
 
     Raises:
         DamagedFileError: it is not what the stage ``ledger`` writes.
     """
     values = select_fields(record, [field.name for field in fields(cls)], where, remedy)
-    for name, (fits, expected) in checks.items():
-        if not fits(values[name]):
+    for name, value in values.items():
+        if name in _CHECKS and not _CHECKS[name][0](value):
             raise DamagedFileError(
-                f"{where} ({values['id']}): expected {name} to be {expected}, "
-                f"got {values[name]!r}; run {remedy}"
+                f"{where} ({values['id']}): expected {name} to be {_CHECKS[name][1]}, "
+                f"got {value!r}; run {remedy}"
             )
     return values
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+def _estimate(value: float | None, interval: list[float | None] | None) -> Estimate:
+    numbers = (value, *(interval or ()))
+    return Estimate(*(math.nan if number is None else number for number in numbers))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,31 +122,16 @@ class CaseRecord:
         return bool(self.departs) and self.scale != "paper"
 
     @property
-    def low(self) -> float | None:
-        """Lower end of the interval, or ``None``."""
-        return self.interval[0] if self.interval else None
-
-    @property
-    def high(self) -> float | None:
-        """Upper end of the interval, or ``None``."""
-        return self.interval[1] if self.interval else None
-
-    @property
     def estimate(self) -> Estimate:
         """The measured value with its interval."""
-        return Estimate(*map(_number, (self.measured, self.low, self.high)))
+        return _estimate(self.measured, self.interval)
 
     @property
     def bound(self) -> Bound:
         """The bound that the measured value is compared with."""
-        return Bound(
-            relation=self.relation,
-            expected=_number(self.expected),
-            tolerance=self.tolerance,
-            reason=self.reason,
-            source=self.source,
-            word=self.word,
-        )
+        names = [field.name for field in fields(Bound) if field.name != "expected"]
+        expected = math.nan if self.expected is None else self.expected
+        return Bound(expected=expected, **{name: getattr(self, name) for name in names})
 
     @classmethod
     def of(cls, record: Any, where: str, remedy: str) -> "CaseRecord":
@@ -157,7 +140,7 @@ class CaseRecord:
         Raises:
             DamagedFileError: it is not what the stage ``ledger`` writes.
         """
-        values = _checked(cls, record, _OF_A_CASE, where, remedy)
+        values = _checked(cls, record, where, remedy)
         if values["beside"] is not None:
             beside = cls.of(values["beside"], f"{where}, beside it", remedy)
             if beside.id != values["id"] or beside.beside is not None:
@@ -170,42 +153,25 @@ class CaseRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatementRecord:
-    """One entry of ``reports/claims.json``.
+class StatementRecord(Heading):
+    """One entry of ``reports/claims.json``: its heading, the verdict, and the cases.
 
     Args:
-        id: its name, unique in the ledger, by which it can be cited.
-        places: where it stands, by the key of the paper.
-        sentence: the statement; for an erratum, the corrected one.
-        statistic: what was measured of each case.
-        quantifier: of the sentence, see :mod:`hessian_papers.ledger.verdicts`.
-        book: what kind of statement it is, see there.
-        identity: whether it is exact.
         verdict: one of :data:`~hessian_papers.ledger.verdicts.VERDICTS`.
         pooled: the number that decided it, if its quantifier has one for all cases.
         pooled_interval: its interval, or ``None``.
-        printed: for an erratum, what is in print.
         cases: at least one.
     """
 
-    id: str
-    places: dict[str, str]
-    sentence: str
-    statistic: str
-    quantifier: str
-    book: str
-    identity: bool
     verdict: str
     pooled: float | None
     pooled_interval: list[float | None] | None
-    printed: str | None
     cases: list[CaseRecord]
 
     @property
     def estimate(self) -> Estimate:
         """The number that decided it, if there is one for all cases."""
-        low, high = self.pooled_interval or (None, None)
-        return Estimate(*map(_number, (self.pooled, low, high)))
+        return _estimate(self.pooled, self.pooled_interval)
 
     @property
     def paper(self) -> str:
@@ -224,7 +190,7 @@ class StatementRecord:
         Raises:
             DamagedFileError: it is not what the stage ``ledger`` writes.
         """
-        values = _checked(cls, record, _OF_A_STATEMENT, where, remedy)
+        values = _checked(cls, record, where, remedy)
         values["cases"] = [
             CaseRecord.of(case, f"{where}, case {number}", remedy)
             for number, case in enumerate(values["cases"])

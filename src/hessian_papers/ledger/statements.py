@@ -116,24 +116,6 @@ class Heading:
     identity: bool = False
     printed: str | None = None
 
-    def problems(self) -> list[str]:
-        """The problems that keep this from being a statement of the ledger, one line each."""
-        texts = {"id": self.id, "sentence": self.sentence}
-        texts |= {f"place in {paper}": place for paper, place in self.places.items()}
-        problems = [f"{name} is empty" for name, text in texts.items() if not text.strip()]
-        if not self.places:
-            problems.append("it stands in no paper")
-        return problems + open_fields({**texts, "statistic": self.statistic})
-
-
-def open_fields(texts: Mapping[str, str]) -> list[str]:
-    """A line for each text that has a field which nothing filled in."""
-    return [
-        f"{name} has an open field {{{left[1]}}}"
-        for name, text in texts.items()
-        if (left := FIELD.search(text))
-    ]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
@@ -163,13 +145,19 @@ class Entry:
 
     def problems(self) -> list[str]:
         """The problems that keep this from being an entry of the ledger, one line each."""
-        problems = self.heading.problems()
-        if self.bound is not None:
-            texts = {"source": self.bound.source, "reason": self.bound.reason}
-            problems += [f"{name} is empty" for name, text in texts.items() if not text.strip()]
-            problems += open_fields(texts)
-        if self.bound is not None and not self.bound.tolerance >= 0:
-            problems.append(f"tolerance is {self.bound.tolerance}")
+        heading, bound = self.heading, self.bound
+        texts = {"id": heading.id, "sentence": heading.sentence}
+        texts |= {f"place in {paper}": place for paper, place in heading.places.items()}
+        if bound is not None:
+            texts |= {"source": bound.source, "reason": bound.reason}
+        problems = [f"{name} is empty" for name, text in texts.items() if not text.strip()]
+        texts |= {"statistic": heading.statistic}
+        fields = {name: FIELD.search(text) for name, text in texts.items()}
+        problems += [f"{name} has an open field {{{f[1]}}}" for name, f in fields.items() if f]
+        if not heading.places:
+            problems.append("it stands in no paper")
+        if bound is not None and not bound.tolerance >= 0:
+            problems.append(f"tolerance is {bound.tolerance}")
         if self.measure is None and not self.explanation.strip():
             problems.append("it is not measured, and explanation does not say why")
         return [f"{self.id or 'a case without id'}: {problem}" for problem in problems]
@@ -341,21 +329,14 @@ class Statements:
         values: how texts say the values of labels, for example ``{"mup": "μP"}``.
     """
 
-    def __init__(
-        self,
-        *,
-        values: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, *, values: Mapping[str, str] | None = None) -> None:
         self._values = values or {}
         self.all: list[Statement] = []
-        self._artifacts: tuple[tuple[str, str], ...] = ()
         self._of: Mapping[str, Any] = {}
 
     def about(self, paper: str, *artifacts: str) -> "Statements":
         """The decorators of statements about some artifacts of a paper alone, as its figures."""
-        other = self.having()
-        other._artifacts = tuple((paper, artifact) for artifact in artifacts)
-        return other
+        return self.having(artifacts=tuple((paper, artifact) for artifact in artifacts))
 
     def having(self, **of: Any) -> "Statements":
         """The decorators of statements that share some fields, unless they say others."""
@@ -365,9 +346,7 @@ class Statements:
 
     def __or__(self, other: "Statements") -> "Statements":
         """The decorators of statements about the artifacts of both."""
-        both = self.about("")
-        both._artifacts = self._artifacts + other._artifacts
-        return both
+        return self.having(artifacts=self._of["artifacts"] + other._of["artifacts"])
 
     def statement(self, place: Place, quantifier: Any, bound: Any, **of: Any) -> Decorator:
         """Make a statement of a function.
@@ -378,13 +357,10 @@ class Statements:
             bound: what the measured value is compared with.
             of: further fields of :class:`Statement`.
         """
-        fields = {
-            **{"place": place, "quantifier": quantifier, "bound": bound},
-            "artifacts": self._artifacts,
-        }
+        fields = {"place": place, "quantifier": quantifier, "bound": bound, **self._of, **of}
 
         def keep(function: Function) -> Function:
-            self.all.append(Statement(function=function, **{**fields, **self._of, **of}))
+            self.all.append(Statement(function=function, **fields))
             return function
 
         return keep

@@ -1,8 +1,10 @@
 """The ledger as a text to read through: a row for each statement."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 
+from hessian_papers.formulas import sentence_case
 from hessian_papers.ledger.bounds import Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord
 from hessian_papers.ledger.totals import ROUND_OFF, by_paper_and_book, round_off, summary, words
@@ -53,16 +55,16 @@ def number(value: float | None) -> str:
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.3g}"
 
 
-def with_interval(estimate: Estimate) -> str:
-    """A measured value with its interval where there is one.
+def with_interval(estimate: Estimate, write: Callable[[float], str] = number) -> str:
+    """A measured value with its interval where there is one; ``write`` says how numbers look.
 
     Example:
         >>> with_interval(Estimate(-3.5, high=-1.25)), with_interval(Estimate(0.5))
         ('-3.5 [–, -1.25]', '0.5')
     """
     if not estimate.has_an_end:
-        return number(estimate.value)
-    return f"{number(estimate.value)} [{number(estimate.low)}, {number(estimate.high)}]"
+        return write(estimate.value)
+    return f"{write(estimate.value)} [{write(estimate.low)}, {write(estimate.high)}]"
 
 
 def measured(case: CaseRecord, identity: bool = False) -> str:
@@ -75,8 +77,8 @@ def measured(case: CaseRecord, identity: bool = False) -> str:
     return with_interval(case.estimate)
 
 
-def expected(bound: Bound) -> str:
-    """The bound that a measured value is compared with, in one short formula.
+def expected(bound: Bound, write: Callable[[float], str] = number) -> str:
+    """The bound of a measured value, in one short formula; ``write`` says how numbers look.
 
     Example:
         >>> from hessian_papers.ledger.bounds import at_least, within
@@ -84,7 +86,7 @@ def expected(bound: Bound) -> str:
         ('≥ 0', '≤ 0.1')
     """
     template, numbers = bound.formula
-    return template.format(*map(number, numbers))
+    return template.format(*map(write, numbers))
 
 
 def label(case: CaseRecord) -> str:
@@ -114,21 +116,20 @@ def _expected(statement: StatementRecord) -> str:
 def _tally(statement: StatementRecord) -> str:
     """The number of cases, and which do not follow."""
     cases = statement.cases
-    against = [case for case in cases if case.outcome == "fails"]
-    undecided = [case for case in cases if case.outcome == "open"]
-    unmeasured = [case for case in cases if case.outcome == "not measured"]
+    count = Counter(case.outcome for case in cases)
     parts = [str(len(cases))]
-    if against:
+    if against := [case for case in cases if case.outcome == "fails"]:
         named = [
             f"{label(case)}: {with_interval(case.estimate)}{'*' * case.smaller}"
             for case in against[:_FEW]
         ]
         more = f" and {len(against) - _FEW} more" if len(against) > _FEW else ""
         parts.append(f"{len(against)} not: {'; '.join(named)}{more}")
-    if undecided:
-        parts.append(f"{len(undecided)} open")
-    if unmeasured and (len(unmeasured) < len(cases) or statement.verdict == "not tested"):
-        parts.append(f"{len(unmeasured)} not measured")
+    if count["open"]:
+        parts.append(f"{count['open']} open")
+    unmeasured = count["not measured"]
+    if unmeasured and (unmeasured < len(cases) or statement.verdict == "not tested"):
+        parts.append(f"{unmeasured} not measured")
     return ", ".join(parts)
 
 
@@ -136,7 +137,7 @@ def _remark(statement: StatementRecord) -> str:
     """Our reading of a word, what is in print, and why it differs where it does."""
     remarks = [f"In print: {statement.printed}."] if statement.printed else []
     readings = dict.fromkeys(case.reason for case in statement.cases if case.word)
-    remarks += [f"{reading[:1].upper()}{reading[1:]}." for reading in readings]
+    remarks += [f"{sentence_case(reading)}." for reading in readings]
     # What only a smaller setting shows needs no other reason.
     measured = any(case.outcome != "not measured" for case in statement.cases)
     explained = statement.verdict in ("reproduced", "corrected", "shown")

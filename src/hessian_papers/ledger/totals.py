@@ -56,7 +56,7 @@ def by_paper_and_book(statements: Sequence[StatementRecord]) -> dict[str, dict[s
 
     What is beyond the papers is none's: it stands under the book's name.
     """
-    own = [statement for statement in statements if statement.book != "beyond"]
+    own, beyond = _apart(statements)
     totals: dict[str, dict[str, Tally]] = {}
     for paper in sorted(
         {paper for statement in own for paper in statement.places}, key=reading_order
@@ -64,14 +64,17 @@ def by_paper_and_book(statements: Sequence[StatementRecord]) -> dict[str, dict[s
         of_paper = [statement for statement in own if paper in statement.places]
         books = {book: counts(s for s in of_paper if s.book == book) for book in BOOKS}
         totals[paper] = {book: tally for book, tally in books.items() if tally}
-    beyond = counts(statement for statement in statements if statement.book == "beyond")
-    return totals | ({"beyond": {"beyond": beyond}} if beyond else {})
+    return totals | ({"beyond": {"beyond": counts(beyond)}} if beyond else {})
+
+
+def _apart(statements: Sequence[StatementRecord]) -> list[list[StatementRecord]]:
+    """The statements of the papers, and those beyond them."""
+    return [[s for s in statements if (s.book == "beyond") == beyond] for beyond in (False, True)]
 
 
 def summary(statements: Sequence[StatementRecord]) -> str:
     """The ledger in one line: the papers' statements by verdict, and what is beyond them."""
-    own = [statement for statement in statements if statement.book != "beyond"]
-    beyond = [statement for statement in statements if statement.book == "beyond"]
+    own, beyond = _apart(statements)
     line = f"{len(own)} statements of the papers: {words(counts(own))}"
     more = f"; {len(beyond)} beyond them: {words(counts(beyond))}" if beyond else ""
     return f"{line}{more}; {len(all_cases(statements))} cases"
@@ -90,8 +93,7 @@ def metrics(statements: Sequence[StatementRecord]) -> dict[str, Any]:
     outcomes = Counter(run.outcome for run in today if run.outcome != "not measured")
     digits = _digits(statements)
     return {
-        "papers": counts(statement for statement in statements if statement.book != "beyond"),
-        "beyond": counts(statement for statement in statements if statement.book == "beyond"),
+        **dict(zip(("papers", "beyond"), map(counts, _apart(statements)), strict=True)),
         "this_run": dict(sorted(outcomes.items())),
         **({"digits": min(digits.values())} if digits else {}),
     }

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from hessian_papers.ledger.bounds import Bound, Estimate, Outcome
+from hessian_papers.ledger.bounds import NOTHING, Bound, Estimate, Outcome
 
 # What a sentence says of its cases:
 #   always      an identity, a theorem, "for all": any setting within its assumptions may refute it
@@ -91,7 +91,7 @@ class Decision:
     """
 
     verdict: Verdict
-    pooled: Estimate | None = None
+    pooled: Estimate = NOTHING
 
 
 def pooled(cases: Sequence[Case]) -> Estimate:
@@ -147,10 +147,7 @@ def _binding(cases: Sequence[Case]) -> list[Case]:
 
 
 def _worst(outcomes: Sequence[Outcome]) -> Verdict:
-    for outcome, verdict in _WORST.items():
-        if outcome in outcomes:
-            return verdict
-    return "not tested"
+    return next((_WORST[outcome] for outcome in _WORST if outcome in outcomes), "not tested")
 
 
 _WORST: Mapping[Outcome, Verdict] = {"fails": "differs", "open": "open", "holds": "reproduced"}

@@ -24,6 +24,8 @@ _ROOT = "../"
 _SETTINGS = ("study", "ensemble", "data")
 # Of a list of more values than this, the first ones and the last are shown.
 _FEW = 8
+# The columns of the overview, by how the name of an artifact begins.
+_COLUMNS = {"Figure": "figures", "Table": "tables", "": "theorems and more"}
 _SHORT = {
     **dict.fromkeys(("Figure", "Figures", "Table", "Tables"), ""),
     **{"Appendix": "App.", "Assumption": "Ass.", "Corollary": "Cor.", "Equation": "Eq."},
@@ -41,14 +43,6 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """The script with the numbers of a figure: what it calls them, and where it is."""
-
-    key: str
-    href: str
-
-
-@dataclass(frozen=True)
 class ShownRun:
     """One run of a study as the page shows it: a picture, its text, the files behind it."""
 
@@ -56,7 +50,7 @@ class ShownRun:
     figure: FigureRecord
     files: Sequence[Link]
     lead: str
-    numbers: Numbers | None
+    numbers: Link | None
 
     @property
     def name(self) -> str:
@@ -125,6 +119,16 @@ class Section:
     def statements(self) -> list[Shown]:
         """All of its statements that are shown on its page."""
         return [*(shown for entry in self.entries for shown in entry.statements), *self.others]
+
+    @property
+    def cells(self) -> dict[str, list[Covered]]:
+        """Its artifacts that something covers, by the columns of the overview."""
+        cells: dict[str, list[Covered]] = {column: [] for column in _COLUMNS.values()}
+        for item in self.artifacts:
+            kind = next(kind for kind in _COLUMNS if item.artifact.name.startswith(kind))
+            if item.statements or item.studies:
+                cells[_COLUMNS[kind]].append(item)
+        return cells
 
 
 def short(artifact: str) -> str:
@@ -216,18 +220,16 @@ def _run(key: str, figure: FigureRecord, reports: Path, sentence: str) -> ShownR
     formats = {file.suffix[1:].upper(): file for file in (figure.image, figure.svg)}
     if figure.controls is not None:
         formats["controls"] = figure.controls.image
-    for name, file in formats.items():
-        if file.is_file():
-            path = file.relative_to(reports).as_posix()
-            links.append(Link(name, f"reports/{path}", path))
-    return ShownRun(key, figure, links, sentence, _numbers(figure, reports))
 
+    def beside(name: str, file: Path) -> Link:
+        path = file.relative_to(reports).as_posix()
+        return Link(name, f"reports/{path}", path)
 
-def _numbers(figure: FigureRecord, reports: Path) -> Numbers | None:
-    """The numbers that a reader can explore; ``None`` of a figure without curves."""
-    if not figure.js.is_file():
-        return None
-    return Numbers(f"{figure.study}/{figure.js.stem}", figure.js.relative_to(reports).as_posix())
+    links += [beside(name, file) for name, file in formats.items() if file.is_file()]
+    # The script of the numbers that a reader can explore; a figure without curves has none.
+    script = f"{figure.study}/{figure.js.stem}"
+    numbers = beside(script, figure.js) if figure.js.is_file() else None
+    return ShownRun(key, figure, links, sentence, numbers)
 
 
 def _entry(
@@ -290,31 +292,6 @@ def sections(
 
 def _in_order(entries: Sequence[Entry], index: Sequence[Covered]) -> list[Entry]:
     """Figures in the order of the paper; those that it does not have come last."""
-    places: dict[str, int] = {}
-    for place, item in enumerate(index):
-        for study in item.studies:
-            places.setdefault(study, place)
-    return sorted(entries, key=lambda entry: places.get(entry.figure.study, len(index)))
-
-
-@dataclass(frozen=True)
-class Row:
-    """A paper in the overview: its figures, its tables, and what else it has."""
-
-    section: Section
-    figures: Sequence[Covered]
-    tables: Sequence[Covered]
-    others: Sequence[Covered]
-
-
-def overview(papers: Sequence[Section]) -> list[Row]:
-    """Papers by artifacts, those that something covers."""
-    rows = []
-    for section in papers:
-        kinds: dict[str, list[Covered]] = {"Figure": [], "Table": [], "": []}
-        for item in section.artifacts:
-            kind = next(kind for kind in kinds if item.artifact.name.startswith(kind))
-            if item.statements or item.studies:
-                kinds[kind].append(item)
-        rows.append(Row(section, *kinds.values()))
-    return rows
+    order = [study for item in index for study in item.studies]
+    order += [entry.figure.study for entry in entries]
+    return sorted(entries, key=lambda entry: order.index(entry.figure.study))

@@ -12,7 +12,7 @@ from typing import Any
 from hessian_papers.ledger.bounds import Estimate
 from hessian_papers.ledger.record import StatementRecord, all_cases
 from hessian_papers.ledger.statements import FIELD
-from hessian_papers.ledger.table import number
+from hessian_papers.ledger.table import number, with_interval
 from hessian_papers.ledger.totals import round_off
 from hessian_papers.ledger.verdicts import VERDICTS
 from hessian_spectra.validation import require
@@ -36,38 +36,29 @@ def _signed(value: float) -> str:
     return number(value).replace("-", "−", value < 0)
 
 
-def _interval(estimate: Estimate) -> str:
-    value, low, high = map(_signed, estimate)
-    return f"{value} [{low}, {high}]"
-
-
 def _percent(value: float) -> str:
     return f"{100 * value:.3g}".replace("-", "−") + " %"
 
 
-def _percents(estimate: Estimate) -> str:
-    value, low, high = map(_percent, estimate)
-    return f"{value} [{low}, {high}]"
-
-
-def _factor(estimate: Estimate) -> str:
+def _factor(estimate: Estimate) -> Estimate:
     """The factor of a logarithm; one that is bounded above alone is at least 0."""
     value, low, high = map(math.exp, estimate)
-    return _interval(Estimate(value, 0.0 if low != low and high == high else low, high))
+    return Estimate(value, 0.0 if low != low and high == high else low, high)
 
 
 _WRITE: Mapping[str, Callable[[Estimate], str]] = {
     "number": lambda estimate: _signed(estimate.value),
     "percent": lambda estimate: _percent(estimate.value),
-    "percents": _percents,
-    "interval": _interval,
-    "factor": _factor,
+    "percents": lambda estimate: with_interval(estimate, _percent),
+    "interval": lambda estimate: with_interval(estimate, _signed),
+    "factor": lambda estimate: with_interval(_factor(estimate), _signed),
     "bound": lambda estimate: f"{round_off(estimate.value):g}",
 }
 
 
-# The takes that are no measured number, and what else may stand beside each.
-_OPTIONS: Mapping[str, Mapping[str, Sequence[str]]] = {
+# What may stand beside each take, and its words; any are allowed where none are given.
+_BESIDE: Mapping[str, Mapping[str, Sequence[str]]] = {
+    **{take: {"as": tuple(_WRITE), "case": ()} for take in _TAKES},
     "count": {"verdict": VERDICTS},
     "tolerance": {},
 }
@@ -182,10 +173,9 @@ def _check(spec: Any, at: str) -> None:
 
 
 def _check_number(spec: Mapping[str, str], at: str) -> None:
-    known = (*_TAKES, *_OPTIONS)
-    takes = [key for key in spec if key in known]
-    require(len(takes) == 1, at, f"one of {', '.join(known)}", [*spec])
-    allowed = _OPTIONS.get(takes[0], {"as": tuple(_WRITE), "case": ()})
+    takes = [key for key in spec if key in _BESIDE]
+    require(len(takes) == 1, at, f"one of {', '.join(_BESIDE)}", [*spec])
+    allowed = _BESIDE[takes[0]]
     for key in {*spec} - {*takes}:
         require(key in allowed, at, f"one of {', '.join(allowed) or takes[0]}", key)
         among = allowed[key]

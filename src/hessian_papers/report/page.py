@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 import hessian_spectra
 from hessian_papers.drawing.record import FigureRecord, Picture, read_figures
-from hessian_papers.formulas import plain, prose
+from hessian_papers.formulas import plain, prose, sentence_case
 from hessian_papers.ledger.leads import Leads
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.ledger.totals import by_paper_and_book, counts
@@ -25,7 +25,6 @@ from hessian_papers.report.entries import (
     Section,
     anchor,
     data_uri,
-    overview,
     sections,
     short,
     shown,
@@ -71,31 +70,14 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "bounds": verdicts.bounds,
-        "capitalize_first": lambda text: text[:1].upper() + text[1:],
-        "comparison": printed.comparison,
-        "departing": verdicts.departing,
-        "deviation": printed.deviation,
-        "differing": verdicts.differing,
-        "ground": verdicts.ground,
-        "in_print": printed.in_print,
-        "measured": verdicts.measured,
-        "number": verdicts.number,
-        "origins": verdicts.origins,
-        "outcomes": verdicts.outcomes,
-        "leading": verdicts.leading,
-        "percent": printed.percent,
-        "plain": plain,
-        "prose": prose,
-        "remarks": verdicts.remarks,
-        "shares": verdicts.shares,
-        "short": short,
-        "shown": shown,
-        "strips": verdicts.strips,
-        "style": verdicts.style,
-        "tally": verdicts.tally,
-    }
+    filters = (
+        *(printed.comparison, printed.deviation, printed.in_print, printed.percent),
+        *(verdicts.bounds, verdicts.departing, verdicts.differing, verdicts.ground),
+        *(verdicts.leading, verdicts.measured, verdicts.number, verdicts.origins),
+        *(verdicts.outcomes, verdicts.remarks, verdicts.shares, verdicts.strips),
+        *(verdicts.style, verdicts.tally, plain, prose, sentence_case, short, shown),
+    )
+    environment.filters |= {function.__name__: function for function in filters}
     environment.globals |= {
         "anchor": anchor,
         "asset": _asset,
@@ -242,7 +224,7 @@ def build(
         keys=[*PAPERS] if here else [section.key for section in every],
         notation=tables(),
         opening=opening,
-        overview=overview(every),
+        sections=every,
         papers=[s for s in every if not part or (s.key == here and not study)],
         picture=picture,
         root=links.root,
@@ -255,11 +237,6 @@ def build(
         whole=not part,
         **_alone(every, study),
     )
-
-
-def _absent(_: FigureRecord | Picture) -> str:
-    """No address: a document that has all pictures inside has each once."""
-    return ""
 
 
 def _alone(papers: Sequence[Section], study: str) -> dict[str, Any]:

@@ -9,16 +9,9 @@ Settings = Mapping[str, Any]
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 # What a study counts, by the setting that says it: the first two of these that it has.
 _COUNTED = {
-    "networks": "network",
-    "replicates": "replicate",
-    "instances": "instance",
-    "architectures": "architecture",
-    "draws": "draw",
-    "seeds": "seed",
-    "steps": "step",
-    "epochs": "epoch",
-    "scales": "input scale",
-    "norms": "norm",
+    **{f"{noun}s": noun for noun in ("network", "replicate", "instance", "architecture")},
+    **{f"{noun}s": noun for noun in ("draw", "seed", "step", "epoch")},
+    **{"scales": "input scale", "norms": "norm"},
 }
 _MOST = 2
 

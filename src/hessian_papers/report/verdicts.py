@@ -1,5 +1,6 @@
 """A statement's verdict on the page: the runs that decided it, its numbers, its cases."""
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hessian_papers.case_axis import Row, is_logarithmic, limits, position
+from hessian_papers.formulas import sentence_case
+from hessian_papers.ledger import table
 from hessian_papers.ledger.bounds import OUTCOMES, Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.totals import Tally, counts, words
@@ -57,7 +60,7 @@ def number(value: float | None) -> Markup:
         ('1.23 × 10<sup>−14</sup>', '5074', '−0.25', '–')
     """
     if value is None or not math.isfinite(value):
-        return Markup("–" if value is None else str(value))
+        return Markup("–" if value is None or math.isnan(value) else str(value))
     if value == round(value) and abs(value) < 1e6:
         return Markup(f"{value:.0f}".replace("-", "−"))
     mantissa, _, exponent = f"{value:.3g}".replace("-", "−").partition("e")
@@ -79,8 +82,7 @@ def style(verdict: str) -> str:
 
 def expected(bound: Bound) -> Markup:
     """The bound of a measured value, as a short formula."""
-    template, numbers = bound.formula
-    return Markup(template).format(*map(number, numbers))
+    return Markup(table.expected(bound, number))
 
 
 def measured(estimate: Estimate) -> Markup:
@@ -90,12 +92,7 @@ def measured(estimate: Estimate) -> Markup:
         >>> str(measured(Estimate(-3.5, high=-1.25)))
         '−3.5 [–, −1.25]'
     """
-    if estimate.value != estimate.value:
-        return Markup("–")
-    if not estimate.has_an_end:
-        return number(estimate.value)
-    ends = [None if math.isnan(end) else end for end in (estimate.low, estimate.high)]
-    return Markup("{} [{}, {}]").format(*map(number, [estimate.value, *ends]))
+    return Markup(table.with_interval(estimate, number))
 
 
 def setting(key: str) -> str:
@@ -114,14 +111,6 @@ def departing(cases: Iterable[CaseRecord]) -> str:
     return ", ".join(dict.fromkeys(setting(key).partition(".")[0] for key in keys))
 
 
-def _runs_of(case: CaseRecord) -> set[str]:
-    deciding = "recorded" if case.recorded else "today"
-    disagree = len({run.outcome for run in case.runs}) > 1
-    return ({deciding} if case.outcome != "not measured" else set()) | (
-        {"disagree"} if disagree else set()
-    )
-
-
 def outcomes(cases: Iterable[CaseRecord]) -> str:
     """The outcomes of some cases, in one line.
 
@@ -131,29 +120,27 @@ def outcomes(cases: Iterable[CaseRecord]) -> str:
     """
     counted = Counter(case.outcome for case in cases)
     verbs = {"holds": "hold", "fails": "fail"}
-    return ", ".join(
-        f"{counted[name]} {verbs.get(name, name)}" for name in OUTCOMES if counted[name]
-    )
+    return words({verbs.get(name, name): counted[name] for name in OUTCOMES if counted[name]})
 
 
 def strips(cases: Sequence[CaseRecord]) -> list[str]:
     """Where each case lies on the axis of all: its bound, interval and value, as CSS variables."""
     rows = [Row("", *case.estimate, case.bound.range, case.outcome) for case in cases]
-    logarithmic, ends = is_logarithmic(rows), limits(rows)
-    return [_strip(row, ends, logarithmic) for row in rows]
-
-
-def _strip(row: Row, ends: tuple[float, float], logarithmic: bool) -> str:
-    places = {"a": row.allowed[0], "b": row.allowed[1], "l": row.low, "h": row.high, "v": row.value}
-    known = {name: value for name, value in places.items() if not math.isnan(value)}
-    return ";".join(
-        f"--{name}:{100 * position(value, ends, logarithmic):.3g}%" for name, value in known.items()
-    )
+    axis = limits(rows), is_logarithmic(rows)
+    places = [
+        zip("ablhv", (*row.allowed, row.low, row.high, row.value), strict=True) for row in rows
+    ]
+    return [
+        ";".join(
+            f"--{name}:{100 * position(x, *axis):.3g}%" for name, x in row if not math.isnan(x)
+        )
+        for row in places
+    ]
 
 
 def remarks(shown: Shown) -> list[str]:
     """Our reading of a word, and why cases that do not follow do not, each once."""
-    texts = [f"{case.reason[:1].upper()}{case.reason[1:]}." for case in shown.cases if case.word]
+    texts = [f"{sentence_case(case.reason)}." for case in shown.cases if case.word]
     texts += [case.explanation for case in shown.cases if case.explanation]
     return [text for text in dict.fromkeys([*texts, needed(shown.statement)]) if text]
 
@@ -194,11 +181,11 @@ def ground(shown: Sequence[Shown]) -> str:
         ''
     """
     counted = shares(shown)
-    stops, so_far = [], 0
-    for verdict, count in counted.items():
-        start, so_far = so_far, so_far + count
-        ends = (f"{100 * end / sum(counted.values()):.0f}%" for end in (start, so_far))
-        stops.append(f"var(--{style(verdict)}-back) {' '.join(ends)}")
+    ends = [0, *itertools.accumulate(counted.values())]
+    stops = [
+        f"var(--{style(verdict)}-back) {100 * start / ends[-1]:.0f}% {100 * end / ends[-1]:.0f}%"
+        for verdict, (start, end) in zip(counted, itertools.pairwise(ends), strict=True)
+    ]
     return f"background:linear-gradient(90deg,{','.join(stops)})" if stops else ""
 
 
@@ -217,4 +204,8 @@ def leading(finding: Finding) -> list[StatementRecord]:
 
 def decided_by(statements: Sequence[StatementRecord]) -> Counter[str]:
     """The number of cases that ``today``'s or ``recorded`` runs decide, and ``disagree`` on."""
-    return Counter(choice for case in all_cases(statements) for choice in _runs_of(case))
+    cases = all_cases(statements)
+    decided = (case for case in cases if case.outcome != "not measured")
+    number_ = Counter("recorded" if case.recorded else "today" for case in decided)
+    number_["disagree"] = sum(len({run.outcome for run in case.runs}) > 1 for case in cases)
+    return number_

@@ -3,25 +3,28 @@
 Today's run is one W&B run, the recorded runs are another: panels show the two beside each other.
 """
 
-import hashlib
-import json
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from PIL.ImageFile import ImageFile
+
 from hessian_papers.drawing.interactive import signs
-from hessian_papers.drawing.record import FigureRecord, read_figures
+from hessian_papers.drawing.record import CONTROLS, FigureRecord, Picture, read_figures
 from hessian_papers.formulas import plain
 from hessian_papers.labelled import files_of
 from hessian_papers.ledger.leads import Leads, lead
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, read_ledger
+from hessian_papers.memory import sha256
 from hessian_papers.results import SIDES, folder_of
 from hessian_papers.tracking.run import start_run
 from hessian_papers.tracking.server import import_wandb
 from hessian_papers.tracking.settings import About
-from hessian_papers.tracking.upload import is_uploaded
+from hessian_papers.tracking.upload import is_whole, runs_of, upload_waiting
 from hessian_spectra.files import MissingResultError, digest, read_json
 
 # A chart's columns, by what the preset calls them.
@@ -39,19 +42,12 @@ _COLUMNS = tuple(f.name for f in fields(CaseRecord) if f.name not in _NESTED)
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
-def figure_key(figure: FigureRecord) -> str:
-    """The key under which a figure is logged: ``figures/<paper>/<study>``."""
-    return f"figures/{figure.paper}/{figure.study}"
+def figure_key(figure: FigureRecord, part: str = "figures") -> str:
+    """The key under which a figure is logged, or its ``controls``, or its main panel in ``charts``.
 
-
-def controls_key(figure: FigureRecord) -> str:
-    """The key of a figure's second picture: ``controls/<paper>/<study>``."""
-    return f"controls/{figure.paper}/{figure.study}"
-
-
-def chart_key(figure: FigureRecord) -> str:
-    """The key of the chart of a figure's main panel: ``charts/<paper>/<study>``."""
-    return f"charts/{figure.paper}/{figure.study}"
+    It is ``figures/<paper>/<study>``, and so on.
+    """
+    return f"{part}/{figure.paper}/{figure.study}"
 
 
 def statistics(statements: Sequence[StatementRecord], *, recorded: bool) -> dict[str, float]:
@@ -73,36 +69,25 @@ def _flat(record: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
             yield f"{prefix}/{name}", value
 
 
-def _sides(folders: Mapping[str, Path], remedy: str) -> dict[str, dict[str, Path]]:
-    """The arrays under each figure, by study and file: the sides of today's run, or a whole run.
+def _sides(folder: Path, remedy: str) -> dict[str, Path]:
+    """The arrays under a figure by file: the sides of today's run, or a whole run.
 
     Raises:
-        MissingResultError: there are none in one of the folders; ``remedy`` says what to run.
+        MissingResultError: there are none; ``remedy`` says what to run.
     """
-    entries = {}
-    for study, folder in folders.items():
-        paths = files_of(folder, SIDES)
-        entries[study] = {path.stem: path for path in paths if path.is_file()}
-        if not entries[study]:
-            raise MissingResultError(f"{folder} holds no arrays: run {remedy}")
-    return entries
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    paths = {path.stem: path for path in files_of(folder, SIDES) if path.is_file()}
+    if not paths:
+        raise MissingResultError(f"{folder} holds no arrays: run {remedy}")
+    return paths
 
 
 def _statement(statement: StatementRecord) -> dict[str, Any]:
     """A row of the table of statements."""
     return {
-        "verdict": statement.verdict,
-        "id": statement.id,
+        **{name: getattr(statement, name) for name in ("verdict", "id")},
         "papers": ", ".join(statement.places),
         "where": "; ".join(statement.places.values()),
-        "sentence": statement.sentence,
-        "quantifier": statement.quantifier,
-        "book": statement.book,
-        "pooled": statement.pooled,
+        **{n: getattr(statement, n) for n in ("sentence", "quantifier", "book", "pooled")},
         "cases": len(statement.cases),
         "holds": sum(case.outcome == "holds" for case in statement.cases),
     }
@@ -112,23 +97,28 @@ def _row(statement: StatementRecord, case: CaseRecord) -> dict[str, Any]:
     """A row of the table of cases."""
     row = {"statement": statement.id, "labels": ", ".join(case.labels.values())}
     row |= {column: getattr(case, column) for column in _COLUMNS}
-    return row | {"low": case.low, "high": case.high, "departs": ", ".join(case.departs)}
+    low, high = case.interval or (None, None)
+    return row | {"low": low, "high": high, "departs": ", ".join(case.departs)}
 
 
 def _with_both(statement: StatementRecord, case: CaseRecord) -> dict[str, Any]:
     """A row with what decides, and what both runs say beside it."""
-    row, runs = _row(statement, case), {run.recorded: run for run in case.runs}
-    for name, recorded in (("today", False), ("recorded", True)):
-        for field in ("outcome", "measured"):
-            row[f"{field}_{name}"] = getattr(runs.get(recorded), field, None)
-    return row
+    runs = {"recorded" if run.recorded else "today": run for run in case.runs}
+    return _row(statement, case) | {
+        f"{field}_{name}": getattr(runs.get(name), field, None)
+        for name in ("today", "recorded")
+        for field in ("outcome", "measured")
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Content:
-    """The content that one W&B run shows.
+    """The content that one W&B run shows: of today's runs of the studies, or of recorded ones.
 
     Args:
+        kind: what the run is called, and its group: by their names in ``wandb.init``.
+        config: of the run.
+        notes: what it is.
         figures: of one run of the studies.
         sides: the files of arrays under each of them.
         tables: the ledger's.
@@ -137,6 +127,9 @@ class _Content:
         leads: the sentences that stand over figures, by study, of those that hold.
     """
 
+    kind: Mapping[str, Any]
+    config: Mapping[str, Any]
+    notes: str
     figures: Sequence[FigureRecord]
     sides: Mapping[str, Mapping[str, Path]]
     tables: Tables
@@ -144,55 +137,79 @@ class _Content:
     artifact: str
     leads: Mapping[str, str]
 
+    @cached_property
+    def pictures(self) -> dict[str, tuple[Picture, str]]:
+        """The pictures and what stands under each, by their keys."""
+        pictures: dict[str, tuple[Picture, str]] = {}
+        for figure in self.figures:
+            # What one sees stands first, then how to read it.
+            said = " ".join(filter(None, (self.leads[figure.study], figure.caption)))
+            pictures[figure_key(figure)] = figure, f"{figure.heading}. {plain(said)}"
+            if (second := figure.controls) is not None:
+                pictures[figure_key(figure, CONTROLS)] = second, plain(second.caption)
+        return pictures
+
     def state(self) -> dict[str, Any]:
         """The digests of the files, for the record of what was logged."""
+        second = {each.study: each.controls for each in self.figures}
         return {
             "figures": {figure.study: figure.sha256 for figure in self.figures},
             "data": {
-                study: {side: _sha256(path.read_bytes()) for side, path in paths.items()}
+                study: {side: sha256(path) for side, path in paths.items()}
                 for study, paths in self.sides.items()
             },
             "charts": {figure.study: digest(figure.chart) for figure in self.figures},
-            "controls": {
-                figure.study: figure.controls.sha256
-                for figure in self.figures
-                if figure.controls is not None
-            },
+            CONTROLS: {study: each.sha256 for study, each in second.items() if each is not None},
             **{name: len(rows) for name, rows in self.tables.items()},
         }
 
-    def about(self, commit: str | None, notes: str) -> About:
-        """The commit, tags and notes of the run; studies are no tags, as it has all of them."""
+    def logged(self, directory: Path, commit: str | None, **arguments: Any) -> dict[str, Any]:
+        """Log all of it, unless a whole run of this very state is there.
+
+        Returns:
+            What was logged: the id of the run, and its :meth:`state`.
+        """
+        state = self.state()
+        texts = [text for _, text in self.pictures.values()]
+        held = [state, dict(self.kind), dict(self.config), texts]
+        run_id = f"{self.kind['job_type']}-{digest([*held, dict(self.tables), dict(self.numbers)])}"
+        record = {"run": run_id, **state}
+        if any(map(is_whole, runs_of(directory, run_id))):
+            upload_waiting(directory, arguments.get("mode", "offline"), run_id=run_id)
+            return record
         scales = sorted({figure.provenance.scale for figure in self.figures})
-        papers = dict.fromkeys(figure.paper for figure in self.figures)
-        return About(commit=commit, tags=(*scales, *papers), notes=notes)
+        # Studies are no tags, as it has all of them.
+        tags = (*scales, *dict.fromkeys(figure.paper for figure in self.figures))
+        with start_run(
+            run_id=run_id,
+            config=dict(self.config),
+            directory=directory,
+            upload_at_end=True,
+            about=About(commit=commit, tags=tags, notes=self.notes),
+            **self.kind,
+            **arguments,
+        ) as run:
+            if run.directory is not None:
+                self._log(run.wandb_run)
+        return record
 
-    def text(self, figure: FigureRecord) -> str:
-        """The text under a figure: where it is from, its lead sentence, how to read it."""
-        said = filter(None, (self.leads.get(figure.study), figure.caption))
-        return f"{figure.heading}. {plain(' '.join(said))}"
-
-    def log(self, run: Any) -> None:
-        """Log all of it."""
+    def _log(self, run: Any) -> None:
         wandb = import_wandb()
-        entries = {
-            figure_key(figure): wandb.Image(str(figure.image), caption=self.text(figure))
-            for figure in self.figures
-        } | {
-            controls_key(figure): wandb.Image(
-                str(figure.controls.image), caption=plain(figure.controls.caption)
-            )
-            for figure in self.figures
-            if figure.controls is not None
+        with _undecoded():
+            entries: dict[str, Any] = {
+                key: wandb.Image(str(picture.image), caption=text)
+                for key, (picture, text) in self.pictures.items()
+            }
+        entries |= {
+            figure_key(figure, "charts"): _chart(figure) for figure in self.figures if figure.chart
         }
-        tables = {
-            name: wandb.Table(columns=[*rows[0]], data=[_in_plain_signs(row) for row in rows])
-            for name, rows in self.tables.items()
-            if rows
-        }
-        charts = {chart_key(figure): _chart(figure) for figure in self.figures if figure.chart}
+        for name, rows in self.tables.items():
+            if not rows:
+                continue
+            cells = [[plain(v) if isinstance(v, str) else v for v in row.values()] for row in rows]
+            entries[name] = wandb.Table(columns=[*rows[0]], data=cells)
         # One step for everything: a dashboard is one state, not a course of training.
-        run.log(entries | charts | tables)
+        run.log(entries)
         run.summary.update(dict(self.numbers))
         for figure in self.figures:
             run.log_artifact(self._arrays(figure))
@@ -215,8 +232,15 @@ class _Content:
         return artifact
 
 
-def _in_plain_signs(row: Mapping[str, Any]) -> list[Any]:
-    return [plain(value) if isinstance(value, str) else value for value in row.values()]
+@contextlib.contextmanager
+def _undecoded() -> Iterator[None]:
+    """Let the client open pictures and not decode them: it logs the files as they are."""
+    decode = ImageFile.load
+    ImageFile.load = ImageFile.close  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        ImageFile.load = decode  # type: ignore[method-assign]
 
 
 def _chart(figure: FigureRecord) -> Any:
@@ -241,75 +265,27 @@ def chart_title(figure: FigureRecord) -> str:
     return signs(": ".join(filter(None, (f"{figure.artifact} {shown['title']}".rstrip(), *axes))))
 
 
-def _recorded(
-    reports: Path,
+def _content(
     figures: Sequence[FigureRecord],
     statements: Sequence[StatementRecord],
     leads: Leads,
-) -> _Content | None:
-    """The content of the run of the recorded runs, if there are any."""
-    kept = [figure.recorded for figure in figures if figure.recorded is not None]
-    if not kept:
-        return None
-    return _Content(
-        figures=kept,
-        sides=_sides(
-            {figure.study: reports / "evidence" / figure.study for figure in kept},
-            "git checkout reports/evidence",
-        ),
-        tables={
-            "cases": [
-                _row(statement, run)
-                for statement in statements
-                for case in statement.cases
-                for run in case.runs
-                if run.recorded
-            ]
-        },
-        numbers=statistics(statements, recorded=True),
-        artifact="data-{}-recorded",
-        leads=_said(leads, kept, statements, recorded=True),
-    )
-
-
-def _said(
-    leads: Leads,
-    figures: Sequence[FigureRecord],
-    statements: Sequence[StatementRecord],
+    folders: Mapping[str, Path],
     *,
     recorded: bool,
-) -> dict[str, str]:
-    """The lead sentences of some figures, of those whose statements hold."""
-    names = [figure.study for figure in figures]
-    return {name: lead(leads, statements, name, recorded=recorded) for name in names}
-
-
-def _log_recorded(
-    content: _Content, directory: Path, commit: str | None, **arguments: Any
-) -> dict[str, Any]:
-    """Log the recorded runs, unless this very state of them was uploaded before."""
-    state = content.state()
-    facts = {figure.study: dict(figure.provenance.facts) for figure in content.figures}
-    texts = [content.text(figure) for figure in content.figures]
-    held = json.dumps([state, facts, texts, dict(content.tables)], sort_keys=True)
-    run_id = f"recorded-{_sha256(held.encode())[:16]}"
-    record = {"run": run_id} | state
-    if any(map(is_uploaded, (directory / "wandb").glob(f"offline-run-*-{run_id}"))):
-        return record
-    with start_run(
-        group="recorded",
-        job_type="recorded",
-        name="recorded runs",
-        run_id=run_id,
-        config={"facts": facts},
-        directory=directory,
-        upload_at_end=True,
-        about=content.about(commit, RECORDED),
-        **arguments,
-    ) as run:
-        if run.directory is not None:
-            content.log(run.wandb_run)
-    return record
+    metrics: Mapping[str, Any] = MappingProxyType({}),
+    **of: Any,
+) -> _Content:
+    """The content of a run: figures with the arrays in their folders, and what cases measured."""
+    remedy = "git checkout reports/evidence" if recorded else "dvc repro"
+    return _Content(
+        figures=figures,
+        sides={study: _sides(folder, remedy) for study, folder in folders.items()},
+        leads={study: lead(leads, statements, study, recorded=recorded) for study in folders},
+        numbers={**statistics(statements, recorded=recorded), **metrics},
+        notes=RECORDED if recorded else TODAY,
+        artifact="data-{}-recorded" if recorded else "data-{}",
+        **of,
+    )
 
 
 def log_dashboard(
@@ -331,8 +307,8 @@ def log_dashboard(
     ``data-<study>`` and ``data-<study>-recorded``, and the ledger as the tables ``statements`` and
     ``cases``; what cases measured stands in the summary under their ids, ``<study>/<case>``.
     Today's has the verdicts of both runs, and the metrics in its summary, the other the facts
-    of the recorded runs in its configuration. The id of each is the digest of its state, so that
-    logging the same state again replaces the run.
+    of the recorded runs in its configuration. The id of each is the digest of its state: where a
+    run of that state came to its end, none is logged again, and one that was killed is replaced.
 
     Args:
         reports: holds ``figures/``, ``claims.json``, ``metrics.json``, and ``evidence/`` with the
@@ -348,10 +324,9 @@ def log_dashboard(
 
     Returns:
         What was logged: ``run`` (the id), ``group``, ``figures`` with the SHA-256 of each study's
-        image, ``data`` with those of its arrays, the numbers of ``statements`` and
-        ``cases``, ``metrics``, and
-        ``recorded`` with the same of the recorded runs, or ``None``. Equal inputs give equal
-        records.
+        image, ``data`` with those of its arrays, the numbers of ``statements`` and ``cases``,
+        ``metrics``, and ``recorded`` with the same of the recorded runs, or ``None``. Equal inputs
+        give equal records.
 
     Raises:
         MissingResultError: an input is missing.
@@ -360,37 +335,35 @@ def log_dashboard(
     """
     figures, statements = read_figures(reports), read_ledger(reports)
     metrics = read_json(reports / "metrics.json", "the stage ledger (dvc repro ledger)")
-    today = _Content(
-        figures=figures,
-        sides=_sides(
-            {each.study: folder_of(results, each.paper, each.study) for each in figures},
-            "dvc repro",
-        ),
+    kept = [figure.recorded for figure in figures if figure.recorded is not None]
+
+    today = _content(
+        figures,
+        statements,
+        leads,
+        {each.study: folder_of(results, each.paper, each.study) for each in figures},
+        recorded=False,
+        metrics=dict(_flat(metrics, "metrics")),
+        kind={"job_type": "dashboard", "group": group, "name": f"dashboard {group}"},
+        config=config,
         tables={
             "statements": [_statement(statement) for statement in statements],
             "cases": [_with_both(s, case) for s in statements for case in s.cases],
         },
-        numbers=statistics(statements, recorded=False) | dict(_flat(metrics, "metrics")),
-        artifact="data-{}",
-        leads=_said(leads, figures, statements, recorded=False),
     )
-    recorded = _recorded(reports, figures, statements, leads)
-    state = {"group": group, "metrics": metrics} | today.state()
-    content = (reports / "claims.json").read_bytes() + json.dumps(state, sort_keys=True).encode()
-    run_id = f"dashboard-{_sha256(content)[:16]}"
-    with start_run(
-        group=group,
-        job_type="dashboard",
-        name=f"dashboard {group}",
-        run_id=run_id,
-        config=config,
-        directory=directory,
-        upload_at_end=True,
-        about=today.about(commit, TODAY),
-        **arguments,
-    ) as run:
-        if run.directory is not None:
-            today.log(run.wandb_run)
-    record = {"run": run_id} | state
-    kept = None if recorded is None else _log_recorded(recorded, directory, commit, **arguments)
-    return record | {"recorded": kept}
+    record = {"group": group, "metrics": metrics}
+    if not kept:
+        return record | today.logged(directory, commit, **arguments) | {"recorded": None}
+    runs = [(s, run) for s in statements for case in s.cases for run in case.runs]
+    old = _content(
+        kept,
+        statements,
+        leads,
+        {each.study: reports / "evidence" / each.study for each in kept},
+        recorded=True,
+        kind={"job_type": "recorded", "group": "recorded", "name": "recorded runs"},
+        config={"facts": {figure.study: dict(figure.provenance.facts) for figure in kept}},
+        tables={"cases": [_row(statement, run) for statement, run in runs if run.recorded]},
+    )
+    logged = [each.logged(directory, commit, **arguments) for each in (today, old)]
+    return record | logged[0] | {"recorded": logged[1]}

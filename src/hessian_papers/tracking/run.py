@@ -5,13 +5,13 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from hessian_papers.tracking.server import first_line, import_wandb, why_not_online
 from hessian_papers.tracking.settings import About, Timeouts, resolve_mode, say
-from hessian_papers.tracking.upload import STAGING, upload
+from hessian_papers.tracking.upload import ENDED, PATIENCE, STAGING, runs_of, upload
 from hessian_spectra.progress import Log
 
 UNDESCRIBED = About()
@@ -59,46 +59,43 @@ def _place(name: str, folder: Path) -> Iterator[None]:
         os.environ.pop(name, None)
 
 
-def _start(mode: str, directory: Path, timeouts: Timeouts, arguments: dict[str, Any]) -> Any:
-    wandb = import_wandb()
-    about: About = arguments["about"]
-    named = {name: value for name, value in arguments.items() if name != "about"}
-    settings = wandb.Settings(
-        mode=mode,
-        init_timeout=timeouts.start,
-        finish_timeout=timeouts.finish,
-        finish_timeout_raises=True,
-        silent=True,
-        console="off",
-        disable_code=True,
-        # The client would look for a repository itself, and record its address.
-        disable_git=True,
-        git_commit=about.commit,
-        host="",
-        x_disable_machine_info=True,
-        x_disable_stats=True,
-        x_save_requirements=False,
-    )
-    words = {"tags": about.tags, "notes": about.notes or None}
-    return wandb.init(dir=str(directory), settings=settings, **words, **named)
-
-
-def _start_or_go_offline(
-    mode: str, directory: Path, timeouts: Timeouts, arguments: dict[str, Any]
+def _started(
+    mode: str, timeouts: Timeouts, about: About, arguments: Mapping[str, Any]
 ) -> tuple[Any, bool]:
     """A run, and whether it is online: offline if it could not be."""
+    wandb = import_wandb()
+
+    def start(mode: str) -> Any:
+        settings = wandb.Settings(
+            mode=mode,
+            init_timeout=timeouts.start,
+            finish_timeout=timeouts.finish,
+            finish_timeout_raises=True,
+            silent=True,
+            console="off",
+            disable_code=True,
+            # The client would look for a repository itself, and record its address.
+            disable_git=True,
+            git_commit=about.commit,
+            host="",
+            x_disable_machine_info=True,
+            x_disable_stats=True,
+            x_save_requirements=False,
+        )
+        words = {"tags": about.tags, "notes": about.notes or None}
+        return wandb.init(settings=settings, **words, **arguments)
+
     if mode != "online":
-        return _start(mode, directory, timeouts, arguments), False
+        return start(mode), False
     problem = why_not_online(timeouts.answer)
     if problem is None:
-        wandb = import_wandb()
         try:
-            run = _start(mode, directory, timeouts, arguments)
+            run = start(mode)
             say(run.url)
             return run, True
         except (wandb.errors.Error, TimeoutError) as error:
             problem = first_line(error)
-    run = _start("offline", directory, timeouts, arguments)
+    run = start("offline")
     say(f"{problem}; going on offline, later: wandb sync {_folder(run)}")
     return run, False
 
@@ -107,27 +104,16 @@ def _folder(run: Any) -> Path:
     return Path(run.dir).parent
 
 
-def _remove_predecessors(client: Path, run_id: str) -> None:
-    """Remove offline runs with this id: they were made from the same state, or were killed."""
-    for folder in client.glob(f"offline-run-*-{run_id}"):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 @contextlib.contextmanager
 def start_run(
     *,
-    project: str,
-    group: str,
-    job_type: str,
-    name: str,
-    config: Mapping[str, Any],
     directory: Path,
     mode: str = "offline",
-    entity: str | None = None,
     run_id: str | None = None,
     upload_at_end: bool = False,
-    timeouts: Timeouts | None = None,
+    timeouts: Timeouts = PATIENCE,
     about: About = UNDESCRIBED,
+    **named: Any,
 ) -> Iterator[TrackedRun]:
     """Start a run, and finish it at the end of the block.
 
@@ -136,20 +122,17 @@ def start_run(
     line, too: the run's data are on disk, and ``wandb sync`` uploads them later.
 
     Args:
-        project: name of the W&B project.
-        group: what the run belongs to: the digest of the configuration, or the experiment's name.
-        job_type: the stage.
-        name: of the run.
-        config: what is recorded as its configuration.
         directory: below it the client keeps its folder ``wandb``.
         mode: ``offline``, ``online`` or ``disabled``; the variable ``WANDB_MODE`` goes before.
-        entity: W&B user or team; ``None`` for the default of whoever is logged in.
         run_id: an id that stands for a state: an offline run with the same id is replaced. ``None``
             for a new one.
         upload_at_end: record an online run offline and upload it when the block has ended. Images
             and artifacts need this: a server that fails in between would raise in the block.
         timeouts: how long W&B may take.
         about: commit, tags and notes of the run.
+        named: of ``wandb.init``: ``project`` and ``entity`` (``None`` for the default of whoever is
+            logged in), ``group`` (the digest of the configuration, or the experiment's name),
+            ``job_type`` (the stage), ``name``, and ``config``, what is recorded as configuration.
 
     Raises:
         TrackingError: an unknown mode.
@@ -158,41 +141,19 @@ def start_run(
     if mode == "disabled":
         yield TrackedRun(None, False, None)
         return
-    timeouts = timeouts or Timeouts()
-    arguments = {
-        "project": project,
-        "entity": entity,
-        "group": group,
-        "job_type": job_type,
-        "name": name,
-        "config": dict(config),
-        "id": run_id,
-        "about": about,
-    }
-    with _running(mode, directory, timeouts, arguments, upload_at_end=upload_at_end) as run:
-        yield run
-
-
-@contextlib.contextmanager
-def _running(
-    mode: str,
-    directory: Path,
-    timeouts: Timeouts,
-    arguments: dict[str, Any],
-    *,
-    upload_at_end: bool,
-) -> Iterator[TrackedRun]:
-    run_id = arguments["id"]
     client = directory / "wandb"
     # Without this folder the client would write to one in the system's temporary folder.
     client.mkdir(parents=True, exist_ok=True)
     if run_id is not None:
-        _remove_predecessors(client, run_id)
-    start_mode = "offline" if upload_at_end else mode
+        # They were made from the same state, or were killed.
+        for folder in runs_of(directory, run_id):
+            shutil.rmtree(folder, ignore_errors=True)
+    arguments = {"dir": str(directory), "id": run_id, **named}
     with _place("WANDB_CACHE_DIR", client / "cache"):
-        started, online = _start_or_go_offline(start_mode, directory, timeouts, arguments)
-        folder = _folder(started)
-        run = TrackedRun(started, online, folder)
+        first = "offline" if upload_at_end else mode
+        wandb_run, online = _started(first, timeouts, about, arguments)
+        folder = _folder(wandb_run)
+        run = TrackedRun(wandb_run, online, folder)
         try:
             # Below it are the copies of artifacts, too, which are uploaded from there.
             with _place("WANDB_DATA_DIR", folder / STAGING):
@@ -201,6 +162,7 @@ def _running(
             _finish(run, failed=True)
             raise
         _finish(run, failed=False)
+        (folder / ENDED).touch()
         if mode == "online" and upload_at_end:
             upload(folder, timeouts)
 
@@ -268,18 +230,10 @@ class LiveRuns:
     def _start(
         self, name: str, identity: str, config: Mapping[str, Any]
     ) -> contextlib.AbstractContextManager[TrackedRun]:
-        return start_run(
-            project=self.project,
-            entity=self.entity,
-            group=self.group,
-            job_type=self.job_type,
-            name=f"{self.job_type} {name}",
-            config=config,
-            directory=self.directory,
-            mode=self.mode,
-            run_id=f"{self.job_type}-{identity}",
-            about=self.about,
-        )
+        settings = {field.name: getattr(self, field.name) for field in fields(self)}
+        del settings["after"]
+        settings |= {"name": f"{self.job_type} {name}", "run_id": f"{self.job_type}-{identity}"}
+        return start_run(config=dict(config), **settings)
 
 
 def _finish(run: TrackedRun, *, failed: bool) -> None:

@@ -37,17 +37,14 @@ def _ask(url: str, timeout: float) -> str | None:
         with error:
             # Refusing a query without a key is an answer, too.
             return f"HTTP status {error.code}" if error.code >= 500 else None
-    except urllib.error.URLError as error:
-        # The client has certificates of its own; let it try.
-        if isinstance(error.reason, ssl.SSLError):
-            return None
-        if isinstance(error.reason, TimeoutError):
-            return f"no answer within {timeout:g} s"
-        return getattr(error.reason, "strerror", None) or str(error.reason)
-    except TimeoutError:
-        return f"no answer within {timeout:g} s"
     except (OSError, ValueError) as error:
-        return str(error)
+        reason = getattr(error, "reason", error)
+        # The client has certificates of its own; let it try.
+        if isinstance(reason, ssl.SSLError):
+            return None
+        if isinstance(reason, TimeoutError):
+            return f"no answer within {timeout:g} s"
+        return getattr(reason, "strerror", None) or str(reason)
 
 
 def why_unreachable(url: str, timeout: float) -> str | None:

@@ -11,6 +11,19 @@ from hessian_papers.tracking.settings import Timeouts, resolve_mode, say
 
 # Where the client copies the files of a run's artifacts, below the run's folder.
 STAGING = "staging"
+# What a run leaves in its folder that came to its end.
+ENDED = "ended"
+PATIENCE = Timeouts()
+
+
+def runs_of(directory: Path, run_id: str = "*") -> list[Path]:
+    """The folders of the offline runs below a directory, or of those with an id."""
+    return sorted((directory / "wandb").glob(f"offline-run-*-{run_id}"))
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a run came to its end, so that nothing of it has to be logged again."""
+    return (folder / ENDED).is_file() or is_uploaded(folder)
 
 
 def is_uploaded(folder: Path) -> bool:
@@ -62,7 +75,9 @@ def upload(folder: Path, timeouts: Timeouts) -> None:
         say(f"{problem}; the run is kept offline, later: wandb sync {folder}")
 
 
-def upload_waiting(directory: Path, mode: str, timeouts: Timeouts | None = None) -> None:
+def upload_waiting(
+    directory: Path, mode: str, timeouts: Timeouts = PATIENCE, run_id: str = "*"
+) -> None:
     """Upload each offline run that was not uploaded yet, with one line for each, if runs go online.
 
     Otherwise nothing is done, and the client is not even loaded. A server that cannot be reached
@@ -72,17 +87,16 @@ def upload_waiting(directory: Path, mode: str, timeouts: Timeouts | None = None)
         directory: below it the client keeps its folder ``wandb``; no run there is being written.
         mode: ``offline``, ``online`` or ``disabled``; the variable ``WANDB_MODE`` goes before.
         timeouts: how long W&B may take.
+        run_id: of one run alone.
 
     Raises:
         TrackingError: an unknown mode.
     """
     if resolve_mode(mode) != "online":
         return
-    folders = sorted((directory / "wandb").glob("offline-run-*"))
-    waiting = [folder for folder in folders if not is_uploaded(folder)]
+    waiting = [folder for folder in runs_of(directory, run_id) if not is_uploaded(folder)]
     if not waiting:
         return
-    timeouts = timeouts or Timeouts()
     problem = why_not_online(timeouts.answer)
     if problem is not None:
         kept = "1 run is" if len(waiting) == 1 else f"{len(waiting)} runs are"

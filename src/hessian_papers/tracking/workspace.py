@@ -3,19 +3,18 @@
 import math
 import warnings
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from hessian_papers.drawing.record import FigureRecord, read_figures
+from hessian_papers.drawing.record import CONTROLS, FigureRecord, read_figures
 from hessian_papers.formulas import plain
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.papers import paper
 from hessian_papers.tracking.dashboard import (
     CHART_COLUMNS,
-    chart_key,
     chart_title,
-    controls_key,
     figure_key,
     statistics,
 )
@@ -53,10 +52,7 @@ def _import_workspaces() -> tuple[ModuleType, ModuleType]:
 
 
 def _by_paper(figures: Sequence[FigureRecord]) -> dict[str, list[FigureRecord]]:
-    groups: dict[str, list[FigureRecord]] = {}
-    for figure in figures:
-        groups.setdefault(figure.paper, []).append(figure)
-    return groups
+    return {key: [*own] for key, own in groupby(figures, key=lambda figure: figure.paper)}
 
 
 def _panels(figures: Sequence[FigureRecord]) -> list[Any]:
@@ -66,12 +62,12 @@ def _panels(figures: Sequence[FigureRecord]) -> list[Any]:
     for figure in figures:
         keys = [figure_key(figure)]
         if figure.controls is not None:
-            keys.append(controls_key(figure))
+            keys.append(figure_key(figure, CONTROLS))
         panels.append(reports.MediaBrowser(title=figure.heading, media_keys=keys, num_columns=1))
         if figure.chart:
             panels.append(
                 reports.CustomChart(
-                    query={"summaryTable": {"tableKey": f"{chart_key(figure)}_table"}},
+                    query={"summaryTable": {"tableKey": f"{figure_key(figure, 'charts')}_table"}},
                     chart_name="wandb/line/v0",
                     chart_fields=dict(CHART_COLUMNS),
                     chart_strings={"title": chart_title(figure)},
@@ -172,24 +168,22 @@ def report(
         A ``wandb_workspaces.reports.v2.Report``.
     """
     _, reports = _import_workspaces()
+
+    def grid(shown: Sequence[FigureRecord]) -> Any:
+        # A run set without a project stands for the report's own, and needs no server to build.
+        runs = reports.Runset(name="dashboard", filters=_DASHBOARDS)
+        return reports.PanelGrid(runsets=[runs], panels=_panels(shown))
+
     blocks: list[Any] = [reports.TableOfContents()]
     if findings:
         blocks.append(reports.H1("Findings"))
-    known = {figure.study: figure for figure in figures}
     for text, study in findings:
         blocks.append(reports.P(plain(text)))
-        if study in known:
-            runs = reports.Runset(name="dashboard", filters=_DASHBOARDS)
-            blocks.append(reports.PanelGrid(runsets=[runs], panels=_panels([known[study]])))
+        blocks += [grid([figure]) for figure in figures if figure.study == study]
     for key, own in _by_paper(figures).items():
         about = paper(key)
-        # A run set without a project stands for the report's own, and needs no server to build.
-        runs = reports.Runset(name="dashboard", filters=_DASHBOARDS)
-        blocks += [
-            reports.H1(about.title),
-            reports.P(f"{about.authors}, {key}: {len(own)} figures."),
-            reports.PanelGrid(runsets=[runs], panels=_panels(own)),
-        ]
+        credit = reports.P(f"{about.authors}, {key}: {len(own)} figures.")
+        blocks += [reports.H1(about.title), credit, grid(own)]
     return reports.Report(
         entity=entity,
         project=project,

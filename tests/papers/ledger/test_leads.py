@@ -5,16 +5,14 @@ from dataclasses import replace
 import pytest
 
 from hessian_papers.ledger.leads import lead, require_lead
-from hessian_papers.ledger.record import StatementRecord
-from tests.sample_reports import RECORDED, case, on_both_runs, statement
+from tests.sample_reports import RECORDED, case, on_both_runs, record
 
 LEADS = {RECORDED: {"sentence": "It holds.", "rests_on": ["sample-0", "sample-1"]}}
 
 
 def ledger(*cases):
     """A statement of each list of cases, ``sample-0`` and so on."""
-    entries = [statement(number, "reproduced", list(own)) for number, own in enumerate(cases)]
-    return [StatementRecord.of(entry, "made up", "nothing") for entry in entries]
+    return [record(number, "reproduced", list(own)) for number, own in enumerate(cases)]
 
 
 HOLDS, OTHER = case(0, RECORDED), case(1, "poster-pair", "fails")

@@ -42,7 +42,7 @@ def test_an_interval_has_a_lower_and_an_upper_end():
     (read,) = of(statement([case(interval=[-0.25, 0.5], measured=0.125)])).cases
     assert tuple(read.estimate) == (0.125, -0.25, 0.5)
     (read,) = of(statement([case(interval=None)])).cases
-    assert (read.low, read.high, read.estimate.has_interval) == (None, None, False)
+    assert not read.estimate.has_an_end
 
 
 @pytest.mark.parametrize(
@@ -57,44 +57,46 @@ def test_a_setting_is_smaller_if_it_departs_at_another_scale(fields, smaller):
     assert of(statement([case(**fields)])).cases[0].smaller is smaller
 
 
+def refused(entry):
+    """The one line with which an entry is refused."""
+    with pytest.raises(DamagedFileError) as caught:
+        of(entry)
+    message = str(caught.value)
+    assert message.startswith("claims.json, entry 0")
+    assert message.endswith("; run dvc repro ledger")
+    assert "\n" not in message
+    return message
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"outcome": "true"}, "expected outcome to be one of holds, fails, open, "),
-        ({"scale": 1}, "expected scale to be a name or null, got 1"),
-        ({"recorded": "yes"}, "expected recorded to be true or false, got 'yes'"),
-        ({"departs": None}, "expected departs to be pairs of values by name, got None"),
-        ({"departs": {"networks": [20]}}, "expected departs to be pairs of values by name, got {"),
+        ({"outcome": "true"}, "outcome to be one of holds, fails, open, "),
+        ({"scale": 1}, "scale to be a name or null, got 1"),
+        ({"recorded": "yes"}, "recorded to be true or false, got 'yes'"),
+        ({"departs": None}, "departs to be pairs of values by name, got None"),
+        ({"departs": {"networks": [20]}}, "departs to be pairs of values by name, got {"),
     ],
 )
 def test_a_field_of_a_case_that_is_not_what_it_should_be_is_named(changes, words):
-    name = "cracking-fig1/case 1"
-    for where, changed in (
-        (f"entry 0, case 0 ({name})", case(**changes)),
-        (f"entry 0, case 0, beside it ({name})", case(beside=case(**{"beside": None} | changes))),
-    ):
-        with pytest.raises(DamagedFileError) as caught:
-            of(statement([changed]))
-        message = str(caught.value)
-        assert message.startswith(f"claims.json, {where}: {words}")
-        assert message.endswith("; run dvc repro ledger")
-        assert "\n" not in message
+    expected = f"(cracking-fig1/case 1): expected {words}"
+    assert f"case 0 {expected}" in refused(statement([case(**changes)]))
+    beside = case(**{"beside": None} | changes)
+    assert f"case 0, beside it {expected}" in refused(statement([case(beside=beside)]))
 
 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"verdict": "true"}, "expected verdict to be one of reproduced, corrected, in part, "),
-        ({"quantifier": "often"}, "expected quantifier to be one of always, everywhere, "),
-        ({"book": "mine"}, "expected book to be one of theorems, observations, "),
-        ({"places": {}}, "expected places to be places by paper, got {}"),
-        ({"cases": []}, "expected cases to be a list of cases, got []"),
+        ({"verdict": "true"}, "verdict to be one of reproduced, corrected, in part, "),
+        ({"quantifier": "often"}, "quantifier to be one of always, everywhere, "),
+        ({"book": "mine"}, "book to be one of theorems, observations, "),
+        ({"places": {}}, "places to be places by paper, got {}"),
+        ({"cases": []}, "cases to be a list of cases, got []"),
     ],
 )
 def test_a_field_of_a_statement_that_is_not_what_it_should_be_is_named(changes, words):
-    with pytest.raises(DamagedFileError) as caught:
-        of(statement() | changes)
-    assert str(caught.value).startswith(f"claims.json, entry 0 (sample-1): {words}")
+    assert f"entry 0 (sample-1): expected {words}" in refused(statement() | changes)
 
 
 @pytest.mark.parametrize(
@@ -107,15 +109,9 @@ def test_a_field_of_a_statement_that_is_not_what_it_should_be_is_named(changes, 
     ],
 )
 def test_what_stands_beside_is_the_same_case_alone(beside, words):
-    with pytest.raises(DamagedFileError) as caught:
-        of(statement([case(beside=beside)]))
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert words in refused(statement([case(beside=beside)]))
 
 
 def test_an_entry_without_a_field_is_of_an_older_ledger():
     old = {name: value for name, value in statement().items() if name != "quantifier"}
-    with pytest.raises(
-        DamagedFileError, match=r"entry 0: expected quantifier, found none; run dvc repro"
-    ):
-        of(old)
+    assert "entry 0: expected quantifier, found none; run dvc" in refused(old)

@@ -5,10 +5,11 @@ import re
 import pytest
 import sample_reports
 
-from hessian_papers.ledger.record import CaseRecord, StatementRecord
+from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.table import expected, measured, table
 
 STUDY = "cracking-fig1"
+POOLED = {"pooled": 0.25, "pooled_interval": [0.125, 0.375]}
 FIELDS = {"book": "observations", "quantifier": "everywhere", "identity": False, "pooled": None}
 
 
@@ -19,8 +20,7 @@ def case(outcome="holds", *, number=0, **changes):
 
 def statement(verdict="reproduced", *cases, number=0, **changes):
     fields = FIELDS | {"pooled_interval": None, "places": {"singh2026cracking": "Theorem 0"}}
-    entry = sample_reports.statement(number, verdict, [*cases] or [case()], **fields | changes)
-    return StatementRecord.of(entry, "made up", "nothing")
+    return sample_reports.record(number, verdict, [*cases] or [case()], **fields | changes)
 
 
 def cells(record):
@@ -63,28 +63,22 @@ def test_cases_that_do_not_follow_are_named_and_a_star_marks_a_smaller_setting()
     assert cells(statement("differs", *many))[6].endswith("and 3 more")
 
 
-def test_the_number_is_the_pooled_one_or_that_of_the_only_case_or_the_range():
-    pooled = {"pooled": 0.25, "pooled_interval": [0.125, 0.375]}
-    assert cells(statement("reproduced", case(), case(number=1), **pooled))[4] == (
-        "0.25 [0.125, 0.375]"
-    )
-    assert cells(statement())[4] == "0.5"
-    assert cells(statement("reproduced", case(), case(number=1, measured=2.0)))[4] == "0.5 to 2"
-    worst = statement("reproduced", case(measured=3e-9, tolerance=1e-7), identity=True)
-    assert cells(worst)[4] == "≤ 1e-08"
-
-
-def test_bounds_of_their_own_are_said_to_be_so():
-    assert cells(statement())[5] == "≤ 1e-10"
-    assert cells(statement("reproduced", case(), case(expected=1.0)))[5] == "each its own"
-
-
-def test_our_reading_of_a_word_the_print_and_the_reason_stand_beside():
-    reading = case(word="nearly", reason="by our reading of 'nearly': a quarter")
-    assert cells(statement("reproduced", reading))[7] == "By our reading of 'nearly': a quarter."
-    wrong = statement("corrected", case(explanation="unsaid"), printed="b = 2a")
-    assert cells(wrong)[7] == "In print: b = 2a."
-    assert cells(statement("differs", case("fails", explanation="few inputs")))[7] == "few inputs."
+@pytest.mark.parametrize(
+    ("record", "column", "cell"),
+    [
+        (statement("reproduced", case(), case(number=1), **POOLED), 4, "0.25 [0.125, 0.375]"),
+        (statement(), 4, "0.5"),
+        (statement("reproduced", case(), case(number=1, measured=2.0)), 4, "0.5 to 2"),
+        (statement("reproduced", case(measured=3e-9, tolerance=1e-7), identity=True), 4, "≤ 1e-08"),
+        (statement(), 5, "≤ 1e-10"),
+        (statement("reproduced", case(), case(expected=1.0)), 5, "each its own"),
+        (statement("reproduced", case(word="nearly", reason="by a quarter")), 7, "By a quarter."),
+        (statement("corrected", case(explanation="?"), printed="b = 2a"), 7, "In print: b = 2a."),
+        (statement("differs", case("fails", explanation="few inputs")), 7, "few inputs."),
+    ],
+)
+def test_a_cell_has_the_number_that_decides_its_bound_and_a_remark(record, column, cell):
+    assert cells(record)[column] == cell
 
 
 def test_bars_and_line_breaks_do_not_break_a_cell():

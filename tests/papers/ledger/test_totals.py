@@ -5,7 +5,6 @@ import math
 import pytest
 import sample_reports
 
-from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.ledger.totals import by_paper_and_book, counts, metrics, round_off, summary
 
 OLDER, NEWER = "singh2024closed", "singh2026cracking"
@@ -20,8 +19,7 @@ def case(outcome="holds", *, number=0, beside=None, **changes):
 
 def statement(verdict="reproduced", *cases, number=0, **changes):
     fields = {"book": "theorems", "identity": True, "places": {NEWER: "Theorem 1"}} | changes
-    entry = sample_reports.statement(number, verdict, [*cases] or [case()], **fields)
-    return StatementRecord.of(entry, "made up", "nothing")
+    return sample_reports.record(number, verdict, [*cases] or [case()], **fields)
 
 
 def test_a_statement_counts_in_each_of_its_papers_and_once_in_the_sum():

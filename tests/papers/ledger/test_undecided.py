@@ -5,57 +5,32 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sample_reports
 
 from hessian_papers.ledger.bounds import Bound, Estimate, at_least, equal_to, mean_of
-from hessian_papers.ledger.record import CaseRecord, StatementRecord
 from hessian_papers.ledger.undecided import needed, times_as_many
 
 SIGN = at_least(0.0, "a sign")
 
 
-def case(estimate, bound=SIGN, *, study="one", seconds=60.0, departs=None):
+def case(estimate, bound=SIGN, *, study="cracking-fig1", seconds=60.0, departs=None):
     """A case with that estimate, as the ledger has it."""
-    return CaseRecord(
-        id=f"{study}/case-{estimate.value}",
-        labels={},
-        study=study,
-        digest=None,
-        test=None,
-        expected=bound.expected,
-        relation=bound.relation,
-        tolerance=bound.tolerance,
-        source="",
-        word="",
-        reason="a reason",
-        measured=estimate.value,
-        interval=[estimate.low, estimate.high] if estimate.has_interval else None,
-        outcome=bound.outcome(estimate),
-        printed_error=None,
-        explanation="",
-        scale="paper" if not departs else "demo",
-        recorded=False,
-        departs=departs or {},
-        seconds=seconds,
-        beside=None,
-    )
+    measured = {
+        **{name: getattr(bound, name) for name in ("expected", "relation", "tolerance")},
+        "measured": estimate.value,
+        "interval": [estimate.low, estimate.high] if estimate.has_interval else None,
+        "scale": "demo" if departs else "paper",
+    }
+    of = {"departs": departs or {}, "seconds": seconds}
+    return sample_reports.case(0, study, bound.outcome(estimate), **measured, **of)
 
 
-def statement(*cases, quantifier="everywhere", pooled=None, book="observations"):
+def statement(*cases, pooled=None, **changes):
     """An open statement of these cases."""
-    return StatementRecord(
-        id="a-statement",
-        places={"a": "section 1"},
-        sentence="Something holds.",
-        statistic="",
-        quantifier=quantifier,
-        book=book,
-        identity=False,
-        verdict="open",
-        pooled=None if pooled is None else pooled.value,
-        pooled_interval=None if pooled is None else [pooled.low, pooled.high],
-        printed=None,
-        cases=list(cases),
-    )
+    fields = {"quantifier": "everywhere", "book": "observations", "identity": False} | changes
+    value, *ends = pooled or (None, None, None)
+    number = {"pooled": value, "pooled_interval": ends if pooled else None}
+    return sample_reports.record(0, "open", [*cases], **fields, **number)
 
 
 @pytest.mark.parametrize("bound", [SIGN, Bound(relation="<=", expected=0.3, reason="a reason")])
@@ -83,9 +58,10 @@ def test_nothing_decides_at_the_bound_or_from_one_draw():
 
 
 def test_what_no_interval_tells_is_said():
-    single = statement(replace(case(Estimate(-0.1)), outcome="open"), quantifier="typically")
+    drawn_once = case(Estimate(-0.1)) | {"outcome": "open"}
+    single = statement(drawn_once, quantifier="typically")
     assert needed(single).startswith("It is known from a single draw")
-    both = statement(single.cases[0], case(Estimate(0.5, -0.5, 1.5)), quantifier="everywhere")
+    both = statement(drawn_once, case(Estimate(0.5, -0.5, 1.5)), quantifier="everywhere")
     assert "With 4 times" in needed(both)
     nowhere = statement(case(Estimate(-0.5, -0.6, -0.4)), quantifier="exists")
     assert needed(nowhere).startswith("More draws would not decide it, only a setting")
@@ -94,7 +70,7 @@ def test_what_no_interval_tells_is_said():
 
 def test_all_open_cases_are_drawn_again_and_of_each_study_once():
     few, many = Estimate(0.5, -0.2, 1.2), Estimate(0.2, -0.3, 0.7)
-    text = needed(statement(case(few), case(many), case(few, study="two", seconds=600.0)))
+    text = needed(statement(case(few), case(many), case(few, study="poster-pair", seconds=600.0)))
     assert text == (
         "With 7 times as many draws it would be decided, if the estimate stays: 27 min of one core."
     )
@@ -104,7 +80,10 @@ def test_all_open_cases_are_drawn_again_and_of_each_study_once():
 
 def test_one_number_of_all_cases_is_drawn_again_with_those_that_count():
     apart = {"width": [5, 50]}
-    cases = case(Estimate(0.1, -1.0, 1.2)), case(Estimate(0.4, 0.1, 0.7), departs=apart, study="b")
+    cases = (
+        case(Estimate(0.1, -1.0, 1.2)),
+        case(Estimate(0.4, 0.1, 0.7), departs=apart, study="poster-pair"),
+    )
     mean = Estimate(0.1, -0.15, 0.35)
     typical = statement(*cases, quantifier="typically", pooled=mean)
     assert needed(typical).endswith("stays: 7 min of one core.")

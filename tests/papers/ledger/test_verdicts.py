@@ -19,114 +19,82 @@ def case(low, high=None, *, smaller=False, bound=SIGN):
     return Case(bound.outcome(estimate), estimate, bound, smaller)
 
 
-HOLDS, FAILS, OPEN = case(1.0, 2.0), case(-2.0, -1.0), case(-1.0, 2.0)
-SMALL_HOLDS, SMALL_FAILS = case(1.0, 2.0, smaller=True), case(-2.0, -1.0, smaller=True)
 UNMEASURED = Case("not measured", Estimate(math.nan), SIGN)
+# A case by a letter: it Holds, by Much or without an interval (1), Fails, or is Open; a small
+# letter is one at a smaller setting. It was not measured (?), and no study has it (-).
+CASES = {
+    **{"H": case(1.0, 2.0), "M": case(20.0, 30.0), "1": case(1.0)},
+    **{"F": case(-2.0, -1.0), "0": case(-1.0), "O": case(-1.0, 2.0)},
+    **{"h": case(1.0, 2.0, smaller=True), "m": case(20.0, 30.0, smaller=True)},
+    **{"f": case(-2.0, -1.0, smaller=True)},
+    **{"?": UNMEASURED, "-": replace(UNMEASURED, absent=True)},
+}
+# The verdict by the cases. Of nothing measured nothing is said, whatever the sentence.
+NOTHING = {"": "not tested", "?": "not tested"}
+VERDICTS = {
+    # A theorem speaks of every setting: the worst case decides.
+    "always": {
+        **{"HH?": "reproduced", "h": "reproduced", "H-": "in part"},
+        **{"HO": "open", "HOF": "differs", "Hf": "differs"},
+    },
+    # So it does at the paper's setting: a smaller one never refutes.
+    "everywhere": {
+        **{"HH?": "reproduced", "h": "reproduced", "H-": "in part"},
+        **{"HO": "open", "HOF": "differs", "Hf": "not tested", "ff": "not tested"},
+    },
+    # The pooled number decides, in part if a case lies wholly on the other side; cases at the
+    # paper's setting count where there are any.
+    "typically": {
+        **{"HH?": "reproduced", "h": "reproduced", "H-": "reproduced", "HO": "reproduced"},
+        **{"OO": "open", "FFH": "open", "FF": "differs", "ff": "not tested"},
+        **{"MF": "in part", "Mf": "reproduced", "Fm": "differs"},
+    },
+    # Any case shows that there is one; one run shows nothing by its absence, many draws do.
+    "exists": {
+        **{"HH?": "reproduced", "h": "reproduced", "FFh": "reproduced"},
+        **{"F": "differs", "0": "open", "OF": "open", "ff": "not tested", "Ff": "differs"},
+    },
+    # Row by row.
+    "printed": {
+        **{"HH?": "reproduced", "h": "reproduced", "H-": "in part", "HF": "in part"},
+        **{"FF": "differs", "HO": "open", "ff": "not tested", "Hf": "not tested"},
+    },
+    # A panel without a sentence has a number and no verdict.
+    "shown": {"F": "shown", "H": "shown"},
+    # What the paper leaves open depends where readings disagree.
+    "left open": {"HF": "depends", "HH": "reproduced", "F": "differs", "HO": "open"},
+}
 
 
-def verdict(quantifier, *cases, **fields):
-    return decide(quantifier, cases, **fields).verdict
+def verdict(quantifier, cases, **fields):
+    return decide(quantifier, [CASES[letter] for letter in cases], **fields).verdict
 
 
 @pytest.mark.parametrize("quantifier", QUANTIFIERS)
-def test_of_nothing_measured_nothing_is_said(quantifier):
-    assert verdict(quantifier, UNMEASURED) == verdict(quantifier) == "not tested"
+def test_the_verdict_follows_from_the_cases_by_the_quantifier(quantifier):
+    expected = VERDICTS[quantifier] | NOTHING
+    assert {cases: verdict(quantifier, cases) for cases in expected} == expected
 
 
-@pytest.mark.parametrize("quantifier", ["always", "everywhere", "typically", "exists", "printed"])
-def test_what_holds_in_every_case_is_reproduced(quantifier):
-    assert verdict(quantifier, HOLDS, HOLDS, UNMEASURED) == "reproduced"
-    assert verdict(quantifier, SMALL_HOLDS) == "reproduced"
+def test_the_pooled_number_and_its_interval_are_means():
+    assert decide("typically", [CASES["H"], CASES["O"]]).pooled == Estimate(1.0, 0.0, 2.0)
+    without = pooled([case(1.0), case(2.0)])
+    assert (without.value, without.has_interval) == (1.5, False)
 
 
-@pytest.mark.parametrize("quantifier", ["everywhere", "typically", "exists", "printed"])
-def test_a_smaller_setting_never_refutes(quantifier):
-    assert verdict(quantifier, SMALL_FAILS, SMALL_FAILS) == "not tested"
-
-
-def test_a_theorem_speaks_of_every_setting():
-    assert verdict("always", HOLDS, SMALL_FAILS) == "differs"
-
-
-@pytest.mark.parametrize("quantifier", ["always", "everywhere"])
-def test_the_worst_case_decides(quantifier):
-    assert verdict(quantifier, HOLDS, OPEN) == "open"
-    assert verdict(quantifier, HOLDS, OPEN, FAILS) == "differs"
-
-
-def test_what_holds_everywhere_but_in_a_smaller_setting_is_not_tested():
-    assert verdict("everywhere", HOLDS, SMALL_FAILS) == "not tested"
-
-
-class TestTypically:
-    def test_the_pooled_number_decides(self):
-        decision = decide("typically", [HOLDS, OPEN])
-        assert decision.verdict == "reproduced"
-        assert decision.pooled == Estimate(1.0, 0.0, 2.0)
-        assert verdict("typically", OPEN, OPEN) == "open"
-        assert verdict("typically", FAILS, FAILS, HOLDS) == "open"
-        assert verdict("typically", FAILS, FAILS) == "differs"
-
-    def test_in_part_if_a_case_lies_wholly_on_the_other_side(self):
-        far = case(20.0, 30.0)
-        assert verdict("typically", far, FAILS) == "in part"
-        assert verdict("typically", far, SMALL_FAILS) == "reproduced"
-
-    def test_cases_at_the_papers_setting_count_where_there_are_any(self):
-        assert verdict("typically", FAILS, case(20.0, 30.0, smaller=True)) == "differs"
-
-    @pytest.mark.parametrize(
-        ("signs", "expected"),
-        [([1, 1, 1], "reproduced"), ([1, 1, -1], "in part"), ([-1, -1, 1], "differs")],
-    )
-    def test_bounds_of_their_own_are_counted(self, signs, expected):
-        cases = [
-            case(sign * (place + 1.0), bound=at_least(float(sign * place), "its own"))
-            for place, sign in enumerate(signs)
-        ]
-        assert verdict("typically", *cases) == expected
-
-    def test_without_intervals_there_is_none(self):
-        assert not pooled([case(1.0), case(2.0)]).has_interval
-        assert pooled([case(1.0), case(2.0)]).value == 1.5
-
-
-def test_any_case_shows_that_there_is_one():
-    assert verdict("exists", FAILS, FAILS, SMALL_HOLDS) == "reproduced"
-    assert verdict("exists", FAILS) == "differs"
-
-
-def test_one_run_shows_nothing_by_its_absence():
-    assert verdict("exists", case(-1.0)) == "open"
-
-
-def test_a_table_is_read_row_by_row():
-    assert verdict("printed", HOLDS, FAILS) == "in part"
-    assert verdict("printed", FAILS, FAILS) == "differs"
-    assert verdict("printed", HOLDS, SMALL_FAILS) == "not tested"
-    assert verdict("printed", HOLDS, OPEN) == "open"
-
-
-@pytest.mark.parametrize("quantifier", ["always", "everywhere", "printed"])
-def test_what_is_said_of_each_is_shown_in_part_where_no_study_has_a_case(quantifier):
-    absent = replace(UNMEASURED, absent=True)
-    assert verdict(quantifier, HOLDS, absent) == "in part"
-    assert verdict(quantifier, HOLDS, UNMEASURED) == "reproduced"
-    assert verdict("typically", HOLDS, absent) == "reproduced"
-
-
-def test_a_panel_without_a_sentence_has_a_number_and_no_verdict():
-    assert verdict("shown", FAILS) == verdict("shown", HOLDS) == "shown"
-
-
-def test_what_the_paper_leaves_open_depends_where_readings_disagree():
-    assert verdict("left open", HOLDS, FAILS) == "depends"
-    assert verdict("left open", HOLDS, HOLDS) == "reproduced"
-    assert verdict("left open", FAILS) == "differs"
-    assert verdict("left open", HOLDS, OPEN) == "open"
+@pytest.mark.parametrize(
+    ("signs", "expected"),
+    [([1, 1, 1], "reproduced"), ([1, 1, -1], "in part"), ([-1, -1, 1], "differs")],
+)
+def test_bounds_of_their_own_are_counted(signs, expected):
+    cases = [
+        case(sign * (place + 1.0), bound=at_least(float(sign * place), "its own"))
+        for place, sign in enumerate(signs)
+    ]
+    assert decide("typically", cases).verdict == expected
 
 
 @pytest.mark.parametrize("quantifier", ["always", "typically"])
 def test_a_print_that_fails_makes_ours_a_correction(quantifier):
-    assert verdict(quantifier, HOLDS, in_print_fails=True) == "corrected"
-    assert verdict(quantifier, FAILS, in_print_fails=True) == "differs"
+    assert verdict(quantifier, "H", in_print_fails=True) == "corrected"
+    assert verdict(quantifier, "F", in_print_fails=True) == "differs"

@@ -8,7 +8,6 @@ import pytest
 import sample_reports
 import yaml
 
-from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.papers import PAPERS
 from hessian_papers.report.artifacts import Artifact, Covered, artifacts, covered
 from hessian_papers.report.verdicts import Shown
@@ -17,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 STUDIES = sorted((ROOT / "conf" / "studies").rglob("*.yaml"))
 
 
-def places() -> dict[str, set[str]]:
+def places():
     """The places of all statements of the committed ledger, by paper."""
     result: dict[str, set[str]] = {paper: set() for paper in PAPERS}
     for part in re.split(r"^## ", (ROOT / "reports" / "claims.md").read_text(), flags=re.MULTILINE):
@@ -29,13 +28,13 @@ def places() -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_every_statement_of_the_ledger_is_in_the_index(paper: str) -> None:
+def test_every_statement_of_the_ledger_is_in_the_index(paper):
     stated = places()[paper]
     assert stated or paper == "singh2024poster", "whose statements stand under its paper"
     assert [p for p in stated if not any(item.holds(p) for item in artifacts(paper))] == []
 
 
-def texts() -> set[str]:
+def texts():
     """All texts of claims and theorems, places of a statement's further papers among them."""
     source = ROOT / "src" / "hessian_papers"
     files = [*source.rglob("claims.py"), *(source / "theorems").glob("*.py")]
@@ -45,7 +44,7 @@ def texts() -> set[str]:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_every_artifact_has_statements_a_figure_or_a_reason(paper: str) -> None:
+def test_every_artifact_has_statements_a_figure_or_a_reason(paper):
     names = [artifact.name for artifact in artifacts(paper)]
     assert len(names) == len({*names})
     drawn = {yaml.safe_load(file.read_text())["artifact"] for file in STUDIES}
@@ -55,24 +54,21 @@ def test_every_artifact_has_statements_a_figure_or_a_reason(paper: str) -> None:
 
 
 @pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
-def test_every_figure_is_in_the_index_of_its_paper(file: Path) -> None:
+def test_every_figure_is_in_the_index_of_its_paper(file):
     study = yaml.safe_load(file.read_text())
     assert any(artifact.holds(study["artifact"]) for artifact in artifacts(study["paper"]))
 
 
-def shown(number: int, verdict: str, study: str | None = None) -> Shown:
-    case = sample_reports.case(number, study)
-    entry = sample_reports.statement(
-        number, verdict, [case], places={"made-up": f"Figure {number}"}
-    )
-    record = StatementRecord.of(entry, "made up", "nothing")
+def shown(number, verdict, study=None):
+    case, places = sample_reports.case(number, study), {"made-up": f"Figure {number}"}
+    record = sample_reports.record(number, verdict, [case], places=places)
     return Shown(record, record.cases)
 
 
-def test_an_artifact_is_covered_as_far_as_its_statements_are_tested() -> None:
+def test_an_artifact_is_covered_as_far_as_its_statements_are_tested():
     artifact = Artifact(name="Figure 1", what="made up", reason="It takes a week.")
 
-    def state(*statements: Shown, studies: tuple[str, ...] = ()) -> tuple[str, str]:
+    def state(*statements, studies=()):
         item = Covered(artifact, statements, studies)
         return item.state, item.reason
 
@@ -86,8 +82,8 @@ def test_an_artifact_is_covered_as_far_as_its_statements_are_tested() -> None:
 
 
 def test_a_statement_covers_what_its_place_names_and_the_figure_that_it_is_measured_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     items = (Artifact(name="Figure 1", what="a"), Artifact(name="Figure 2", what="b"))
     monkeypatch.setattr("hessian_papers.report.artifacts.artifacts", lambda paper: items)
     named, measured = shown(1, "reproduced"), shown(7, "reproduced", "poster-pair")
@@ -102,7 +98,7 @@ PAGES = [ROOT / "reports" / f"{paper}.html" for paper in PAPERS]
 
 @pytest.mark.skipif(not all(map(Path.is_file, PAGES)), reason="no pages: make repro")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_pages_say_of_each_artifact_what_covers_it_or_why_nothing_does(page: Path) -> None:
+def test_pages_say_of_each_artifact_what_covers_it_or_why_nothing_does(page):
     pattern = r'<th scope="row">([^<]*)</th>.*?data-label="covered"><div>(.*?)</div>'
     index = page.read_text().partition('<details class="artifacts"')[2].partition("</table>")[0]
     rows = re.findall(pattern, index)

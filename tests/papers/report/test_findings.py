@@ -2,34 +2,26 @@
 
 import copy
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 import sample_reports
 
-from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.report.findings import findings, markdown, opening
 from pipelines import inputs
 
 STUDY = "poster-pair"
 
 
-def record(name: str, verdict: str = "reproduced", *values: Any, **changes: Any) -> StatementRecord:
+def record(name, verdict="reproduced", *values, **changes):
     """A statement with a case for each value, or interval."""
-    cases = [
-        sample_reports.case(number, STUDY, id=f"{STUDY}/{name}-{number}", **fields)
-        for number, fields in enumerate(
-            {"measured": v, "interval": None}
-            if isinstance(v, float)
-            else {"measured": v[0], "interval": [*v[1:]]}
-            for v in values or (0.5,)
-        )
-    ]
+    cases = []
+    for number, value in enumerate(values or (0.5,)):
+        measured, *interval = value if isinstance(value, tuple) else (value,)
+        of = {"measured": measured, "interval": interval or None}
+        cases.append(sample_reports.case(number, STUDY, id=f"{STUDY}/{name}-{number}", **of))
     fields = {"id": name, "identity": False, "pooled": None, "pooled_interval": None} | changes
-    return StatementRecord.of(
-        sample_reports.statement(0, verdict, cases, **fields), "made up", "nothing"
-    )
+    return sample_reports.record(0, verdict, cases, **fields)
 
 
 LEDGER = [
@@ -58,11 +50,11 @@ SETS = {"identities": {"identity": True, "study": STUDY}, "two": ["none", "fract
 OPENING = {"misprint": "mended", "finding": "made-up"}
 
 
-def file(*specs: Any) -> dict[str, Any]:
+def file(*specs):
     return {"opening": OPENING, "sets": SETS, "findings": [*specs]}
 
 
-def test_the_numbers_of_a_sentence_are_measured() -> None:
+def test_the_numbers_of_a_sentence_are_measured():
     (finding,) = findings(file(SPEC), LEDGER)
     assert finding.stated
     assert finding.text == ("All 1 of 2 hold to 1e-12; 0.286 [0.256, 0.334], 87.2 %, −0.5, −0.5.")
@@ -74,6 +66,8 @@ FEW = [
     record("some", "reproduced", (0.25, -9.0, 0.5), -0.75, identity=True),
     record("pooled", "differs", -0.125, (0.5, 0.25, 0.625), pooled=0.2, pooled_interval=[0.0, 1.0]),
     record("errors", "reproduced", 3e-15, 7e-9, 2e-13),
+    record("lead", pooled=0.2864, pooled_interval=[0.256, 0.334]),
+    record("upper", "reproduced", (0.2864, None, 0.334)),
 ]
 
 
@@ -94,44 +88,23 @@ FEW = [
         ({"count": "all"}, "3"),
         ({"count": "all", "verdict": "reproduced"}, "2"),
         ({"count": "some", "verdict": "differs"}, "0"),
+        ({"tolerance": "all"}, "1e-10"),
+        ({"value": "lead", "as": "interval"}, "0.286 [0.256, 0.334]"),
+        ({"value": "lead", "as": "percents"}, "28.6 % [25.6 %, 33.4 %]"),
+        # Of a natural logarithm: e^0.2864 = 1.3316, e^0.256 = 1.2918, e^0.334 = 1.3965.
+        ({"value": "lead", "as": "factor"}, "1.33 [1.29, 1.4]"),
+        # A factor that is bounded above alone is at least 0.
+        ({"value": "upper", "as": "factor"}, "1.33 [0, 1.4]"),
     ],
 )
-def test_each_word_of_a_number_takes_what_it_says(spec: dict[str, str], text: str) -> None:
+def test_each_word_of_a_number_takes_what_it_says(spec, text):
     changes = {"sentence": "{n}", "numbers": {"n": spec}, "rests_on": {"some": ["reproduced"]}}
     sets = {"all": ["some", "pooled", "errors"]}
     entries = {"opening": OPENING, "sets": sets, "findings": [SPEC | changes]}
     assert findings(entries, FEW)[0].text == text
 
 
-def test_a_tolerance_is_that_of_the_widest_case() -> None:
-    spec = changed("numbers", "error", to={"tolerance": "identities"})
-    (finding,) = findings(file(spec), LEDGER)
-    assert "hold to 1e-10;" in finding.text
-
-
-@pytest.mark.parametrize(
-    ("how", "text"),
-    [
-        ("interval", "0.286 [0.256, 0.334]"),
-        ("percents", "28.6 % [25.6 %, 33.4 %]"),
-        # Of a natural logarithm: e^0.2864 = 1.3316, e^0.256 = 1.2918, e^0.334 = 1.3965.
-        ("factor", "1.33 [1.29, 1.4]"),
-    ],
-)
-def test_an_interval_is_written_as_its_kind_of_number(how: str, text: str) -> None:
-    spec = changed("numbers", "lead", to={"value": "lead", "as": how})
-    (finding,) = findings(file(spec), LEDGER)
-    assert text in finding.text
-
-
-def test_a_factor_that_is_bounded_above_alone_is_at_least_zero() -> None:
-    spec = changed("numbers", "lead", to={"value": "lead", "as": "factor"})
-    lead = record("lead", "reproduced", (0.2864, None, 0.334))
-    (finding,) = findings(file(spec), [lead, *(each for each in LEDGER if each.id != "lead")])
-    assert "1.33 [0, 1.4]" in finding.text
-
-
-def test_other_measurements_make_another_sentence() -> None:
+def test_other_measurements_make_another_sentence():
     (finding,) = findings(file(SPEC), [*LEDGER[:-1], record("fraction", "reproduced", 0.01, 0.25)])
     assert "1 %" in finding.text
     assert "87" not in finding.text
@@ -152,16 +125,14 @@ def test_other_measurements_make_another_sentence() -> None:
         ),
     ],
 )
-def test_a_sentence_that_its_statements_do_not_support_is_not_stated(
-    ledger: list[StatementRecord], text: str
-) -> None:
+def test_a_sentence_that_its_statements_do_not_support_is_not_stated(ledger, text):
     (finding,) = findings(file(SPEC), ledger)
     assert not finding.stated
     assert finding.text == text
     assert markdown([finding]) == f"1. Not stated by this run: {text}.\n"
 
 
-def changed(*path: str, to: Any = None) -> dict[str, Any]:
+def changed(*path, to=None):
     """The made-up entry with one part of it replaced, or taken out."""
     spec: Any = copy.deepcopy(SPEC)
     inner = spec
@@ -174,62 +145,43 @@ def changed(*path: str, to: Any = None) -> dict[str, Any]:
     return spec
 
 
+KEYS = "expected the keys name, sentence, picture, rests_on, numbers"
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (1, "findings, 1: expected the keys name, sentence, picture, rests_on, numbers, got 1"),
-        (
-            changed("sentence"),
-            "findings, 1: expected the keys name, sentence, picture, rests_on, numbers",
-        ),
-        (changed("sentence", to="{other}"), "findings, 1: expected the numbers other, got ['all'"),
-        (
-            changed("rests_on", to={}),
-            "findings, 1: expected statements that it rests on, got {}",
-        ),
-        (
-            changed("rests_on", "none", to=["proved"]),
-            "findings, 1, none: expected some of reproduced, corrected, in part, differs",
-        ),
-        (
-            changed("numbers", "one_case", "value"),
-            "findings, 1, one_case: expected one of value, largest, smallest, count, tolerance, "
-            "got ['case'",
-        ),
-        (
-            changed("numbers", "lead", "as", to="words"),
-            "findings, 1, lead: expected as one of number, percent, percents, interval, factor",
-        ),
-        (
-            changed("numbers", "count", "verdict", to="proved"),
-            "findings, 1, count: expected verdict one of reproduced, corrected, in part",
-        ),
-        (
-            changed("numbers", "count", "as", to="percent"),
-            "findings, 1, count: expected one of verdict, got 'as'",
-        ),
+        (1, f": {KEYS}, got 1"),
+        (changed("sentence"), f": {KEYS}"),
+        (changed("sentence", to="{other}"), ": expected the numbers other, got ['all'"),
+        (changed("rests_on", to={}), ": expected statements that it rests on, got {}"),
+        (changed("rests_on", "none", to=["no"]), ", none: expected some of reproduced, corrected"),
+        (changed("numbers", "one_case", "value"), ", one_case: expected one of value, largest, "),
+        (changed("numbers", "lead", "as", to="x"), ", lead: expected as one of number, percent, "),
+        (changed("numbers", "count", "verdict", to="x"), ", count: expected verdict one of repro"),
+        (changed("numbers", "count", "as", to="x"), ", count: expected one of verdict, got 'as'"),
         (
             changed("numbers", "value", "value", to="fraction"),
-            "findings, 1, value: expected one number; name its case, got '2'",
+            ", value: expected one number; name its case, got '2'",
         ),
         (
             changed("numbers", "value", "value", to="nothing"),
-            "findings, 1, value: expected a statement or case that was measured, got {'value':",
+            ", value: expected a statement or case that was measured, got {'value':",
         ),
     ],
 )
-def test_what_is_no_finding_is_refused_in_one_line(spec: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}") as caught:
+def test_what_is_no_finding_is_refused_in_one_line(spec, message):
+    with pytest.raises(ValueError, match=f"^findings, 1{re.escape(message)}") as caught:
         findings(file(spec), LEDGER)
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_choice_of_a_set_is_refused() -> None:
+def test_an_unknown_choice_of_a_set_is_refused():
     with pytest.raises(ValueError, match="findings, odd: expected some of identity, book, study"):
         findings({"opening": OPENING, "sets": {"odd": {"colour": "red"}}, "findings": []}, LEDGER)
 
 
-def test_a_file_of_another_form_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_form_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "findings.yaml"
     path.write_text("- name: one")
     monkeypatch.setattr(inputs, "FINDINGS", path)
@@ -237,14 +189,14 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, monkeypatch: pytest.M
         inputs.findings()
 
 
-def test_the_findings_are_well_formed_without_any_run() -> None:
+def test_the_findings_are_well_formed_without_any_run():
     sentences = findings(inputs.findings(), [record("something-else")])
     assert len(sentences) == 14
     assert not any(sentence.stated for sentence in sentences)
     assert len({sentence.name for sentence in sentences}) == 14
 
 
-def test_the_first_screen_has_a_misprint_and_a_finding_that_are_measured() -> None:
+def test_the_first_screen_has_a_misprint_and_a_finding_that_are_measured():
     other = record("other", "corrected", printed="Wrong, and not chosen.")
     ledger = [other, record("mended", "corrected", printed="A wrong form."), *LEDGER]
     sentences = findings(file(SPEC), ledger)
@@ -264,6 +216,6 @@ def test_the_first_screen_has_a_misprint_and_a_finding_that_are_measured() -> No
         (OPENING | {"finding": "another"}, "findings, opening: expected one of made-up, got 'ano"),
     ],
 )
-def test_an_opening_of_another_form_is_refused(spec: dict[str, str], message: str) -> None:
+def test_an_opening_of_another_form_is_refused(spec, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         opening(file(SPEC) | {"opening": spec}, LEDGER, findings(file(SPEC), LEDGER))

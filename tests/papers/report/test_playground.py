@@ -1,14 +1,9 @@
 """The page computes in the browser as the library does."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page
 
-from hessian_papers.report import FRONT, build, read
+from hessian_papers.report import FRONT, build
 from hessian_spectra import closed_form as cf
 
 pytestmark = pytest.mark.browser
@@ -17,14 +12,10 @@ SEEDS = range(6)
 
 
 @pytest.fixture
-def page(
-    browser: Browser,
-    sample_root: Path,
-    tmp_path: Path,
-) -> Iterator[Page]:
+def page(browser, content, tmp_path):
     """The front of the report, on which nothing may complain."""
     file = tmp_path / FRONT
-    file.write_text(build(read(sample_root / "reports"), part=FRONT))
+    file.write_text(build(content, part=FRONT))
     opened = browser.new_page(viewport={"width": 1280, "height": 900})
     complaints: list[str] = []
     opened.on("pageerror", lambda error: complaints.append(str(error)))
@@ -34,7 +25,7 @@ def page(
     assert complaints == []
 
 
-def put(page: Page, **values: float) -> dict[str, Any]:
+def put(page, **values):
     """Move controls, and read what is shown."""
     for name, value in values.items():
         page.evaluate(
@@ -55,7 +46,7 @@ def put(page: Page, **values: float) -> dict[str, Any]:
     return state
 
 
-def drawn(page: Page, seed: int) -> dict[str, float]:
+def drawn(page, seed):
     """A value for each control, by its own limits; the first two draws stand at the ends."""
     limits = page.locator("#playground-controls [type=range]").evaluate_all(
         "all => all.map((one) => [one.name, Number(one.min), Number(one.max)])"
@@ -68,8 +59,22 @@ def drawn(page: Page, seed: int) -> dict[str, float]:
     }
 
 
-def check(state: dict[str, Any], eigenvalues: Any) -> None:
-    expected = np.asarray(eigenvalues)
+def spectrum(network, data):
+    """The library's spectrum of the network that the page shows."""
+    if network == "attention":
+        bias = [data["sink"], *[0.0] * (len(data["x"][0]) - 1)]
+        given = (data[name] for name in ("value", "query", "key", "x", "y"))
+        return cf.self_attention(*given, score_bias=bias)
+    closed_form = {"linear": cf.two_layer_linear, "relu": cf.two_layer_relu}[network]
+    return closed_form(*(data[name] for name in "wvxy"))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("network", ["linear", "relu", "attention"])
+def test_the_spectrum_is_the_librarys(page, network, seed):
+    page.check(f"[value={network}]")
+    state = put(page, **drawn(page, seed))
+    expected = np.asarray(spectrum(network, state["data"]).eigenvalues)
     size = max(np.abs(expected).max(), 1e-300)
     assert np.abs(np.array(state["brute"]) - expected).max() <= 1e-12 * size
     # A triple root of the cubic is known to the third root of rounding alone.
@@ -77,36 +82,7 @@ def check(state: dict[str, Any], eigenvalues: Any) -> None:
     assert state["difference"] <= 1e-7
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_linear_network_is_the_librarys(page: Page, seed: int) -> None:
-    state = put(page, **drawn(page, seed))
-    data = state["data"]
-    spectrum = cf.two_layer_linear(data["w"], data["v"], data["x"], data["y"])
-    check(state, spectrum.eigenvalues)
-    assert state["difference"] <= 1e-7
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_relu_network_is_the_librarys(page: Page, seed: int) -> None:
-    page.check("[value=relu]")
-    state = put(page, **drawn(page, seed))
-    data = state["data"]
-    check(state, cf.two_layer_relu(data["w"], data["v"], data["x"], data["y"]).eigenvalues)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_self_attention_is_the_librarys(page: Page, seed: int) -> None:
-    page.check("[value=attention]")
-    state = put(page, **drawn(page, seed))
-    data = state["data"]
-    bias = [data["sink"], *[0.0] * (len(data["x"][0]) - 1)]
-    spectrum = cf.self_attention(
-        data["value"], data["query"], data["key"], data["x"], data["y"], score_bias=bias
-    )
-    check(state, spectrum.eigenvalues)
-
-
-def test_the_form_in_print_is_off_where_the_inputs_have_another_scale(page: Page) -> None:
+def test_the_form_in_print_is_off_where_the_inputs_have_another_scale(page):
     right = put(page, moment=1.5)
     assert right["difference"] < 1e-13
     page.check("[name=printed]")
@@ -123,7 +99,7 @@ def test_the_form_in_print_is_off_where_the_inputs_have_another_scale(page: Page
     assert put(page, moment=1.0)["difference"] < 1e-13, "the two forms are one where it is 1"
 
 
-def trained(page: Page, rate: float) -> dict[str, list[float]]:
+def trained(page, rate):
     page.emulate_media(reduced_motion="reduce")
     put(page, rate=rate)
     page.click("#playground-train")
@@ -131,7 +107,7 @@ def trained(page: Page, rate: float) -> dict[str, list[float]]:
     return {name: course[name] for name in ("sharpness", "loss")}
 
 
-def test_gradient_descent_ends_below_two_over_the_rate_or_leaves(page: Page) -> None:
+def test_gradient_descent_ends_below_two_over_the_rate_or_leaves(page):
     put(page, width=5, moment=1.0, first=1.2, second=1.0, angle=60, target=1)
     low = trained(page, 0.1)
     assert low["loss"][-1] < low["loss"][0]
@@ -144,7 +120,7 @@ def test_gradient_descent_ends_below_two_over_the_rate_or_leaves(page: Page) -> 
     assert high["sharpness"][-1] < 2 / 1.0 or high["loss"][-1] > 1e6
 
 
-def test_it_is_drawn_as_it_is_counted_and_says_how_far_both_agree(page: Page) -> None:
+def test_it_is_drawn_as_it_is_counted_and_says_how_far_both_agree(page):
     state = put(page, width=4)
     assert page.locator("#playground-spectrum .brute").count() == len(state["brute"]) == 8
     assert page.locator("#playground-spectrum .theorem").count() == 8
@@ -152,8 +128,8 @@ def test_it_is_drawn_as_it_is_counted_and_says_how_far_both_agree(page: Page) ->
     assert said.startswith("8 eigenvalues; theorem and brute force differ by")
 
 
-def test_without_javascript_a_sentence_stands_in_its_place(sample_root: Path) -> None:
-    text = build(read(sample_root / "reports"), part=FRONT)
+def test_without_javascript_a_sentence_stands_in_its_place(content):
+    text = build(content, part=FRONT)
     section = text.partition('id="playground"')[2].partition("</section>")[0]
     assert "<noscript><p>With JavaScript" in section
     assert '<div id="playground-app" hidden>' in section

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 import sample_reports
 
-from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.report.printed import comparison, deviation, in_print
 from hessian_papers.report.verdicts import Shown
 
@@ -16,7 +15,7 @@ ROW = {"relation": "=", "expected": 2.0, "tolerance": 0.5, "interval": [2.25, 2.
 NETWORKS = ("A, wide", "B", "C")
 
 
-def table(quantifier: str = "printed", networks: tuple[str, ...] = NETWORKS) -> Shown:
+def table(quantifier="printed", networks=NETWORKS):
     rows = [
         sample_reports.case(
             number, "poster-pair", measured=2.5, labels={"network": name, "table": "6"}, **ROW
@@ -24,12 +23,11 @@ def table(quantifier: str = "printed", networks: tuple[str, ...] = NETWORKS) -> 
         for number, name in enumerate(networks)
     ]
     rows.append(sample_reports.case(9, None, "not measured", labels={"case": "VGG11"}))
-    record = sample_reports.statement(0, "reproduced", rows, quantifier=quantifier)
-    statement = StatementRecord.of(record, "made up", "nothing")
+    statement = sample_reports.record(0, "reproduced", rows, quantifier=quantifier)
     return Shown(statement, statement.cases)
 
 
-def test_a_row_has_print_ours_and_deviation() -> None:
+def test_a_row_has_print_ours_and_deviation():
     actual = comparison(table())
     assert actual is not None
     assert actual.columns == ["network"], "what all rows have in common tells none from the others"
@@ -40,7 +38,7 @@ def test_a_row_has_print_ours_and_deviation() -> None:
     assert str(in_print(case)) == "2 ± 0.5"
 
 
-def test_the_file_holds_the_rows_of_the_table() -> None:
+def test_the_file_holds_the_rows_of_the_table():
     actual = comparison(table())
     assert actual is not None
     text = urllib.parse.unquote(actual.csv.partition(",")[2])
@@ -52,14 +50,14 @@ def test_the_file_holds_the_rows_of_the_table() -> None:
         assert (row["low"], row["high"]) == ("2.25", "2.75")
 
 
-def test_other_statements_and_few_rows_are_no_table() -> None:
+def test_other_statements_and_few_rows_are_no_table():
     assert comparison(table("always")) is None
     assert comparison(table("shown")) is None
     assert comparison(table(networks=NETWORKS[:2])) is None
 
 
 @pytest.mark.parametrize("quantifier", ["printed", "shown"])
-def test_two_rows_of_a_table_of_a_paper_stand_beside_print(quantifier: str) -> None:
+def test_two_rows_of_a_table_of_a_paper_stand_beside_print(quantifier):
     """With a verdict, or without one, as of networks that are not where the printed ones are."""
     whole = table(quantifier, NETWORKS[:2])
     places = {"singh2024poster": "appendix, Table 6"}
@@ -69,8 +67,7 @@ def test_two_rows_of_a_table_of_a_paper_stand_beside_print(quantifier: str) -> N
 
 
 @pytest.mark.parametrize("changes", [{"expected": 0.0}, {"measured": None}])
-def test_no_deviation_from_nothing(changes: dict[str, object]) -> None:
-    record = sample_reports.case(0, "poster-pair", **(ROW | changes))  # type: ignore[arg-type]
-    record = sample_reports.statement(0, "reproduced", [record])
-    (case,) = StatementRecord.of(record, "made up", "nothing").cases
+def test_no_deviation_from_nothing(changes):
+    entry = sample_reports.case(0, "poster-pair", **(ROW | changes))
+    (case,) = sample_reports.record(0, "reproduced", [entry]).cases
     assert deviation(case) is None

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -36,11 +35,11 @@ EVIDENCE = sorted((Path(__file__).parents[3] / "reports" / "evidence").glob("*/f
         ),
     ],
 )
-def test_settings_are_counted(study: dict[str, Any], ensemble: dict[str, Any], text: str) -> None:
+def test_settings_are_counted(study, ensemble, text):
     assert size(study, ensemble) == text
 
 
-def test_a_run_without_a_count_or_a_date_still_has_a_name() -> None:
+def test_a_run_without_a_count_or_a_date_still_has_a_name():
     assert name({}, {}, recorded=False) == "this run"
     assert name({}, {}, recorded=True) == "recorded run"
     dated = {"draws": 2}, {"date": "2026-11-20"}
@@ -49,7 +48,7 @@ def test_a_run_without_a_count_or_a_date_still_has_a_name() -> None:
 
 
 @pytest.mark.parametrize("path", EVIDENCE, ids=lambda path: path.parent.name)
-def test_each_recorded_run_says_what_it_is_of_and_when_it_was_made(path: Path) -> None:
+def test_each_recorded_run_says_what_it_is_of_and_when_it_was_made(path):
     facts = json.loads(path.read_text("utf-8"))
     actual = name(facts["study"], facts, recorded=True)
     amount, _, date = actual.rpartition(", recorded with the code of ")

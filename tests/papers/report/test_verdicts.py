@@ -18,5 +18,5 @@ from hessian_papers.report.verdicts import number
         (None, "–"),
     ],
 )
-def test_numbers(value: float | None, shown: str) -> None:
+def test_numbers(value, shown):
     assert number(value) == shown
