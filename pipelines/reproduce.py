@@ -42,8 +42,6 @@ SPENT = Path("results/spent.json")
 USUAL_SECONDS = 2.0
 # How many stages that run are named.
 NAMED = 2
-# The longest name of a folder, in bytes, below which the warm process can have its socket.
-LONGEST_FOLDER = 80
 # How long stages are given to end when others have failed, in seconds.
 PATIENCE = 30.0
 # What DVC says of each stage that nobody has to read.
@@ -276,24 +274,20 @@ def warm_process() -> Iterator[dict[str, str]]:
     Yields:
         What their environment needs for it; nothing where the system does not offer it.
     """
-    if not warm.is_possible():
+    if sys.platform != "linux":
         yield {}
-    elif warm.SOCKET in os.environ:
-        yield {warm.SOCKET: os.environ[warm.SOCKET]}
-    else:
-        # The system takes no longer name of a socket; clusters have long ones of this folder.
-        short = len(os.fsencode(tempfile.gettempdir())) <= LONGEST_FOLDER
-        place = None if short else "/tmp"
-        with tempfile.TemporaryDirectory(prefix="stages-", dir=place) as folder:
-            path = f"{folder}/socket"
-            command = (sys.executable, "-m", "pipelines.warm", path)
-            begin = _child(os.getpid())
-            process = subprocess.Popen(command, start_new_session=True, preexec_fn=begin)
-            try:
-                yield {warm.SOCKET: path}
-            finally:
-                process.kill()
-                process.wait()
+        return
+    # The system takes no long name of a socket; clusters have such of other folders.
+    with tempfile.TemporaryDirectory(prefix="stages-", dir="/tmp") as folder:
+        path = f"{folder}/socket"
+        command = (sys.executable, "-m", "pipelines.warm", path)
+        begin = _child(os.getpid())
+        process = subprocess.Popen(command, start_new_session=True, preexec_fn=begin)
+        try:
+            yield {warm.SOCKET: path}
+        finally:
+            process.kill()
+            process.wait()
 
 
 def reproduce(jobs: int, *, cold: bool = False, mend: bool = False) -> None:
@@ -308,8 +302,6 @@ def reproduce(jobs: int, *, cold: bool = False, mend: bool = False) -> None:
     if mend:
         print("DVC's records are whole: what killed runs left of them is cleared away")
         return
-    if cold:
-        os.environ.pop(warm.SOCKET, None)
     _repro(ALWAYS)
     with contextlib.ExitStack() as block:
         with refusing():
