@@ -116,16 +116,6 @@ def test_a_papers_setting_that_is_ours_as_well_stands_once(file):
         assert ours[key] != value, key
 
 
-@pytest.mark.parametrize(("group", "name"), ENTRIES)
-def test_what_the_paper_and_we_have_alike_is_the_composition(group, name):
-    """Hydra reads the files in another way than what departs is told by."""
-    ours = reduce(getitem, PLACES[group].split("."), composed("paper"))[name]
-    file = next((CONF / group).rglob(f"{name}.yaml"))
-    own = read_yaml(file)
-    not_compared = {"not_compared": own.get("not_compared", [])}
-    assert PUBLISHED[group][name] == compared(ours | not_compared) | own["published"]
-
-
 def test_entries_over_others_are_the_composition():
     for group, place in PLACES.items():
         composition = reduce(getitem, place.split("."), composed("paper"))
@@ -165,11 +155,6 @@ def test_the_papers_settings_are_valid(group, name):
     else:
         valid = dataclasses.asdict(schema.entry(papers_config(), group, name))
         assert {key: valid[key] for key in PUBLISHED[group][name]} == PUBLISHED[group][name]
-
-
-@pytest.mark.parametrize("name", PUBLISHED["studies"])
-def test_with_the_papers_settings_nothing_departs(name):
-    assert departing(with_papers_values(), name) == {}
 
 
 @pytest.mark.parametrize(
@@ -324,14 +309,6 @@ def test_what_departs_is_what_would_have_to_be_overridden(name):
         assert reduce(getitem, key.split("."), composed("demo")) == here
     papers = {key: paper for key, (_, paper) in full.items()}
     assert departing(changed(composed("demo"), papers), name) == {}
-
-
-def test_the_demo_departs_where_it_is_smaller():
-    actual = departing(composed("demo"), "cracking-fig4")
-    assert actual["networks.two-layer-linear.networks"] == [8, 200]
-    assert actual["networks.two-layer-linear.teachers"] == [3, 1]
-    assert actual["networks.two-layer-linear.sizes"][1] == list(range(1, 101))
-    assert departing(composed("demo"), "closed2024-fig3") == {}
 
 
 def test_numbers_are_compared_as_numbers():

@@ -212,13 +212,6 @@ def test_an_override_that_a_direct_run_does_not_read_is_checked(fail, override):
     assert line.startswith(f"error: invalid config at '{override.partition('=')[0]}': expected ")
 
 
-def test_a_direct_run_refuses_a_point_that_its_ensemble_lacks(fail):
-    arguments = ["only=cracking-fig4", "studies.cracking-fig4.parametrisations=[spp]"]
-    line = fail(figures.figures, "", *arguments)
-    path = "studies.cracking-fig4.parametrisations"
-    assert line.startswith(f"error: invalid config at '{path}': expected some of two-layer-linear")
-
-
 SAID = {"only": None, "side": None, "launcher": {"workers": 0, "minutes": 240, "options": {}}}
 
 

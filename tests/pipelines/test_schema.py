@@ -84,11 +84,6 @@ def test_a_value_of_several_is_chosen_and_replaced_alone(composed):
     assert chosen == {"sp": 0.05, "mup": 0.3, "ntp": 5.0}
 
 
-def test_a_scale_that_there_is_not_is_refused(composed):
-    line = "unknown scale 'huge': expected one of paper, workstation, demo"
-    assert refused(composed("scale=huge")) == line
-
-
 @pytest.mark.parametrize(
     ("override", "message"),
     [
