@@ -130,67 +130,53 @@ def test_a_bad_configuration_is_refused_in_one_line(fail, override, message):
     assert fail(configure.configure, "", override).startswith(message)
 
 
-def test_an_unknown_study_is_named_with_those_that_exist(fail):
-    line = fail(side.side, inputs.COMPUTES, "side=closed_form", "only=cracking-fig0")
-    assert line.startswith("error: unknown study 'cracking-fig0': expected one of ")
-    assert "cracking-fig7" in line
+SIDES = "closed_form, numerics, correlation, gpt2, layerwise, pac_bayes"
+STARTED = [
+    (side.side, ["side=closed_form", "only=cracking-fig0"], "unknown study 'cracking-fig0': expe"),
+    (side.side, ["only=cracking-fig7"], f"side: expected {SIDES}, got none; add side=<side>"),
+    (side.side, ["only=cracking-fig7", "side=left"], f"side: expected {SIDES}, got 'left'; add"),
+    (
+        *(side.side, ["only=cracking-fig7", "side=correlation"]),
+        "only: expected a study with a correlation side, got 'cracking-fig7'",
+    ),
+    (
+        *(side.side, ["-cn", "locked", "side=closed_form", "only=cracking-fig7"]),
+        "results/inputs/cracking-fig7/computes.json is missing: run dvc repro survey",
+    ),
+    (figures.figures, [], "only: expected a study, one of cracking-fig4, cracking-fig7, "),
+    (
+        *(train.train, ["only=cracking-fig7"]),
+        "only: expected networks or a study that trains, got 'cracking-fig7'",
+    ),
+    (
+        *(train.train, ["only=three-layer"]),
+        "unknown networks or study 'three-layer': expected one of cracking-fig4, ",
+    ),
+    *(
+        (
+            *(work, ["only=cracking-fig7", "side=numerics"]),
+            f"side: expected null for {work.__name__}, as of all side alone heed it, got 'numer",
+        )
+        for work in (page.page, figures.figures, train.train, prepare.prepare)
+    ),
+    *(
+        (
+            *(figures.figures, ["only=cracking-fig7", f"{key}={value}"]),
+            f"invalid config at '{key}': expected ",
+        )
+        for key, value in {
+            "studies.cracking-fig8.width": -3,
+            "networks.deep-relu.epochs": 0,
+        }.items()
+    ),
+]
+READS = {side.side: inputs.COMPUTES, train.train: inputs.COMPUTES, figures.figures: ""}
 
 
-@pytest.mark.parametrize(
-    ("work", "reads"),
-    [
-        (page.page, "page"),
-        (figures.figures, ""),
-        (train.train, inputs.COMPUTES),
-        (prepare.prepare, "prepare"),
-    ],
-)
-def test_what_has_all_sides_of_a_study_refuses_one(fail, work, reads):
-    line = fail(work, reads, "only=cracking-fig7", "side=numerics", estimates=True)
-    assert line == (
-        f"error: side: expected null for {work.__name__}, as of all side alone heed it, "
-        "got 'numerics'"
-    )
-
-
-def test_a_stage_asks_for_its_study(fail):
-    line = fail(figures.figures, "")
-    assert line.startswith("error: only: expected a study, one of ")
-
-
-def test_a_study_that_does_not_train_is_refused(fail):
-    line = fail(train.train, inputs.COMPUTES, "only=cracking-fig7")
-    assert line == "error: only: expected networks or a study that trains, got 'cracking-fig7'"
-
-
-def test_unknown_networks_are_named_with_those_that_exist(fail):
-    line = fail(train.train, inputs.COMPUTES, "only=three-layer")
-    assert line.startswith("error: unknown networks or study 'three-layer': expected one of ")
-    assert "two-layer-linear" in line
-    assert "data-fig1c" in line
-
-
-@pytest.mark.parametrize(
-    ("arguments", "got"),
-    [(["only=cracking-fig7"], "none"), (["only=cracking-fig7", "side=left"], "'left'")],
-)
-def test_a_side_is_asked_for(fail, arguments, got):
-    line = fail(side.side, inputs.COMPUTES, *arguments)
-    sides = "closed_form, numerics, correlation, gpt2, layerwise, pac_bayes"
-    assert line == f"error: side: expected {sides}, got {got}; add side=<side>"
-
-
-def test_a_side_that_a_study_does_not_have_is_refused(fail):
-    line = fail(side.side, inputs.COMPUTES, "only=cracking-fig7", "side=correlation")
-    assert line == "error: only: expected a study with a correlation side, got 'cracking-fig7'"
-
-
-def test_a_stage_before_the_survey_is_refused(fail):
-    line = fail(
-        side.side, inputs.COMPUTES, "-cn", "locked", "side=closed_form", "only=cracking-fig7"
-    )
-    path = "results/inputs/cracking-fig7/computes.json"
-    assert line == f"error: {path} is missing: run dvc repro survey"
+@pytest.mark.parametrize(("work", "arguments", "message"), STARTED)
+def test_an_entry_point_says_what_it_expects(fail, work, arguments, message):
+    line = fail(work, READS.get(work, work.__name__), *arguments, estimates=True)
+    assert line.startswith(f"error: {message}")
 
 
 def test_several_names_for_one_are_refused_with_those_that_exist(fail):
@@ -198,18 +184,6 @@ def test_several_names_for_one_are_refused_with_those_that_exist(fail):
     assert line.startswith("config error: only: expected one of closed-form-identities, ")
     assert all(f", {name}, " in line for name in ("cracking-fig4", "two-layer-relu", "wedge"))
     assert line.endswith("got 'cracking-fig7,data-fig2'; --multirun takes each in turn")
-
-
-@pytest.mark.parametrize(
-    "override",
-    [
-        "studies.cracking-fig8.width=-3",
-        "networks.deep-relu.epochs=0",
-    ],
-)
-def test_an_override_that_a_direct_run_does_not_read_is_checked(fail, override):
-    line = fail(figures.figures, "", "only=cracking-fig7", override)
-    assert line.startswith(f"error: invalid config at '{override.partition('=')[0]}': expected ")
 
 
 SAID = {"only": None, "side": None, "launcher": {"workers": 0, "minutes": 240, "options": {}}}
