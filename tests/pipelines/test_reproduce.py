@@ -222,7 +222,7 @@ def test_nobody_reads_what_did_not_change(command):
 def test_a_file_that_cannot_be_written_is_one_line(command, tmp_path):
     (tmp_path / ".dvc").touch()
     done = command(DONE)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: .dvc/tmp/reproduce: Not a directory\n"
 
 
