@@ -367,15 +367,14 @@ class Sampler:
         if "data" not in entries:
             return trainer.train(networks, xr.Dataset())
         folder = Path(self._folder.name) / str(len(self._made))
-        return compute.train(
-            "networks",
-            trainer.train,
-            networks,
-            self._data(entries),
-            result=folder / "networks",
+        training = compute.Computation(
+            name="networks",
+            work=trainer.train,
+            config=networks,
+            given=self._data(entries),
             folder=folder / "shards",
-            launcher=compute.Launcher(cluster="debug"),
         )
+        return training.train(compute.Launcher(cluster="debug"), folder / "networks")
 
     def _figure(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
         module = schema.figure_of(dataclasses.asdict(entries["studies"][1]))

@@ -12,7 +12,7 @@ CLUSTERS = ("debug", "local", "slurm")
 GPUS = "CUDA_VISIBLE_DEVICES"
 
 
-class FanOutError(RuntimeError):
+class FanOutError(ValueError):
     """Some items could not be computed; the message is one line and says what to do."""
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import submitit
 from driver_process import DriverProcess, begun, workers
-from items_of_tests import noted_squares, squares
+from items_of_tests import computation, noted_squares, squares
 from slurm_cluster import wait_for
 from submitit.core.job_environment import SignalHandler
 from submitit.core.utils import DelayedSubmission, UncompletedJobError
@@ -49,15 +49,8 @@ def serially(folder: Path, values=VALUES) -> bytes:
 
 def run(folder, settings):
     """Compute the squares of `VALUES`; the bytes of the arrays."""
-    arrays = compute.run(
-        "squares",
-        noted_squares,
-        {"folder": str(folder)},
-        {"values": np.array(VALUES)},
-        folder=folder / "shards",
-        launcher=compute.Launcher(**settings),
-    )
-    write_arrays(folder / "arrays.npz", arrays)
+    of = computation(folder / "shards", VALUES, noted_squares, config={"folder": str(folder)})
+    write_arrays(folder / "arrays.npz", of.run(compute.Launcher(**settings)))
     return (folder / "arrays.npz").read_bytes()
 
 

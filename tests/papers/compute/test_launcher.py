@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from items_of_tests import square, squares
+from items_of_tests import computation, square, squares
 
-from hessian_papers import compute
 from hessian_papers.compute import FanOutError, Launcher, driver
 from hessian_papers.compute.driver import gpus_of_workers, jobs
 from hessian_papers.compute.items import telling, words
@@ -103,8 +102,7 @@ def test_workers_default_to_the_cores_and_debug_has_one():
 
 def run(folder, **settings):
     launcher = Launcher(**{"cluster": "slurm", "workers": 2, **settings})
-    given = {"values": np.array([1, 2])}
-    return compute.run("squares", squares, {}, given, folder=folder, launcher=launcher)
+    return computation(folder, [1, 2], squares).run(launcher)
 
 
 @pytest.mark.xdist_group("slurm")
