@@ -7,12 +7,13 @@ others.
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xarray as xr
 from omegaconf import OmegaConf
 
 from hessian_papers import labelled
+from hessian_papers.compute import Computation
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.networks.tools.result import read as read_networks
 from hessian_papers.processes import cores
@@ -22,9 +23,6 @@ from hessian_papers.work import FanOut, Live, unseen
 from pipelines import schema
 from pipelines.folders import WANDB
 from pipelines.stage import Context, Estimated, no_estimate
-
-if TYPE_CHECKING:
-    from hessian_papers.compute import Computation, Launcher
 
 # Finished items of computations that fan out, and unfinished trainings. They are named by their
 # content, so every run with the same code and configuration finds them, and no other run does.
@@ -66,24 +64,20 @@ def spread(context: Context, name: str, work: FanOut, config: Any, given: xr.Dat
         Estimated: only an estimate of the time was asked for.
         FanOutError: some items failed each time.
     """
-    computation, launcher = _computation(context, name, work, config, given)
-    result = computation.run(launcher)
+    computation = _computation(context, name, work, config, given)
+    result = computation.run(context.launcher)
     context.count(name, computation.spent())
     return result
 
 
 def _computation(
     context: Context, name: str, work: FanOut, config: Any, given: xr.Dataset
-) -> tuple["Computation", "Launcher"]:
-    """A computation and where it runs, unless only an estimate of its time was asked for.
+) -> Computation:
+    """A computation, unless only an estimate of its time was asked for.
 
     Raises:
         Estimated: it was, and the computation spreads.
     """
-    # It takes a while to load, and few stages fan out.
-    from hessian_papers.compute import Computation, Launcher
-
-    launcher = Launcher(**vars(context.launcher))
     live = unseen if context.estimate or not work.trains else _live(context, name)
     computation = Computation(
         name=name, work=work, config=config, given=given, folder=SHARDS, live=live
@@ -91,8 +85,8 @@ def _computation(
     if context.estimate:
         if not work.spreads:
             raise no_estimate(f"the training of {name}")
-        raise Estimated(computation.estimate(launcher))
-    return computation, launcher
+        raise Estimated(computation.estimate(context.launcher))
+    return computation
 
 
 def train(context: Context, name: str) -> xr.Dataset:
@@ -106,8 +100,8 @@ def train(context: Context, name: str) -> xr.Dataset:
         ValueError: there are no networks of that name.
     """
     config, work, data = _training(context, name)
-    computation, launcher = _computation(context, name, work, config, data)
-    networks = computation.train(launcher, context.results / "networks" / name)
+    computation = _computation(context, name, work, config, data)
+    networks = computation.train(context.launcher, context.results / "networks" / name)
     if work.spreads:
         context.count(name, computation.spent())
     return networks

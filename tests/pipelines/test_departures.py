@@ -127,12 +127,12 @@ def test_entries_over_others_are_the_composition():
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.parent.name)
 def test_what_a_recorded_run_overrides_makes_its_settings(file):
     name, known = file.parent.name, recorded.read(file.parent.name)
-    made_from = known.settings
-    actual = overrides(known.scale, made_from)
+    made_from, scale = known.settings, known.facts["scale"]
+    actual = overrides(scale, made_from)
     text = [assignment(key, value) for key, value in actual.items()]
     parsed = OverridesParser.create().parse_overrides(text)
     assert [each.value() for each in parsed] == [*actual.values()]
-    settings = changed(composed(known.scale), {each.key_or_group: each.value() for each in parsed})
+    settings = changed(composed(scale), {each.key_or_group: each.value() for each in parsed})
     here = {
         "studies": {name: made_from.study},
         "networks": made_from.networks,
