@@ -100,32 +100,6 @@ def test_a_formula_that_is_none_fails_the_build():
         formula_renderer.block(None, nodes.math_block("", r"\nonsense"))
 
 
-@pytest.mark.parametrize(
-    ("signs", "expected"),
-    [
-        ("σ_x²", "σ_{x}^{2}"),
-        ("λ_bulk", r"λ_{\text{bulk}}"),
-        ("zᵀ A z", "z^{⊤} A z"),
-        ("(A + δ I)⁻¹", "(A + δ I)^{-1}"),
-        ("β₁ⁿ", "β_{1}^{n}"),
-        ("√(1 + √(2 x))/√d_K", r"\sqrt{1 + \sqrt{2 x}}/\sqrt{d_{K}}"),
-        ("q ln q ≥ 0", r"q\, \text{ln}\, q ≥ 0"),
-        ("δ wx", "δ wx"),
-        ("Σ_{λ<0} |λ| <= 5 %", r"Σ_{λ<0} |λ| ≤ 5 \%"),
-        ("{π: a ~ b}", r"\lbrace π: a ∼ b \rbrace "),
-        ("ε^(1/2)", "ε^{1/2}"),
-    ],
-)
-def test_plain_signs_are_written_in_latex(signs, expected):
-    assert formula_renderer.latex(signs) == expected
-    assert formula_renderer.mathml(expected)
-
-
-@pytest.mark.parametrize("code", ["(m, d)", "kl_inverse(ê, c)", "x.σ", "f('σ')", "a -> σ"])
-def test_code_is_no_formula(code):
-    assert not formula_renderer.is_formula(code)
-
-
 def test_the_formulas_of_the_library_are_drawn(html):
     pages = [page.read_text() for page in (html / "reference").rglob("*.html")]
     literals = [
@@ -166,37 +140,6 @@ def test_nothing_is_loaded_from_another_host(html):
         loaded |= set(re.findall(r"""(?:@import|url\()\s*["']?([^"')]+)""", style.read_text()))
     assert len(loaded) > 5
     assert not {item for item in loaded if re.match(r"(\w+:)?//", item)}
-
-
-def test_a_name_that_is_exported_appears_by_itself(tmp_path, monkeypatch):
-    package = tmp_path / "room_of_one"
-    package.mkdir()
-    (package / "wall.py").write_text(
-        '"""A wall."""\n\nLIMIT = 3\n\n\n'
-        'def paint():\n    """Paint it."""\n\n\ndef hidden():\n    pass\n'
-    )
-    (package / "__init__.py").write_text(
-        '"""A room."""\n\nfrom room_of_one.wall import LIMIT, hidden, paint\n\n'
-        '__all__ = ["LIMIT", "door", "paint"]\n\n\ndef door():\n    """Open it."""\n'
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    room = importlib.import_module("room_of_one")
-    assert reference.groups(room) == {
-        "room_of_one.wall": ["LIMIT", "paint"],
-        "room_of_one": ["door"],
-    }
-    files = reference.pages(room)
-    assert sorted(files) == ["room_of_one.rst", "room_of_one/wall.rst"]
-    text = "\n".join(files.values())
-    for line in (
-        "A wall.",
-        ".. py:data:: LIMIT",
-        "   :value: 3",
-        ".. autofunction:: paint",
-        "     - Open it.",
-    ):
-        assert line in text.splitlines()
-    assert "hidden" not in text.replace("   :hidden:", "")
 
 
 @pytest.fixture(scope="module")
@@ -244,12 +187,3 @@ def test_no_page_is_wider_than_a_narrow_screen(html, page, name):
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert page.evaluate("document.querySelectorAll('h1').length") == 1
     assert not page.complaints
-
-
-@pytest.mark.browser
-def test_formulas_are_drawn(html, page):
-    page.goto((html / "gallery" / "erratum.html").as_uri())
-    formula = page.locator("math").first
-    box = formula.bounding_box()
-    assert box["width"] > 50
-    assert "max" in formula.text_content()

@@ -210,19 +210,16 @@ class Sampler:
         """Remove what was trained in a folder."""
         self._folder.cleanup()
 
-    def studies(self, kind: str) -> list[str]:
-        """The studies of a kind."""
-        return [name for name, study in self.config.studies.items() if study.kind == kind]
-
     def sample(self, kind: str, number: int, seed: int) -> Iterator[Override]:
         """Overrides that the schema accepts, different ones, of the studies of a kind.
 
         Each third is one of two settings. Fewer than ``number`` come if nearly all are refused.
         """
         draws = random.Random(f"{seed} {kind}")
+        studies = [name for name, study in self.config.studies.items() if study.kind == kind]
         actual: set[Override] = set()
         for _ in range(20 * number):
-            name = draws.choice(self.studies(kind))
+            name = draws.choice(studies)
             settings = dict(self._setting(name, draws) for _ in range(draws.choice([1, 1, 2])))
             override = Override(name, tuple(f"{key}={value}" for key, value in settings.items()))
             if override not in actual and self._accepts(override):

@@ -41,93 +41,50 @@ def fail(ends, capsys, tmp_path):
     return run
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        (f"{STUDY}.width=abc", f"error: invalid config at '{STUDY}.width': Value 'abc' of type"),
-        (f"{STUDY}.width=-3", f"error: invalid config at '{STUDY}.width': expected "),
-        (f"{STUDY}.width=2.5", f"error: invalid config at '{STUDY}.width': Value '2.5' of type"),
-        (
-            f"{STUDY}.widht=5",
-            f"config error: unknown key '{STUDY}.widht': expected one of",
-        ),
-        (
-            "studies.cracking-fig0.width=5",
-            "config error: unknown key 'studies.cracking-fig0.width'",
-        ),
-        (
-            "colour=red",
-            "config error: unknown key 'colour': expected one of data, launcher, networks, ",
-        ),
-        (
-            "networks.two-layer-linear.networks=2",
-            "error: invalid config at 'networks.two-layer-linear.networks': expected at least 3",
-        ),
-        (
-            "studies.cracking-fig4.ensemble=nonsense",
-            "error: invalid config at 'studies.cracking-fig4.ensemble': expected one of",
-        ),
-        ("scale=huge", "error: unknown scale 'huge': expected one of paper, workstation, demo"),
-        ("tracking=nosuch", "config error: unknown tracking 'nosuch': expected one of wandb"),
-        ("launcher=x", "config error: unknown launcher 'x': expected one of default"),
-        (
-            "hydra/launcher=nosuch",
-            "config error: unknown hydra/launcher 'nosuch': expected one of basic",
-        ),
-        (
-            "hydra.job.nosuch=1",
-            "config error: unknown key 'hydra.job.nosuch': expected one of chdir, ",
-        ),
-        (
-            "studies=nosuch",
-            "config error: unknown studies 'nosuch': expected one of anon2026data/data-courses, ",
-        ),
-        (
-            "scale=demo,paper",
-            "config error: scale: expected one of paper, workstation, demo, got 'demo,paper'; "
-            "--multirun takes each in turn",
-        ),
-        (
-            "side=numerics,correlation",
-            "config error: side: expected one of closed_form, numerics, correlation, gpt2, "
-            "layerwise, pac_bayes, got ",
-        ),
-        (
-            "studies.data-fig1b.norms=1,2",
-            "config error: studies.data-fig1b.norms: expected one value, got '1,2'; "
-            "--multirun takes each in turn, and [1,2] is a list",
-        ),
-        (
-            "scale=paper",
-            "error: invalid config at 'data.root': expected the folder of mnist for the data "
-            "set digits, got null; add data.root=<folder>",
-        ),
-        (f"{STUDY}.kind=nonsense", f"error: invalid config at '{STUDY}.kind': expected one of"),
-        (f"{STUDY}.data=nonsense", f"error: invalid config at '{STUDY}.data': expected one of"),
-        (f"+{STUDY}.extra=1", f"error: invalid config at '{STUDY}.extra': Key 'extra' not in"),
-        (f"~{STUDY}.width", f"error: invalid config at '{STUDY}': "),
-        (f"{STUDY}=5", f"error: invalid config at '{STUDY}': expected a mapping, got 5"),
-        (
-            "tracking.mode=sometimes",
-            "error: invalid config at 'tracking.mode': expected one of",
-        ),
-        ("data.sets.wedge.size=0", "error: invalid config at 'data.sets.wedge.size': expected "),
-        # The files of conf/ alone say them: no run would heed another one.
-        (f"{STUDY}.lead=null", f"error: invalid config at '{STUDY}.lead': expected what conf/ "),
-        (f"{STUDY}.lead.sentence=Other", f"error: invalid config at '{STUDY}.lead': expected "),
-        (f"~{STUDY}.lead", f"error: invalid config at '{STUDY}.lead': expected what conf/ says"),
-        (f"+{STUDY}.published.width=3", f"error: invalid config at '{STUDY}.published': expec"),
-        (
-            "networks.two-layer-linear.published.networks=3",
-            "error: invalid config at 'networks.two-layer-linear.published': expected what conf/ ",
-        ),
-        # An entry point works on the study of `only`, or on all of them.
-        ("only=cracking-fig7", "error: only: expected null for configure, as of all evidence, "),
-        ("side=numerics", "error: side: expected null for configure, as of all side alone heed"),
-    ],
-)
-def test_a_bad_configuration_is_refused_in_one_line(fail, override, message):
-    assert fail(configure.configure, "", override).startswith(message)
+# An override, and words of the line that refuses it.
+BAD = [
+    ("studies.cracking-fig7.width=abc", "'studies.cracking-fig7.width': Value 'abc' of type"),
+    ("studies.cracking-fig7.width=-3", "'studies.cracking-fig7.width': expected "),
+    ("studies.cracking-fig7.width=2.5", "'studies.cracking-fig7.width': Value '2.5' of type"),
+    ("studies.cracking-fig7.widht=5", "config error: unknown key 'studies.cracking-fig7.widht': "),
+    ("studies.cracking-fig0.width=5", "config error: unknown key 'studies.cracking-fig0.width'"),
+    ("colour=red", "config error: unknown key 'colour': expected one of data, launcher, networks"),
+    ("networks.two-layer-linear.networks=2", "'networks.two-layer-linear.networks': expected at "),
+    ("studies.cracking-fig4.ensemble=nonsense", "'studies.cracking-fig4.ensemble': expected one "),
+    ("scale=huge", "unknown scale 'huge': expected one of paper, workstation, demo"),
+    ("tracking=nosuch", "config error: unknown tracking 'nosuch': expected one of wandb"),
+    ("launcher=x", "config error: unknown launcher 'x': expected one of default"),
+    ("hydra/launcher=nosuch", "config error: unknown hydra/launcher 'nosuch': expected one of ba"),
+    ("hydra.job.nosuch=1", "config error: unknown key 'hydra.job.nosuch': expected one of chdir,"),
+    ("studies=nosuch", "config error: unknown studies 'nosuch': expected one of anon2026data/dat"),
+    ("scale=demo,paper", "config error: scale: expected one of paper, workstation, demo, got 'de"),
+    ("side=numerics,correlation", "config error: side: expected one of closed_form, numerics, co"),
+    ("studies.data-fig1b.norms=1,2", "--multirun takes each in turn, and [1,2] is a list"),
+    ("scale=paper", "'data.root': expected the folder of mnist for the data set digits, got null"),
+    ("studies.cracking-fig7.kind=nonsense", "'studies.cracking-fig7.kind': expected one of"),
+    ("studies.cracking-fig7.data=nonsense", "'studies.cracking-fig7.data': expected one of"),
+    ("+studies.cracking-fig7.extra=1", "'studies.cracking-fig7.extra': Key 'extra' not in"),
+    ("~studies.cracking-fig7.width", "'studies.cracking-fig7': "),
+    ("studies.cracking-fig7=5", "'studies.cracking-fig7': expected a mapping, got 5"),
+    ("tracking.mode=sometimes", "'tracking.mode': expected one of"),
+    ("data.sets.wedge.size=0", "'data.sets.wedge.size': expected "),
+    # The files of conf/ alone say them: no run would heed another one.
+    ("studies.cracking-fig7.lead=null", "'studies.cracking-fig7.lead': expected what conf/ "),
+    ("studies.cracking-fig7.lead.sentence=Other", "'studies.cracking-fig7.lead': expected "),
+    ("~studies.cracking-fig7.lead", "'studies.cracking-fig7.lead': expected what conf/ says"),
+    ("+studies.cracking-fig7.published.width=3", "'studies.cracking-fig7.published': expec"),
+    ("networks.two-layer-linear.published.networks=3", "'networks.two-layer-linear.published': e"),
+    # An entry point works on the study of `only`, or on all of them.
+    ("only=cracking-fig7", "only: expected null for configure, as of all evidence, "),
+    ("side=numerics", "side: expected null for configure, as of all side alone heed"),
+]
+
+
+@pytest.mark.parametrize(("override", "words"), BAD)
+def test_a_bad_configuration_is_refused_in_one_line(fail, override, words):
+    line = fail(configure.configure, "", override)
+    assert re.match("(config )?error: ", line)
+    assert words in line
 
 
 SIDES = "closed_form, numerics, correlation, gpt2, layerwise, pac_bayes"
