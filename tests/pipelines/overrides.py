@@ -46,6 +46,7 @@ BOUNDED = (
     *(f"{which}two-class-classifiers" for which in ("", "narrow-", "random-")),
     "ten-class-classifiers",
 )
+TWO_CLASSES = ("two-classes", "random-two-classes")
 SMALL: dict[str, dict[str, str]] = {
     "data": {
         "gaussian_features": "size=20 features=8",
@@ -54,10 +55,7 @@ SMALL: dict[str, dict[str, str]] = {
         "sequences": "batch=4 length=4",
         "text": "vocabulary=300",
         "wedge": "size=40",
-        **dict.fromkeys(
-            ("two-classes", "random-two-classes"),
-            "classes=[0,0,0,0,0,1,1,1,1,1] per_class=100",
-        ),
+        **dict.fromkeys(TWO_CLASSES, "classes=[0,0,0,0,0,1,1,1,1,1] per_class=100"),
     },
     "networks": {
         "classifiers": "networks=[F-6,'F-5^2-BN'] seeds=2 epochs=2 kept=[0,2]",
@@ -99,9 +97,7 @@ SMALL: dict[str, dict[str, str]] = {
         "infinite_width": "widths=[8,16] classes=[3] draws=3 samples=64 layer_samples=32",
         "learning_phases": "instances=12 without_signal=4 width=4",
         "model_overlaps": "networks=[] top=6 images=20 tolerance=0.001",
-        "paired_eigenvalues": (
-            "widths=[4,6] samples=[10,12] sizes=[1,2,4,6] networks=3 jitters=19"
-        ),
+        "paired_eigenvalues": "widths=[4,6] samples=[10,12] sizes=[1,2,4,6] networks=3 jitters=19",
         "sink_density": "masses=[0.81] tolerance=0.05 probes=2 products=6 points=30",
         "spectrum_in_training": "width=4 steps=24",
         "closed2024-fig3": "seeds=6 seed_steps=60 high_settings=[[0.3,0.95],[0.7,2.0]]",
@@ -388,20 +384,17 @@ class Sampler:
         except Exception as error:
             yield _problem("figure", error)
             return
-        yield from self._captions(*entries["studies"], [caption for _, caption in pictures])
+        # A lead stands where its statements hold, which they do not for a run that diverged.
+        captions = [caption for _, caption in pictures]
+        diverged = re.search(r"\bdiverge[ds] at step", captions[0])
+        lead = "" if diverged else self._leads.get(entries["studies"][0], {}).get("sentence", "")
+        yield from (f"figure: {problem}" for problem in long_captions(lead, captions))
         for figure, caption in pictures:
             for word in undrawn(figure, caption):
                 yield f"figure: the caption names what is not drawn, {word!r}"
             for text in [*(text.get_text() for text in figure.findobj(Text)), caption]:
                 if re.search(r"\b(nan|inf)\b", text) or OPEN.search(text):
                     yield f"figure: a text without its number: {text!r}"
-
-    def _captions(self, name: str, study: Any, captions: Sequence[str]) -> Iterator[str]:
-        """The captions of a study that are too long; its lead stands before the first."""
-        # A lead stands where its statements hold, which they do not for a run that diverged.
-        diverged = re.search(r"\bdiverge[ds] at step", captions[0])
-        lead = "" if diverged else self._leads.get(name, {}).get("sentence", "")
-        yield from (f"figure: {problem}" for problem in long_captions(lead, captions))
 
     def _claims(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
         statements = self._module(entries, "claims").statements
