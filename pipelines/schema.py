@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 import omegaconf
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from hessian_papers.compute import Launcher
+from hessian_papers.constraints import Checked, OneOf
 from hessian_papers.data.base import Storage
 from hessian_papers.papers import PAPERS
 from hessian_papers.results import SCALES
@@ -34,16 +35,12 @@ class ConfigError(ValueError):
 
 
 @dataclass
-class Tracking:
+class Tracking(Checked):
     """The ``tracking`` group: where W&B runs go."""
 
     project: str
     entity: str | None
-    mode: str
-
-    def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {self.mode!r}")
+    mode: Annotated[str, OneOf(MODES)]
 
 
 @dataclass

@@ -84,10 +84,9 @@ def test_an_item_is_told_from_others_by_what_differs():
     ("chosen", "message"),
     [
         ({"cluster": "cloud"}, "cluster: expected one of debug, local, slurm, got 'cloud'"),
-        ({"workers": -1}, "workers: expected a whole number, at least 0, got -1"),
+        ({"workers": -1}, "workers: expected at least 0, got -1"),
         ({"cluster": "slurm"}, "workers: expected at least 1 for slurm"),
-        ({"retries": True}, "retries: expected a whole number, at least 0, got True"),
-        ({"minutes": 0}, "minutes: expected a whole number, at least 1, got 0"),
+        ({"minutes": 0}, "minutes: expected at least 1, got 0"),
     ],
 )
 def test_a_launcher_refuses_what_it_cannot_do(chosen, message):
