@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.data.base import Storage
+from hessian_papers.labelled import WHOLE
 from hessian_papers.ledger.leads import require_lead
 from hessian_papers.memory import memory, sha256
 from hessian_papers.provenance import Graph, code_of, digest_of, versions
@@ -244,7 +245,7 @@ def provenances(params: Mapping[str, Any], study: str) -> list[Provenance]:
             departs=departures(known.settings, published()),
             overrides=overrides(known.facts["scale"], known.settings),
             facts=known.facts,
-            arrays=known.digests(),
+            arrays={WHOLE: memory().of(sha256, known.folder / WHOLE)},
             seconds=seconds_of(known.facts),
         ),
     ]

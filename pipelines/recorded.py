@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers import labelled
-from hessian_papers.memory import memory, sha256
+from hessian_papers.memory import memory
 from hessian_papers.results import select_fields
 from hessian_spectra.files import DamagedFileError, MissingResultError, read_json
 from pipelines.departures import Settings
@@ -41,11 +41,6 @@ class Recorded:
         """The settings of its networks or data set, or of that of its networks, by name."""
         sources = {**self.facts.get("ensemble", {}), **self.facts["study"]}
         return {sources[key]: self.facts[key]} if key in self.facts else {}
-
-    def digests(self) -> dict[str, str]:
-        """The SHA-256 of its arrays, by their file's name."""
-        whole = self.folder / labelled.WHOLE
-        return {whole.name: memory().of(sha256, whole)}
 
 
 def _facts(path: Path) -> dict[str, Any]:
