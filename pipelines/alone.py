@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,29 +21,25 @@ OWN = BUSY.with_name("reproduce")
 # What each `dvc repro` writes anew, by the stage that is always run; all other stages read it.
 WRITTEN_BY_EACH = Path("results/inputs")
 REFUSAL = "`make repro`, which works here: wait until it has ended, and remove nothing"
-# DVC writes its notes in place: those that are torn for so many seconds have no writer any more.
-TORN_SECONDS = 2.0
+
+
+@contextlib.contextmanager
+def _guarded() -> Iterator[None]:
+    """A block in which no DVC writes its notes: those that are cut off have no writer any more."""
+    with BUSY.with_name("rwlock.lock").open("ab") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        yield
 
 
 def _working() -> list[str]:
-    """The commands of DVC that work here, which it notes, and which live.
-
-    Raises:
-        ValueError: its notes are cut off, are being written, or are none.
-    """
-    try:
-        noted = json.loads(BUSY.read_text("utf-8"))
-    except FileNotFoundError:
-        return []
-    try:
-        entries = [*noted.get("write", {}).values()]
-        entries += [entry for readers in noted.get("read", {}).values() for entry in readers]
-        return sorted({entry["cmd"] for entry in entries if _is_dvc(entry.get("pid"))})
-    except (AttributeError, KeyError, TypeError):
-        raise ValueError(f"{BUSY}: expected notes of DVC, got {noted!r}") from None
+    """The processes of DVC that work here, which it notes, and which live."""
+    with _guarded():
+        noted = BUSY.read_text("utf-8", "replace") if BUSY.exists() else ""
+    numbers = sorted({*map(int, re.findall(r'"pid": (\d+)', noted))})
+    return [f"`dvc` (process {number})" for number in numbers if _is_dvc(number)]
 
 
-def _is_dvc(number: int | None) -> bool:
+def _is_dvc(number: int) -> bool:
     try:
         process = psutil.Process(number)
         # Another one may have the number by now, and a dead one waits for its parent.
@@ -62,18 +59,11 @@ def alone(say: Callable[[str], None] = print, patience: float = 0.2) -> Iterator
         patience: how long to wait between two looks, in seconds.
     """
     with one_at_a_time(OWN, lambda: say("waits for another `make repro` here to end")):
-        heard, torn = "", 0.0
-        while torn < TORN_SECONDS:
-            try:
-                working = ", ".join(_working())
-            except ValueError:
-                torn += patience
-            else:
-                if not working:
-                    break
-                if working != heard:
-                    say(f"waits for {working} here to end")
-                heard, torn = working, 0.0
+        heard = ""
+        while working := ", ".join(_working()):
+            if working != heard:
+                say(f"waits for {working} here to end")
+            heard = working
             time.sleep(patience)
         BUSY.unlink(missing_ok=True)
         yield
@@ -82,8 +72,7 @@ def alone(say: Callable[[str], None] = print, patience: float = 0.2) -> Iterator
 @contextlib.contextmanager
 def _readers() -> Iterator[dict[str, Any]]:
     """A block that changes DVC's notes of who reads what."""
-    with BUSY.with_name("rwlock.lock").open("ab") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
+    with _guarded():
         noted = json.loads(BUSY.read_text("utf-8")) if BUSY.exists() else {}
         yield noted.setdefault("read", {})
         write_json(BUSY, noted)

@@ -7,12 +7,13 @@ others.
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xarray as xr
 from omegaconf import OmegaConf
 
 from hessian_papers import labelled
+from hessian_papers.compute import Computation
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.networks.tools.result import read as read_networks
 from hessian_papers.processes import cores
@@ -22,9 +23,6 @@ from hessian_papers.work import FanOut, Live, unseen
 from pipelines import schema
 from pipelines.folders import WANDB
 from pipelines.stage import Context, Estimated, no_estimate
-
-if TYPE_CHECKING:
-    from hessian_papers.compute import Launcher
 
 # Finished items of computations that fan out, and unfinished trainings. They are named by their
 # content, so every run with the same code and configuration finds them, and no other run does.
@@ -64,39 +62,31 @@ def spread(context: Context, name: str, work: FanOut, config: Any, given: xr.Dat
 
     Raises:
         Estimated: only an estimate of the time was asked for.
-        ValueError: some items failed each time.
+        FanOutError: some items failed each time.
     """
-    # It takes a while to load, and few stages fan out.
-    from hessian_papers.compute import FanOutError, run, spent
-
-    arguments = (name, work, config, given)
-    launcher = _launcher(context, *arguments)
-    try:
-        live = _live(context, name) if work.trains else unseen
-        result = run(*arguments, folder=SHARDS, launcher=launcher, live=live)
-    except FanOutError as error:
-        raise ValueError(str(error)) from None
-    context.count(name, spent(*arguments, folder=SHARDS))
+    computation = _computation(context, name, work, config, given)
+    result = computation.run(context.launcher)
+    context.count(name, computation.spent())
     return result
 
 
-def _launcher(
+def _computation(
     context: Context, name: str, work: FanOut, config: Any, given: xr.Dataset
-) -> "Launcher":
-    """Where a computation runs, unless only an estimate of its time was asked for.
+) -> Computation:
+    """A computation, unless only an estimate of its time was asked for.
 
     Raises:
         Estimated: it was, and the computation spreads.
     """
-    from hessian_papers.compute import Launcher, estimate
-
-    launcher = Launcher(**vars(context.launcher))
+    live = unseen if context.estimate or not work.trains else _live(context, name)
+    computation = Computation(
+        name=name, work=work, config=config, given=given, folder=SHARDS, live=live
+    )
     if context.estimate:
         if not work.spreads:
             raise no_estimate(f"the training of {name}")
-        given_to = (name, work, config, given)
-        raise Estimated(estimate(*given_to, folder=SHARDS, launcher=launcher))
-    return launcher
+        raise Estimated(computation.estimate(context.launcher))
+    return computation
 
 
 def train(context: Context, name: str) -> xr.Dataset:
@@ -106,25 +96,14 @@ def train(context: Context, name: str) -> xr.Dataset:
 
     Raises:
         Estimated: only an estimate of the time was asked for.
-        ValueError: there are no networks of that name, or some items failed each time.
+        FanOutError: some items failed each time.
+        ValueError: there are no networks of that name.
     """
-    from hessian_papers import compute
-
     config, work, data = _training(context, name)
-    arguments = (name, work, config, data)
-    launcher = _launcher(context, *arguments)
-    try:
-        networks = compute.train(
-            *arguments,
-            result=context.results / "networks" / name,
-            folder=SHARDS,
-            launcher=launcher,
-            live=_live(context, name),
-        )
-    except compute.FanOutError as error:
-        raise ValueError(str(error)) from None
+    computation = _computation(context, name, work, config, data)
+    networks = computation.train(context.launcher, context.results / "networks" / name)
     if work.spreads:
-        context.count(name, compute.spent(*arguments, folder=SHARDS))
+        context.count(name, computation.spent())
     return networks
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.data.base import Storage
+from hessian_papers.labelled import WHOLE
 from hessian_papers.ledger.leads import require_lead
 from hessian_papers.memory import memory, sha256
 from hessian_papers.provenance import Graph, code_of, digest_of, versions
-from hessian_papers.results import Provenance
+from hessian_papers.results import Provenance, seconds_of
 from hessian_spectra.files import as_json, digest, read_json
 from hessian_spectra.validation import require
 from pipelines import recorded
@@ -238,14 +239,14 @@ def provenances(params: Mapping[str, Any], study: str) -> list[Provenance]:
         today,
         Provenance(
             study=study,
-            config=known.config,
-            scale=known.scale,
+            config=known.settings.study,
+            scale=known.facts["scale"],
             recorded=True,
             departs=departures(known.settings, published()),
-            overrides=overrides(known.scale, known.settings),
+            overrides=overrides(known.facts["scale"], known.settings),
             facts=known.facts,
-            arrays=known.digests(),
-            seconds=known.seconds,
+            arrays={WHOLE: memory().of(sha256, known.folder / WHOLE)},
+            seconds=seconds_of(known.facts),
         ),
     ]
 

@@ -81,29 +81,21 @@ def _about_overrides(text: str) -> str:
     return text.strip().splitlines()[0]
 
 
-def _composed() -> dict[str, Any]:
+def _keys_beside(path: str) -> list[str]:
+    """The keys beside a mistyped one, Hydra's own among them."""
     # It takes this module's folder of settings.
     from pipelines import schema
 
+    own = path.startswith("hydra")
     with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        return schema.plain(schema.at_scale(hydra.compose("config")))
-
-
-def _of_hydra() -> dict[str, Any]:
-    """Hydra's own settings, as they stand: some have a value only in a run."""
-    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
-        composed = hydra.compose("config", return_hydra_config=True)
-    return {"hydra": OmegaConf.to_container(composed.hydra)}
-
-
-def _keys_beside(path: str) -> list[str]:
-    """The keys beside a mistyped one."""
-    result: object = _of_hydra() if path.startswith("hydra") else _composed()
+        composed = hydra.compose("config", return_hydra_config=own)
+    # Some of Hydra's have a value only in a run.
+    plain = OmegaConf.to_container(composed) if own else schema.plain(schema.at_scale(composed))
+    result: Any = plain
     for part in path.replace("/", ".").split(".")[:-1]:
-        if not isinstance(result, dict) or not isinstance(result.get(part), dict):
+        if not isinstance(result.get(part), dict):
             break
         result = result[part]
-    assert isinstance(result, dict)
     return sorted(map(str, result))
 
 

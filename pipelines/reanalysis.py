@@ -22,10 +22,10 @@ def reanalysis(context: Context) -> None:
     commit = committed()
     study, config = computing.study_of(context), chain.raw_study(context)
     known = recorded.read(study.name)
-    if known is None or known.damage or "ensemble" not in known.config:
+    if known is None or known.damage or "ensemble" not in known.facts["study"]:
         why = known.damage if known and known.damage else "there is none"
         raise ValueError(f"reanalysis: expected a recorded run of {study.name} of networks: {why}")
-    path = networks_path(known.config["ensemble"])
+    path = networks_path(known.facts["study"]["ensemble"])
     networks = labelled.read(path, "python -m pipelines.evidence, which trains them")
     facts = dict(known.facts)
     if hashlib.sha256(path.read_bytes()).hexdigest() != facts["networks of this run"]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers import labelled
-from hessian_papers.memory import memory, sha256
-from hessian_papers.results import seconds_of, select_fields
+from hessian_papers.memory import memory
+from hessian_papers.results import select_fields
 from hessian_spectra.files import DamagedFileError, MissingResultError, read_json
 from pipelines.departures import Settings
 from pipelines.folders import EVIDENCE
@@ -32,34 +32,15 @@ class Recorded:
     damage: str = ""
 
     @property
-    def scale(self) -> str:
-        """The scale of the run, as a rule ``paper``."""
-        return str(self.facts["scale"])
-
-    @property
-    def seconds(self) -> float | None:
-        """The time of one core that its items took, or ``None`` if none did on a core."""
-        return seconds_of(self.facts)
-
-    @property
-    def config(self) -> Mapping[str, Any]:
-        """The study's resolved configuration."""
-        return dict(self.facts["study"])
-
-    @property
     def settings(self) -> Settings:
         """All that it was made from."""
-        return Settings(self.folder.name, self.config, self._named("ensemble"), self._named("data"))
+        study, named = dict(self.facts["study"]), self._named
+        return Settings(self.folder.name, study, named("ensemble"), named("data"))
 
     def _named(self, key: str) -> dict[str, Any]:
         """The settings of its networks or data set, or of that of its networks, by name."""
-        sources = {**self.facts.get("ensemble", {}), **self.config}
+        sources = {**self.facts.get("ensemble", {}), **self.facts["study"]}
         return {sources[key]: self.facts[key]} if key in self.facts else {}
-
-    def digests(self) -> dict[str, str]:
-        """The SHA-256 of its arrays, by their file's name."""
-        whole = self.folder / labelled.WHOLE
-        return {whole.name: memory().of(sha256, whole)}
 
 
 def _facts(path: Path) -> dict[str, Any]:

@@ -31,19 +31,18 @@ from pipelines import warm
 from pipelines.alone import alone, refusing
 from pipelines.lifetime import share_life
 from pipelines.schedule import ALWAYS, Graph, items, take, urgency
+from pipelines.upload import upload
 
 if TYPE_CHECKING:
     from hessian_papers.progress import Progress
 
-LOCK, PARAMS = Path("dvc.lock"), Path("params.yaml")
+LOCK = Path("dvc.lock")
 # How long each stage took when it last ran here, in seconds.
 SPENT = Path("results/spent.json")
 # How long a stage takes of which no time is known, in seconds.
 USUAL_SECONDS = 2.0
 # How many stages that run are named.
 NAMED = 2
-# The longest name of a folder, in bytes, below which the warm process can have its socket.
-LONGEST_FOLDER = 80
 # How long stages are given to end when others have failed, in seconds.
 PATIENCE = 30.0
 # What DVC says of each stage that nobody has to read.
@@ -107,17 +106,18 @@ def mend_lock() -> None:
     What ran since is found again, in the cache of runs. So is all of it where there is no Git.
     """
     try:
-        whole = isinstance(yaml.load(LOCK.read_text("utf-8"), yaml.CSafeLoader)["stages"], dict)
-        if whole and LOCK.read_bytes().endswith(b"\n"):
+        content = LOCK.read_bytes()
+        stages = yaml.load(content, yaml.CSafeLoader)["stages"]
+        if isinstance(stages, dict) and content.endswith(b"\n"):
             return
     except FileNotFoundError:
         return
     except (yaml.YAMLError, TypeError, KeyError, UnicodeDecodeError):
         pass
-    back = ("git", "checkout", "--quiet", "--", str(LOCK))
+    went = "went back to the committed one"
     try:
+        back = ("git", "checkout", "--quiet", "--", str(LOCK))
         subprocess.run(back, check=True, capture_output=True)
-        went = "went back to the committed one"
     except (subprocess.CalledProcessError, FileNotFoundError):
         LOCK.unlink()
         went = "went on without it, as there is no committed one"
@@ -276,24 +276,20 @@ def warm_process() -> Iterator[dict[str, str]]:
     Yields:
         What their environment needs for it; nothing where the system does not offer it.
     """
-    if not warm.is_possible():
+    if sys.platform != "linux":
         yield {}
-    elif warm.SOCKET in os.environ:
-        yield {warm.SOCKET: os.environ[warm.SOCKET]}
-    else:
-        # The system takes no longer name of a socket; clusters have long ones of this folder.
-        short = len(os.fsencode(tempfile.gettempdir())) <= LONGEST_FOLDER
-        place = None if short else "/tmp"
-        with tempfile.TemporaryDirectory(prefix="stages-", dir=place) as folder:
-            path = f"{folder}/socket"
-            command = (sys.executable, "-m", "pipelines.warm", path)
-            begin = _child(os.getpid())
-            process = subprocess.Popen(command, start_new_session=True, preexec_fn=begin)
-            try:
-                yield {warm.SOCKET: path}
-            finally:
-                process.kill()
-                process.wait()
+        return
+    # The system takes no long name of a socket; clusters have such of other folders.
+    with tempfile.TemporaryDirectory(prefix="stages-", dir="/tmp") as folder:
+        path = f"{folder}/socket"
+        command = (sys.executable, "-m", "pipelines.warm", path)
+        begin = _child(os.getpid())
+        process = subprocess.Popen(command, start_new_session=True, preexec_fn=begin)
+        try:
+            yield {warm.SOCKET: path}
+        finally:
+            process.kill()
+            process.wait()
 
 
 def reproduce(jobs: int, *, cold: bool = False, mend: bool = False) -> None:
@@ -308,8 +304,6 @@ def reproduce(jobs: int, *, cold: bool = False, mend: bool = False) -> None:
     if mend:
         print("DVC's records are whole: what killed runs left of them is cleared away")
         return
-    if cold:
-        os.environ.pop(warm.SOCKET, None)
     _repro(ALWAYS)
     with contextlib.ExitStack() as block:
         with refusing():
@@ -349,11 +343,9 @@ def _times(stages: Iterable[str]) -> dict[str, float]:
 
 def _spent() -> dict[str, float]:
     """The seconds that stages took here; the loss of the file costs no more than some times."""
-    try:
-        known = read_json(SPENT)
-    except (FileNotFoundError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        return dict(read_json(SPENT))
+    return {}
 
 
 def _keep(spent: Mapping[str, float]) -> None:
@@ -361,18 +353,6 @@ def _keep(spent: Mapping[str, float]) -> None:
     known = _spent()
     rounded = {stage: round(seconds, 1) for stage, seconds in spent.items()}
     write_json(SPENT, known | rounded)
-
-
-def upload() -> None:
-    """Send the W&B runs that were recorded offline, if runs go online now."""
-    try:
-        mode = yaml.load(PARAMS.read_text("utf-8"), yaml.CSafeLoader)["tracking"]["mode"]
-    except (FileNotFoundError, yaml.YAMLError, KeyError, TypeError):
-        mode = "offline"
-    if os.environ.get("WANDB_MODE", mode) == "online":
-        done = subprocess.run((sys.executable, "-m", "pipelines.upload"), check=False)
-        if done.returncode:
-            raise Failed(done.returncode)
 
 
 def _arguments() -> argparse.Namespace:
@@ -393,13 +373,13 @@ if __name__ == "__main__":
             reproduce(**vars(arguments))
             if not arguments.mend:
                 upload()
-    except OSError as error:
-        # Hydra takes a second to load.
-        from pipelines.messages import one_line
-
-        sys.exit(f"error: {one_line(error)}")
-    except Failed as failed:
-        sys.exit(failed.code)
+    except Failed as ended:
+        sys.exit(ended.code)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
+    except Exception as error:
+        # Hydra takes a second to load.
+        from pipelines.stage import failed
+
+        sys.exit(failed(error))

@@ -5,17 +5,19 @@ import importlib.util
 import math
 import pkgutil
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 import omegaconf
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
+from hessian_papers.compute import Launcher
+from hessian_papers.constraints import Checked, OneOf
 from hessian_papers.data.base import Storage
 from hessian_papers.papers import PAPERS
 from hessian_papers.results import SCALES
@@ -33,29 +35,12 @@ class ConfigError(ValueError):
 
 
 @dataclass
-class Tracking:
+class Tracking(Checked):
     """The ``tracking`` group: where W&B runs go."""
 
     project: str
     entity: str | None
-    mode: str
-
-    def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {self.mode!r}")
-
-
-@dataclass
-class Launcher:
-    """The ``launcher`` group: where the items of computations that fan out run."""
-
-    cluster: str
-    workers: int
-    items_per_job: int
-    retries: int
-    minutes: int
-    gpus: int
-    options: dict[str, Any]
+    mode: Annotated[str, OneOf(MODES)]
 
 
 @dataclass
@@ -286,20 +271,26 @@ def entry(config: DictConfig, group: str, name: str) -> Any:
     return fit(module.Config, entries[name], path)
 
 
-def _suits(study: Any, path: str, groups: Mapping[str, Mapping[str, Any]]) -> None:
+def _suits(study: Any, path: str, settings: DictConfig, known: Callable[[str, str], Any]) -> None:
     """Refuse a study of networks or data that are not there, or lack what it takes of them.
 
     Networks that are trained on a data set are held against it alike.
+
+    Args:
+        study: or networks.
+        path: where they stand in the configuration, for the message.
+        settings: all of them.
+        known: an entry of a group by name, checked.
     """
-    for field, require_it in (("data", "require_data"), ("ensemble", "require_networks")):
+    for field, group in (("data", "data"), ("ensemble", "networks")):
         if not hasattr(study, field):
             continue
-        name, known = getattr(study, field), groups[field]
+        name, entries = getattr(study, field), OmegaConf.select(settings, GROUPS[group][0])
         try:
-            require(name in known, field, f"one of {', '.join(sorted(known))}", name)
-            result = known[name] if field == "ensemble" else known[name].form
-            if result is not None and hasattr(study, require_it):
-                getattr(study, require_it)(result)
+            require(name in entries, field, f"one of {', '.join(sorted(entries))}", name)
+            result = known(group, name).form if field == "data" else known(group, name)
+            if result is not None and hasattr(study, f"require_{group}"):
+                getattr(study, f"require_{group}")(result)
         except ValueError as error:
             raise _refused(error, path) from None
 
@@ -339,26 +330,6 @@ def _require_artifacts(studies: Mapping[str, Any]) -> None:
             )
 
 
-class _Entries(dict[str, Any]):
-    """The entries of a group by name, each checked when it is first asked for.
-
-    Args:
-        settings: of all groups.
-        group: which.
-        names: of the entries.
-    """
-
-    def __init__(self, settings: DictConfig, group: str, names: Iterable[str]) -> None:
-        super().__init__(dict.fromkeys(names))
-        self._place = settings, group
-
-    def __getitem__(self, name: str) -> Any:
-        """The entry, as an instance of its kind's ``Config``."""
-        if super().__getitem__(name) is None:
-            self[name] = entry(*self._place, name)
-        return super().__getitem__(name)
-
-
 def check(
     settings: DictConfig,
     read: Collection[str | None] | None = None,
@@ -388,26 +359,25 @@ def check(
     resolved = plain(settings)
     _require_finite(resolved, "")
     places = {"data": kept.sets, "networks": resolved["networks"], "studies": resolved["studies"]}
-    entries = {group: _Entries(settings, group, held) for group, held in places.items()}
-    groups = {"data": entries["data"], "ensemble": entries["networks"]}
+    known = cache(partial(entry, settings))
     others = {
         group: [name for name in held if not (ours and _alike(held[name], ours[group].get(name)))]
         for group, held in places.items()
     }
     for name in others["data"]:
-        data = groups["data"][name]
+        data = known("data", name)
         if stored and data.stored and kept.root is None:
             raise ConfigError(
                 f"invalid config at 'data.root': expected the folder of {', '.join(data.stored)} "
                 f"for the data set {name}, got null; add data.root=<folder>"
             )
     for name in others["networks"]:
-        _suits(groups["ensemble"][name], f"networks.{name}", groups)
+        _suits(known("networks", name), f"networks.{name}", settings, known)
     for name in resolved["studies"]:
         is_read = read is None or name in read
-        study = entries["studies"][name] if is_read or name in others["studies"] else None
+        study = known("studies", name) if is_read or name in others["studies"] else None
         if is_read:
-            _suits(study, f"studies.{name}", groups)
+            _suits(study, f"studies.{name}", settings, known)
     _require_artifacts(settings.studies)
     # They say what one process works on, and where: not what the experiment is.
     del resolved["only"], resolved["side"], resolved["launcher"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hydra
 from hydra._internal.hydra import Hydra
@@ -17,6 +17,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from hessian_papers.compute import Launcher, Spent
 from hessian_papers.results import SIDES, Provenance
 from hessian_spectra.files import digest
 from hessian_spectra.validation import require
@@ -26,9 +27,6 @@ from pipelines.folders import CONF, INPUTS, PARAMS, REPORTS, RESULTS
 from pipelines.lifetime import end_with_dvc
 from pipelines.messages import is_mendable, kind, one_line
 from pipelines.yaml_files import read_yaml
-
-if TYPE_CHECKING:
-    from hessian_papers.compute import Spent
 
 ESTIMATE = "--estimate"
 
@@ -92,12 +90,12 @@ class Context:
     locked: bool
     results: Path
     reports: Path
-    launcher: schema.Launcher
+    launcher: Launcher
     estimate: bool
     provenances: Mapping[str, list[Provenance]] = field(default_factory=dict)
-    spent: dict[str, "Spent"] = field(default_factory=dict)
+    spent: dict[str, Spent] = field(default_factory=dict)
 
-    def count(self, name: str, spent: "Spent") -> None:
+    def count(self, name: str, spent: Spent) -> None:
         """Add up what the items of a result took."""
         self.spent[name] = spent + self.spent[name] if name in self.spent else spent
 
@@ -154,7 +152,7 @@ def _context(config: DictConfig, work: str, reads: str, estimate: bool) -> Conte
         expected = f"null for {work}, as of all {', '.join(heeding)} alone heed it"
         require(config[key] is None or work in heeding, key, expected, config[key])
     run = HydraConfig.get()
-    launcher = schema.fit(schema.Launcher, config.launcher, "launcher")
+    launcher = schema.fit(Launcher, config.launcher, "launcher")
     asked = config.only, config.side
     if run.job.config_name == "locked":
         expected = f"{work} with a configuration of its own, as no stage runs it"

@@ -18,36 +18,27 @@ import importlib
 import json
 import os
 import runpy
-import selectors
 import signal
 import socket
+import socketserver
 import sys
+import threading
 from collections.abc import Mapping
-from pathlib import Path
-from types import FrameType
 from typing import Any, NoReturn
 
 from pipelines.lifetime import end_with_dvc, share_life
 
 # Names the socket in the environment of stages; the package looks for it, see its __init__.
 SOCKET = "WARM_STAGES"
-# What stages load, in the order in which they do.
+# What stages load; scipy.stats loads all of scipy that they need, and xarray numpy.
 PACKAGES = (
-    "numpy",
     "torch",
     # What torch itself loads with the first product and the first optimiser.
     "torch.fx.experimental.symbolic_shapes",
     "torch._dynamo",
-    "yaml",
     "tqdm",
     "hydra",
     "jaxtyping",
-    "scipy.integrate",
-    "scipy.linalg",
-    "scipy.ndimage",
-    "scipy.optimize",
-    "scipy.sparse.linalg",
-    "scipy.special",
     "scipy.stats",
     "h5netcdf",
     "xarray",
@@ -61,15 +52,6 @@ NOT_HANDED_OVER = ("pipelines.reproduce", "pipelines.warm")
 LARGEST = 2**17
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STREAMS = (0, 1, 2)
-
-
-def is_possible() -> bool:
-    """Whether this system tells a process when its forks end, and ends them with it."""
-    try:
-        os.close(os.pidfd_open(os.getpid()))
-    except (AttributeError, OSError):
-        return False
-    return True
 
 
 def _end(status: int) -> NoReturn:
@@ -92,8 +74,6 @@ def hand_over() -> None:
         return
     path = os.environ.pop(SOCKET)
     end_with_dvc()
-    # What is sent before the fork is there waits until it is.
-    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
     request = {
         "module": module,
         "arguments": arguments,
@@ -106,18 +86,13 @@ def hand_over() -> None:
         try:
             server.connect(path if len(message) <= LARGEST else "")
             socket.send_fds(server, [message], STREAMS)
-            fork = int(server.recv(LARGEST))
-        except (OSError, ValueError):
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
+            if not server.recv(1):
+                return
+        except OSError:
             return
-
-        def passed_on(number: int, _: FrameType | None) -> None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(fork, number)
-
+        # Until here a signal ends this process, and the fork with it.
         for number in PASSED_ON:
-            signal.signal(number, passed_on)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
+            signal.signal(number, lambda number, _: server.send(bytes([number])))
         answer = server.recv(LARGEST)
     # No answer: the warm process is gone, and the fork with it.
     _end(int(answer) if answer else signal.SIGKILL)
@@ -143,95 +118,71 @@ def _run(request: Mapping[str, Any], streams: list[int]) -> None:
     runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
 
 
-class Server:
-    """Forks for each stage that connects.
-
-    Args:
-        path: of the socket.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._listener.bind(str(path))
-        self._listener.listen()
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
-
-    def serve(self) -> None:
-        """Answer until this process is ended."""
-        while True:
-            # One event at a time: what it does may end what the next one is about.
-            key, _ = self._selector.select()[0]
-            key.data()
-
-    def _accept(self) -> None:
-        stage, _ = self._listener.accept()
-        streams: list[int] = []
-        # Whoever asked may be gone by now.
+def _be(request: Mapping[str, Any], streams: list[int]) -> NoReturn:
+    """Run, and end, as a process does."""
+    code: object = 1
+    try:
+        _run(request, streams)
+        code = 0
+    except SystemExit as ended:
+        code = ended.code
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
-            message, streams, *_ = socket.recv_fds(stage, LARGEST, len(STREAMS))
-            self._fork(json.loads(message), streams, stage)
-        for stream in streams:
-            os.close(stream)
+            stream.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
 
-    def _fork(self, request: Mapping[str, Any], streams: list[int], stage: socket.socket) -> None:
-        number = os.fork()
-        if number == 0:
-            self._selector.close()
-            self._listener.close()
-            stage.close()
-            self._be(request, streams)
-        ended = os.pidfd_open(number)
-        register, readable = self._selector.register, selectors.EVENT_READ
-        register(ended, readable, lambda: self._ended(number, ended, stage))
-        register(stage, readable, lambda: self._left(number, stage))
-        stage.send(str(number).encode())
 
-    @staticmethod
-    def _be(request: Mapping[str, Any], streams: list[int]) -> NoReturn:
-        """Run, and end, as a process does."""
-        code: object = 1
-        try:
-            _run(request, streams)
-            code = 0
-        except SystemExit as ended:
-            code = ended.code
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-        if isinstance(code, str):
-            print(code, file=sys.stderr)
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(OSError, ValueError):
-                stream.flush()
-        os._exit(code if isinstance(code, int) else int(code is not None))
+class Keeper(socketserver.BaseRequestHandler):
+    """A process between a stage and its fork: signals go one way, and how it ended the other."""
 
-    def _ended(self, number: int, ended: int, stage: socket.socket) -> None:
-        _, status = os.waitpid(number, 0)
-        self._selector.unregister(ended)
-        os.close(ended)
-        with contextlib.suppress(KeyError):
-            self._selector.unregister(stage)
+    server: "Server"
+
+    def handle(self) -> None:
+        """Fork, and wait for the end."""
+        self.server.socket.close()
+        share_life(signal.SIGKILL)
+        # Whoever asked may be gone by now, or go.
+        with contextlib.suppress(OSError, ValueError):
+            message, streams, *_ = socket.recv_fds(self.request, LARGEST, len(STREAMS))
+            request, fork = json.loads(message), os.fork()
+            if not fork:
+                self.request.close()
+                _be(request, streams)
+            threading.Thread(target=self._heed, args=(fork,), daemon=True).start()
+            self.request.send(b"+")
+            _, status = os.waitpid(fork, 0)
+            self.request.send(str(status).encode())
+
+    def _heed(self, fork: int) -> None:
+        """Pass on the signals that the stage gets, and its end."""
         with contextlib.suppress(OSError):
-            stage.send(str(status).encode())
-        stage.close()
-
-    def _left(self, number: int, stage: socket.socket) -> None:
-        """The stage is gone, of which its fork does not know."""
-        self._selector.unregister(stage)
+            while number := self.request.recv(1):
+                os.kill(fork, number[0])
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(ProcessLookupError):
-                kill(number, signal.SIGKILL)
+                kill(fork, signal.SIGKILL)
 
 
-def main(path: Path) -> None:
+class Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
+    """Forks for each stage that connects."""
+
+    socket_type = socket.SOCK_SEQPACKET
+    request_queue_size = 128
+
+
+def main(path: str) -> None:
     """Load the packages, and answer at ``path``."""
-    server = Server(path)
-    for name in PACKAGES:
-        importlib.import_module(name)
-    # What is loaded stays: no fork needs to look through it for garbage, which would copy it.
-    gc.freeze()
-    server.serve()
+    with Server(path, Keeper) as server:
+        for name in PACKAGES:
+            importlib.import_module(name)
+        # What is loaded stays: no fork needs to look through it for garbage, which would copy it.
+        gc.freeze()
+        server.serve_forever()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(sys.argv[1])

@@ -114,8 +114,8 @@ PICTURES = sorted(
 def test_a_picture_is_what_the_recorded_arrays_give(picture, tmp_path):
     """Drawn by the code of today; on another processor a line may fall between other pixels."""
     known = recorded.read(Path(picture).stem)
-    figure = schema.figure_of(known.config)
-    data = labelled.read_study(known.folder, sides_of(known.config))
+    figure = schema.figure_of(known.settings.study)
+    data = labelled.read_study(known.folder, sides_of(known.settings.study))
     figure.draw(data).savefig(tmp_path / "drawn.png")
     shown, drawn = image.imread(ROOT / picture), image.imread(tmp_path / "drawn.png")
     assert shown.shape == drawn.shape

@@ -1,17 +1,13 @@
 """Manifests: which files belong to a result, so that a half of it is not taken for the whole."""
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hessian_papers.memory import sha256
+
 # By path below a folder: ``bytes``, how many there are, and ``sha256`` of them, hexadecimal.
 Manifest = Mapping[str, Mapping[str, Any]]
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def described(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
@@ -25,7 +21,7 @@ def described(folder: Path, paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
     return {
         path.relative_to(folder).as_posix(): {
             "bytes": path.stat().st_size,
-            "sha256": _sha256(path),
+            "sha256": sha256(path),
         }
         for path in sorted(lines)
     }
@@ -49,6 +45,6 @@ def fault(folder: Path, manifest: Manifest, *, digests: bool = False) -> str:
             return f"{name} is missing"
         if (size := path.stat().st_size) != written["bytes"]:
             return f"{name} has {size} bytes, {written['bytes']} were written"
-        if digests and _sha256(path) != written["sha256"]:
+        if digests and sha256(path) != written["sha256"]:
             return f"{name} has other bytes than were written"
     return ""

@@ -120,42 +120,16 @@ def _only_defines(node: ast.AST, defining: Callable[[ast.AST], bool]) -> bool:
     return isinstance(node, STATEMENTS) or not isinstance(node, ast.stmt)
 
 
-# What a syntax tree says twice, or of the spelling alone: whether a name is read or set, the prefix
-# u of a string, comments about types.
-UNTOLD = {"ctx", "kind", "type_comment", "type_ignores"}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def _told(node: Any) -> str:
-    """A syntax tree as a text, the same in each version of Python, and of no two trees alike.
-
-    A field with nothing in it is left out: a version that knows more fields writes no more. Strings
-    are escaped, since what may be printed changes with the version of Unicode.
-    """
-    if not isinstance(node, ast.AST):
-        return ascii(node)
-    text = f"{type(node).__name__}("
-    for name in sorted({*node._fields} - UNTOLD):
-        value = getattr(node, name, None)
-        if isinstance(value, list):
-            text += f"{name}=[{''.join(f'{_told(entry)},' for entry in value)}]" if value else ""
-        # Of a constant, nothing is a value, too.
-        elif isinstance(node, ast.Constant) or not (
-            value is None or (type(value) is int and not value)
-        ):
-            text += f"{name}={_told(value)},"
-    return f"{text})"
 
 
 def _digest(tree: ast.AST, docstrings: bool) -> str:
     for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            # From 3.12 on the format of f"{x:{width}}" begins with an empty text.
-            node.values = [part for part in node.values if getattr(part, "value", None) != ""]
-        elif isinstance(node, DOCUMENTED) and not docstrings:
+        if isinstance(node, DOCUMENTED) and not docstrings:
             documented = ast.get_docstring(node, clean=False) is not None
             node.body = node.body[1:] if documented else node.body
-    return hashlib.sha256(_told(tree).encode()).hexdigest()
+    # In a version of Python that writes it otherwise all is made anew, as in any other version.
+    return hashlib.sha256(ast.dump(tree).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _is_record(node: ast.AST) -> TypeGuard[ast.ClassDef]:
@@ -234,8 +208,7 @@ def _documented(file: Path) -> str:
 def digest_of(file: Path, docstrings: bool = False) -> str:
     """A digest of what a file says: of Python's source its code, of any other file its bytes.
 
-    Comments, blank lines and how code is laid out do not count, and the digest is the same whatever
-    version of Python makes it.
+    Comments, blank lines and how code is laid out do not count.
 
     Args:
         file: which.

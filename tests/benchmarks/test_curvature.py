@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import curvature, memory, peers, problems, rows, tasks, timing
+from benchmarks import curvature, memory, peers, problems, rows, tasks
 from benchmarks.peers import LIBRARIES
 
 pytestmark = [
@@ -147,54 +147,6 @@ def test_what_is_prepared_does_not_count(monkeypatch):
     assert 0 < used["one gradient"] < 20
 
 
-def test_a_slow_method_runs_once():
-    calls = {"slow": 0, "quick": 0}
-
-    def call(name):
-        calls[name] += 1
-        if name == "slow":
-            sum(range(3_000_000))
-
-    methods = {name: lambda name=name: call(name) for name in calls}
-    seconds = timing.rounds(methods, 3, limit=0.01)
-    assert calls == {"slow": 1, "quick": 4}
-    assert len(seconds["slow"]) == 3
-    assert timing.ratio(seconds, "slow", "slow") == 1
-    known = timing.rounds(methods, 2, limit=0.01, known={"slow": 5.0, "quick": 0.001})
-    assert calls == {"slow": 1, "quick": 7}
-    assert known["slow"] == [5.0, 5.0]
-
-
-def test_a_setting_is_tried_no_further_where_the_products_are_wrong():
-    """A tighter one could not bring the residual down."""
-
-    class Wrong(peers.Library):
-        def __init__(self, error):
-            self.tried = []
-            self.matrix = torch.diag(torch.tensor([1.0, 2.0, 3.0 + error]))
-
-        def product(self, vector):
-            return self.matrix @ vector
-
-        def settings(self, k, tol):
-            return [1, 2]
-
-        def top(self, k, setting):
-            self.tried.append(setting)
-            # The first setting is too loose.
-            vectors = torch.eye(3)[:, -k:] + (0.1 if setting == 1 else 0.0)
-            return self.matrix.diagonal()[-k:], vectors
-
-        density = trace = None
-
-    truth = torch.diag(torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64))
-    for error, setting, residual in ((0.0, 2, 0.0), (3.0, 1, 0.5)):
-        library = Wrong(error)
-        actual = tasks.chosen(library, 1, 1e-4, truth.__matmul__)
-        assert actual.setting == library.tried[-1] == setting
-        assert actual.residual == pytest.approx(residual, abs=0.1)
-
-
 def test_the_networks_have_the_sizes_they_are_known_for():
     def size(name):
         return sum(p.numel() for p in problems.make(name, 100)[0].parameters())
@@ -203,21 +155,6 @@ def test_the_networks_have_the_sizes_they_are_known_for():
     assert round(size("resnet20") / 1e6, 2) == 0.27
     assert size("lenet5") == 61706
     assert round(size("decoder") / 1e6) == 3
-
-
-def options(**changes):
-    return argparse.Namespace(
-        **{"quick": False, "k200": False, "rounds": 3, "only": None} | changes
-    )
-
-
-def test_what_is_planned_has_all_networks_and_can_be_chosen():
-    planned = curvature.planned(options())
-    assert {job.network for job in planned} == set(problems.NETWORKS)
-    assert {job.network for job in curvature.planned(options(only="gpt"))} == {"gpt"}
-    assert len(curvature.planned(options(quick=True))) < len(planned)
-    # One set of rows for each.
-    assert len({(job.kind, job.network) for job in planned}) == len(planned)
 
 
 def test_a_record_is_read_again_and_shown_by_kind(tmp_path):
@@ -239,7 +176,8 @@ def test_a_record_is_read_again_and_shown_by_kind(tmp_path):
 
 def test_what_is_recorded_is_not_measured_again(tmp_path, capsys):
     known = rows.Row("H v, mlp", "ours", 1.0, 0.5, None, 2.0, "known before")
-    for job in curvature.planned(options(quick=True, only="mlp")):
+    chosen = argparse.Namespace(quick=True, k200=False, rounds=3, only="mlp")
+    for job in curvature.planned(chosen):
         rows.Record(tmp_path / "mlp.json").add(job.kind, [known])
     curvature.main(["--quick", "--only", "mlp", "--rows", str(tmp_path)])
     assert capsys.readouterr().out.count("known before") == 5

@@ -1,14 +1,11 @@
 """The code behind a module: what changes its digest, and what does not."""
 
 import ast
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import hessian_spectra
 from hessian_papers.provenance import code_of, digest_of
@@ -211,38 +208,6 @@ def test_the_digest_covers_this_package_as_far_as_it_is_imported():
     assert len(digests) == 3
 
 
-SOURCE = """
-from a.b import c as d
-import e
-
-LIMIT = 1.5
-
-@decorated(1)
-class Thing(Base, metaclass=Meta):
-    size: int = 3
-
-    @property
-    def half(self, by=2, *rest, key=None, **more) -> float:
-        if self.size > 0 and not self.odd:
-            return self.size / by
-        return [x async for x in rest if x][0] if rest else {**more, "a": b"b"}
-
-def text(width, value: "Thing"):
-    global LIMIT
-    try:
-        yield f"{value!r:>{width}}" f"{value=}" "and more"
-    except (ValueError, KeyError) as error:
-        raise error from None
-    match value:
-        case {"a": [1, *others], **rest} | Thing(size=None) if others:
-            LIMIT, *_ = lambda a, /, b=1j: (a[1:, ::2], -b, ...)
-        case None | True:
-            del value
-    with open(width) as file, other:
-        while (n := next(file)) <= 2: continue
-"""
-
-
 @pytest.fixture
 def said(tmp_path):
     """The digest of a source."""
@@ -255,14 +220,10 @@ def said(tmp_path):
     return digest
 
 
-def test_every_version_of_python_gives_the_same_digest(said):
-    # Made with 3.11, and the same with 3.12 and 3.13.
-    assert said(SOURCE)[:16] == "5301f839f56f8369"
-
-
 def test_the_layout_of_code_says_nothing(said):
-    assert said(ast.unparse(ast.parse(SOURCE))) == said(SOURCE)
-    assert said("# about it\n\n\nx = (1 +\n  u'a') # why\n") == said('x=1+"a"')
+    source = (LIBRARY / "seeding.py").read_text()
+    assert said(ast.unparse(ast.parse(source))) == said(source)
+    assert said("# about it\n\n\nx = (1 +\n  'a') # why\n") == said('x=1+"a"')
     assert said("def f(a, b): return a") == said("def f(\n    a,\n    b,\n):\n    return a")
 
 
@@ -280,83 +241,6 @@ def test_a_text_that_is_no_docstring_counts(said):
     assert said("def f():\n    return 'One.'") != said("def f():\n    return 'Another.'")
     assert said("x = 1\n'One.'") != said("x = 1\n'Another.'")
     assert said("if x:\n    'One.'") != said("if x:\n    'Another.'")
-
-
-@pytest.mark.parametrize(
-    ("first", "other"),
-    [
-        ("x = 1", "x = 2"),
-        ("x = 1", "x = 1.0"),
-        ("x = 1", "x = True"),
-        ("x = 0", "x = None"),
-        ("x = 0", "x = False"),
-        ("x = '1'", "x = 1"),
-        ("x = 'a'", "x = b'a'"),
-        ("x = 'a, b'", "x = 'a', 'b'"),
-        ("x = 0.0", "x = -0.0"),
-        ("x = a + b", "x = a - b"),
-        ("x = a < b", "x = a <= b"),
-        ("x = a - (b - c)", "x = a - b - c"),
-        ("x = a", "y = a"),
-        ("x = a", "x += a"),
-        ("x: int = a", "(x): int = a"),
-        ("def f(a, b=1): pass", "def f(a, b): pass"),
-        ("def f(a, b=1): pass", "def f(a, b=2): pass"),
-        ("def f(a=1, *, b): pass", "def f(a, *, b=1): pass"),
-        ("def f(a, /, b): pass", "def f(a, b, /): pass"),
-        ("def f(*, a, b=1): pass", "def f(*, a=1, b): pass"),
-        ("@g\ndef f(): pass", "def f(): pass"),
-        ("@g\n@h\ndef f(): pass", "@h\n@g\ndef f(): pass"),
-        ("def f() -> int: pass", "def f(): pass"),
-        ("def f(): return", "def f(): return None"),
-        ("def f(): pass", "async def f(): pass"),
-        ("from . import a", "from .. import a"),
-        ("from a import b", "from a import b as c"),
-        ("{**a}", "{None: a}"),
-        ("[a for a in b]", "(a for a in b)"),
-        ("[a async for a in b]", "[a for a in b]"),
-        ("f'{a}'", "f'{a!r}'"),
-        ("f'{a}'", "f'{a:}'"),
-        ("f'{a}b'", "f'{a}{b}'"),
-        ("a[1:]", "a[:1]"),
-        ("a[1:]", "a[1::]; a"),
-        ("if a: b\nc", "if a:\n    b\n    c"),
-        ("if a: b\nelse: c", "if a: b\nc"),
-        ("match a:\n    case None: b", "match a:\n    case False: b"),
-        ("match a:\n    case A(b): c", "match a:\n    case A(b=b): c"),
-        ("global a", "nonlocal a"),
-    ],
-)
-def test_what_runs_otherwise_has_another_digest(said, first, other):
-    assert said(first) != said(other)
-
-
-NAMES = st.sampled_from("abc")
-VALUES = st.sampled_from(["0", "1", "None", "False", "''", "'a'", "'a=1'", "[]", "'),('"])
-EXPRESSIONS = st.recursive(
-    NAMES | VALUES,
-    lambda inner: st.one_of(
-        st.builds("({} + {})".format, inner, inner),
-        st.builds("({} if {} else {})".format, inner, inner, inner),
-        st.builds("[{}, {}]".format, inner, inner),
-        st.builds("[{}]".format, inner),
-        st.builds("a({}, {}={})".format, inner, NAMES, inner),
-        st.builds("a({}, *{})".format, inner, inner),
-        st.builds("b[{}:{}]".format, inner, inner),
-        st.builds("(lambda {}={}: {})".format, NAMES, inner, inner),
-    ),
-    max_leaves=3,
-)
-
-
-@settings(max_examples=300)
-@given(st.lists(st.builds("x = {}".format, EXPRESSIONS), min_size=2, max_size=4))
-def test_two_sources_have_one_digest_if_python_dumps_them_alike(tmp_path_factory, sources):
-    files = [tmp_path_factory.getbasetemp() / f"source-{place}.py" for place in range(len(sources))]
-    for file, source in zip(files, sources, strict=True):
-        file.write_text(source)
-    dumps = {ast.dump(ast.parse(source)) for source in sources}
-    assert len({digest_of(file) for file in files}) == len(dumps)
 
 
 def changes(tree):
@@ -388,25 +272,3 @@ def test_other_files_count_by_their_bytes(tmp_path):
     before = digest_of(tmp_path / "table.csv")
     (tmp_path / "table.csv").write_text("a,b\n# d\n")
     assert digest_of(tmp_path / "table.csv") != before
-
-
-TIMED = """
-import ast, sys, time
-from pathlib import Path
-from hessian_papers.provenance import digest_of
-
-files = sorted(Path(sys.argv[1]).rglob("*.py"))
-started = time.process_time()
-for file in files:
-    ast.parse(file.read_bytes())
-parsed = time.process_time()
-for file in files:
-    digest_of(file)
-print((time.process_time() - parsed) / (parsed - started))
-"""
-
-
-def test_the_digests_of_the_library_take_little_longer_than_to_parse_it():
-    # In a process of its own, where no types are checked. All of it takes half a second.
-    command = [sys.executable, "-c", TIMED, str(LIBRARY)]
-    assert float(subprocess.run(command, capture_output=True, check=True).stdout) < 5

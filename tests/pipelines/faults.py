@@ -104,29 +104,25 @@ def _disturbed(workspace: Workspace, number: signal.Signals, moment: float) -> I
     yield from (f"lives on: {command}" for command in ended(driver, number))
 
 
+def _mount(folder: Path, options: str) -> None:
+    """Have a folder stand on a disk of its own, or change that disk."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(folder)], check=True)
+
+
 @contextlib.contextmanager
-def _small_disk(workspace: Workspace) -> Iterator[Callable[[], None]]:
-    """A disk of its own for the results, and what makes it larger."""
-    folder = workspace.path / "results"
+def _small_disk(folder: Path) -> Iterator[None]:
+    """A block in which a folder is a small disk."""
     folder.mkdir()
-    place = ("mount", "-t", "tmpfs", "-o")
-    subprocess.run([*place, f"size={SMALL_DISK}", "none", str(folder)], check=True)
+    _mount(folder, f"size={SMALL_DISK}")
     try:
-        yield (
-            lambda: (
-                subprocess.run(
-                    ["mount", "-o", f"remount,size={LARGE_DISK}", str(folder)], check=True
-                )
-                and None
-            )
-        )
+        yield
     finally:
         subprocess.run(["umount", str(folder)], check=True)
 
 
 def _on_a_full_disk(workspace: Workspace, expected: dict[str, bytes]) -> Iterator[str]:
-    before = made(workspace)
-    with _small_disk(workspace) as enlarge:
+    before, results = made(workspace), workspace.path / "results"
+    with _small_disk(results):
         driver = started(workspace)
         said, _ = driver.communicate(timeout=LONGEST)
         if driver.returncode == 0 or "No space left on device; free some space" not in said:
@@ -135,7 +131,7 @@ def _on_a_full_disk(workspace: Workspace, expected: dict[str, bytes]) -> Iterato
         for name, content in whole.items():
             if content not in (before.get(name), expected.get(name)):
                 yield f"{name}: half"
-        enlarge()
+        _mount(results, f"remount,size={LARGE_DISK}")
         yield from problems(workspace, expected)
 
 

@@ -29,6 +29,7 @@ from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
 from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.statements import Entry, Study
 from hessian_papers.networks.tools.divergence import noted
+from hessian_papers.report.commands import assignment
 from hessian_papers.results import SIDES, Provenance
 from hessian_spectra.files import digest
 from hessian_spectra.validation import require
@@ -39,154 +40,74 @@ from tests.pipelines.workspace import ROOT
 from tests.prose import long_captions
 
 # What is made smaller so that a study takes a moment, by kind, or by name. A kind that is not here
-# is taken as it is configured, less what is cut of its lists of numbers.
+# is taken as it is configured, less what is cut of its lists of numbers. As one would type it.
 LONGEST_LIST = 3
-BOUNDED = [f"{which}two-class-classifiers" for which in ("", "narrow-", "random-")] + [
-    "ten-class-classifiers"
-]
-SMALL: dict[str, dict[str, dict[str, Any]]] = {
+BOUNDED = (
+    *(f"{which}two-class-classifiers" for which in ("", "narrow-", "random-")),
+    "ten-class-classifiers",
+)
+TWO_CLASSES = ("two-classes", "random-two-classes")
+SMALL: dict[str, dict[str, str]] = {
     "data": {
-        "gaussian_features": {"size": 20, "features": 8},
-        "gaussian_regression": {"size": 60},
-        "images": {"per_class": 20},
-        "sequences": {"batch": 4, "length": 4},
-        "text": {"vocabulary": 300},
-        **{
-            f"{which}two-classes": {"classes": [0] * 5 + [1] * 5, "per_class": 100}
-            for which in ("", "random-")
-        },
-        "wedge": {"size": 40},
+        "gaussian_features": "size=20 features=8",
+        "gaussian_regression": "size=60",
+        "images": "per_class=20",
+        "sequences": "batch=4 length=4",
+        "text": "vocabulary=300",
+        "wedge": "size=40",
+        **dict.fromkeys(TWO_CLASSES, "classes=[0,0,0,0,0,1,1,1,1,1] per_class=100"),
     },
     "networks": {
-        "classifiers": {
-            "networks": ["F-6", "F-5^2-BN"],
-            "seeds": 2,
-            "epochs": 2,
-            "kept": [0, 2],
-        },
+        "classifiers": "networks=[F-6,'F-5^2-BN'] seeds=2 epochs=2 kept=[0,2]",
+        "multilayer": (
+            "teachers=2 drawn_teachers=1 networks=3 width=6 samples=24 batch_size=8 "
+            "epochs=3 networks_per_item=4"
+        ),
+        "inputs_and_teacher": (
+            "sizes=[2,4] width=6 samples_per_input=[4,10] teacher_scales=[0.3,3.0] "
+            "teachers=2 drawn_teachers=1 networks=3"
+        ),
+        "gpt2": (
+            "seeds=2 layers=2 width=8 heads=2 context=8 steps=6 batch_size=4 warmup=2 "
+            "decay_steps=6 sequences=2 measured=[[3,6]] kept=[6] tolerance=0.01"
+        ),
         # A posterior is one of linear layers.
-        **{
-            name: {"networks": ["F-6", "F-5^2"], "batch_size": 64, "held_out": 60}
-            for name in BOUNDED
-        },
-        "multilayer": {
-            "teachers": 2,
-            "drawn_teachers": 1,
-            "networks": 3,
-            "width": 6,
-            "samples": 24,
-            "batch_size": 8,
-            "epochs": 3,
-            "networks_per_item": 4,
-        },
-        "inputs_and_teacher": {
-            "sizes": [2, 4],
-            "width": 6,
-            "samples_per_input": [4, 10],
-            "teacher_scales": [0.3, 3.0],
-            "teachers": 2,
-            "drawn_teachers": 1,
-            "networks": 3,
-        },
-        "gpt2": {
-            "seeds": 2,
-            "layers": 2,
-            "width": 8,
-            "heads": 2,
-            "context": 8,
-            "steps": 6,
-            "batch_size": 4,
-            "warmup": 2,
-            "decay_steps": 6,
-            "sequences": 2,
-            "measured": [[3, 6]],
-            "kept": [6],
-            "tolerance": 0.01,
-        },
+        **dict.fromkeys(BOUNDED, "networks=[F-6,'F-5^2'] batch_size=64 held_out=60"),
     },
     "studies": {
-        "attention_edge_of_stability": {"steps": 9, "draws": 5},
-        "attention_scale": {
-            "key_dimension": 6,
-            "points": 5,
-            "numeric_points": 3,
-            "dense_points": 1,
-            "draws": 2,
-            "draw_points": 3,
-        },
-        "attention_sinks": {"key_dimension": 21, "points": 5, "replicates": 1, "draws": 2},
-        "balanced_spectrum": {"architectures": [[4, 4, 4], [4, 3, 5, 2]], "top": 3},
-        "bounds": {
-            "methods": ["base", "iterative", "local"],
-            "epochs": 1,
-            "batch_size": 64,
-            "local_epochs": 1,
-            "local_batch_size": 64,
-            "draws": 200,
-        },
-        "class_shares": {
-            "samples": 40,
-            "shares": [0.1, 0.5],
-            "other_samples": [20],
-            "replicates": 1,
-            "width": 8,
-            "epochs": 20,
-        },
-        "data_scale": {"width": 4, "second_width": 6, "scales": 4},
-        "decoupling": {
-            "networks": [],
-            "top": 6,
-            "tolerance": 0.01,
-            "probes": 2,
-            "images": 40,
-            "shown": ["fc1:F-6"],
-        },
-        "depth_and_norm": {"largest_depth": 4, "contour_points": 9, "largest_width": 5},
-        "gauss_newton_error": {"points": 30},
-        "gauss_newton_parts": {"tolerance": 0.01},
-        "identities": {"instances": 6, "width": 4, "points": 6},
-        "infinite_width": {
-            "widths": [8, 16],
-            "classes": [3],
-            "draws": 3,
-            "samples": 64,
-            "layer_samples": 32,
-        },
-        "learning_phases": {"instances": 12, "without_signal": 4, "width": 4},
-        "model_overlaps": {"networks": [], "top": 6, "images": 20, "tolerance": 1e-3},
-        "paired_eigenvalues": {
-            "widths": [4, 6],
-            "samples": [10, 12],
-            "sizes": [1, 2, 4, 6],
-            "networks": 3,
-            "jitters": 19,
-        },
-        "sink_density": {
-            "masses": [0.81],
-            "tolerance": 0.05,
-            "probes": 2,
-            "products": 6,
-            "points": 30,
-        },
-        "spectrum_in_training": {"width": 4, "steps": 24},
-        "closed2024-fig3": {
-            "seeds": 6,
-            "seed_steps": 60,
-            "high_settings": [[0.3, 0.95], [0.7, 2.0]],
-        },
-        "poster-pair": {"seeds": 6, "seed_steps": 60},
-        "diabetes-multi-input": {"width": 2, "record_every": 3, "numeric_every": 2},
-        "through_training": {"samples": 40, "width": 8, "epochs": 20, "recorded": 1},
-        "data-fig3": {"probes": 8},
-        "data-fig4": {"narrow": 4, "top": 3},
-        "training_courses": {
-            "samples": 20,
-            "replicates": 2,
-            "width": 8,
-            "epochs": 100,
-            "recorded": 4,
-        },
-        "uniform_attention": {"draws": 20, "checked": 2},
+        "attention_edge_of_stability": "steps=9 draws=5",
+        "attention_scale": (
+            "key_dimension=6 points=5 numeric_points=3 dense_points=1 draws=2 draw_points=3"
+        ),
+        "attention_sinks": "key_dimension=21 points=5 replicates=1 draws=2",
+        "balanced_spectrum": "architectures=[[4,4,4],[4,3,5,2]] top=3",
+        "bounds": (
+            "methods=[base,iterative,local] epochs=1 batch_size=64 local_epochs=1 "
+            "local_batch_size=64 draws=200"
+        ),
+        "class_shares": (
+            "samples=40 shares=[0.1,0.5] other_samples=[20] replicates=1 width=8 epochs=20"
+        ),
+        "data_scale": "width=4 second_width=6 scales=4",
+        "decoupling": "networks=[] top=6 tolerance=0.01 probes=2 images=40 shown=['fc1:F-6']",
+        "depth_and_norm": "largest_depth=4 contour_points=9 largest_width=5",
+        "gauss_newton_error": "points=30",
+        "gauss_newton_parts": "tolerance=0.01",
+        "identities": "instances=6 width=4 points=6",
+        "infinite_width": "widths=[8,16] classes=[3] draws=3 samples=64 layer_samples=32",
+        "learning_phases": "instances=12 without_signal=4 width=4",
+        "model_overlaps": "networks=[] top=6 images=20 tolerance=0.001",
+        "paired_eigenvalues": "widths=[4,6] samples=[10,12] sizes=[1,2,4,6] networks=3 jitters=19",
+        "sink_density": "masses=[0.81] tolerance=0.05 probes=2 products=6 points=30",
+        "spectrum_in_training": "width=4 steps=24",
+        "closed2024-fig3": "seeds=6 seed_steps=60 high_settings=[[0.3,0.95],[0.7,2.0]]",
+        "poster-pair": "seeds=6 seed_steps=60",
+        "diabetes-multi-input": "width=2 record_every=3 numeric_every=2",
+        "through_training": "samples=40 width=8 epochs=20 recorded=1",
+        "data-fig3": "probes=8",
+        "data-fig4": "narrow=4 top=3",
+        "training_courses": "samples=20 replicates=2 width=8 epochs=100 recorded=4",
+        "uniform_attention": "draws=20 checked=2",
     },
 }
 # What an entry is called and what it is of: no settings.
@@ -218,8 +139,9 @@ def compose() -> DictConfig:
             for name, value in entry.items():
                 if OmegaConf.is_list(value) and all(isinstance(x, int | float) for x in value):
                     entry[name] = value[:LONGEST_LIST]
-            entry.update(SMALL[group].get(entry.kind, {}))
-            entry.update(SMALL[group].get(place, {}))
+            small = " ".join(SMALL[group].get(name, "") for name in (entry.kind, place))
+            for override in OverridesParser.create().parse_overrides(small.split()):
+                entry[override.key_or_group] = override.value()
     return config
 
 
@@ -235,12 +157,7 @@ def changed(config: DictConfig, study: str, settings: Sequence[str]) -> DictConf
 
 def _typed(value: Any) -> str:
     """A value as one types it."""
-    if isinstance(value, list):
-        return f"[{','.join(map(_typed, value))}]"
-    if isinstance(value, str) and "^" in value:
-        # Hydra's grammar has no such character outside of quotes.
-        return f'"{value}"'
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return assignment("", value).removeprefix("=")
 
 
 def _others(value: Any, known: Sequence[Any], draws: random.Random) -> Any:
@@ -289,19 +206,16 @@ class Sampler:
         """Remove what was trained in a folder."""
         self._folder.cleanup()
 
-    def studies(self, kind: str) -> list[str]:
-        """The studies of a kind."""
-        return [name for name, study in self.config.studies.items() if study.kind == kind]
-
     def sample(self, kind: str, number: int, seed: int) -> Iterator[Override]:
         """Overrides that the schema accepts, different ones, of the studies of a kind.
 
         Each third is one of two settings. Fewer than ``number`` come if nearly all are refused.
         """
         draws = random.Random(f"{seed} {kind}")
+        studies = [name for name, study in self.config.studies.items() if study.kind == kind]
         actual: set[Override] = set()
         for _ in range(20 * number):
-            name = draws.choice(self.studies(kind))
+            name = draws.choice(studies)
             settings = dict(self._setting(name, draws) for _ in range(draws.choice([1, 1, 2])))
             override = Override(name, tuple(f"{key}={value}" for key, value in settings.items()))
             if override not in actual and self._accepts(override):
@@ -446,15 +360,14 @@ class Sampler:
         if "data" not in entries:
             return trainer.train(networks, xr.Dataset())
         folder = Path(self._folder.name) / str(len(self._made))
-        return compute.train(
-            "networks",
-            trainer.train,
-            networks,
-            self._data(entries),
-            result=folder / "networks",
+        training = compute.Computation(
+            name="networks",
+            work=trainer.train,
+            config=networks,
+            given=self._data(entries),
             folder=folder / "shards",
-            launcher=compute.Launcher(cluster="debug"),
         )
+        return training.train(compute.Launcher(cluster="debug"), folder / "networks")
 
     def _figure(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
         module = schema.figure_of(dataclasses.asdict(entries["studies"][1]))
@@ -471,20 +384,17 @@ class Sampler:
         except Exception as error:
             yield _problem("figure", error)
             return
-        yield from self._captions(*entries["studies"], [caption for _, caption in pictures])
+        # A lead stands where its statements hold, which they do not for a run that diverged.
+        captions = [caption for _, caption in pictures]
+        diverged = re.search(r"\bdiverge[ds] at step", captions[0])
+        lead = "" if diverged else self._leads.get(entries["studies"][0], {}).get("sentence", "")
+        yield from (f"figure: {problem}" for problem in long_captions(lead, captions))
         for figure, caption in pictures:
             for word in undrawn(figure, caption):
                 yield f"figure: the caption names what is not drawn, {word!r}"
             for text in [*(text.get_text() for text in figure.findobj(Text)), caption]:
                 if re.search(r"\b(nan|inf)\b", text) or OPEN.search(text):
                     yield f"figure: a text without its number: {text!r}"
-
-    def _captions(self, name: str, study: Any, captions: Sequence[str]) -> Iterator[str]:
-        """The captions of a study that are too long; its lead stands before the first."""
-        # A lead stands where its statements hold, which they do not for a run that diverged.
-        diverged = re.search(r"\bdiverge[ds] at step", captions[0])
-        lead = "" if diverged else self._leads.get(name, {}).get("sentence", "")
-        yield from (f"figure: {problem}" for problem in long_captions(lead, captions))
 
     def _claims(self, entries: Mapping[str, tuple[str, Any]], data: Any) -> Iterator[str]:
         statements = self._module(entries, "claims").statements

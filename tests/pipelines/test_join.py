@@ -1,6 +1,5 @@
 """The rules that keep DVC, Hydra and the code in step."""
 
-import ast
 import json
 from functools import cache
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
-from hessian_papers.provenance import CARRIERS, digest_of
+from hessian_papers.provenance import digest_of
 from hessian_papers.results import SCALES, SIDES, sides_of
 from pipelines import configure, inputs, schema, stage
 from pipelines.yaml_files import read_yaml
@@ -38,8 +37,6 @@ SERVING = {
     **dict.fromkeys(SIDES, inputs.COMPUTES),
     "paper": inputs.PAPER,
 }
-# What counts only where it is asked for: see provenance.CARRIERS.
-OUTSIDE = [name.replace(".", "/") for name in CARRIERS]
 
 
 @cache
@@ -120,12 +117,6 @@ def test_no_two_kinds_of_studies_have_one_name():
     studies = ROOT / "src" / "hessian_papers" / "studies"
     actual = [path.parent.name for path in studies.glob("*/*/study.py")]
     assert sorted(actual) == sorted(schema.kinds("studies"))
-
-
-def test_an_artifact_of_a_paper_has_one_study(params):
-    """Claims about it find their study by it."""
-    actual = [(study["paper"], study["artifact"]) for study in params["studies"].values()]
-    assert len(set(actual)) == len(actual)
 
 
 def module_of(study, part):
@@ -211,88 +202,6 @@ def test_a_stage_depends_on_its_own_file_and_on_no_code_besides(dvc_stages, writ
             own = [dep for dep in actual["deps"] if not dep.startswith(("results/", "reports/"))]
             own += [dep for dep in actual["deps"] if dep.startswith("results/inputs/")]
             assert {*own} == {f"results/inputs/{path.as_posix()}"}, key
-
-
-def test_a_stage_is_given_the_settings_of_its_own_study_alone(written, params):
-    for group in ("networks", "studies"):
-        for name, config in params[group].items():
-            assert written[f"{name}/computes.json"]["settings"] == {group: {name: config}}
-
-
-@cache
-def imported(path):
-    """The project's files that one file imports, anywhere in it."""
-    names, actual = set(), set()
-    for node in ast.walk(ast_of(path)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            assert node.level == 0, f"{path}: relative import"
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    parts = {name.rsplit(".", k)[0] for name in names for k in range(name.count(".") + 1)}
-    for name in parts:
-        place = name.replace(".", "/")
-        ours = place.split("/")[0] in ("hessian_papers", "hessian_spectra", "pipelines")
-        if ours and not any(f"{place}/".startswith(f"{outside}/") for outside in OUTSIDE):
-            base = ROOT / ("src" if name.startswith("hessian") else "") / place
-            actual |= {f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file()}
-    return actual
-
-
-def closure(*roots, packages=True):
-    """The files behind some files; ``packages``: whether with all that packages pass on."""
-    todo, seen = [ROOT / root for root in roots], set()
-    while todo:
-        path = todo.pop()
-        if path not in seen and (packages or path.name != "__init__.py"):
-            seen.add(path)
-            todo += imported(path)
-    return {path.relative_to(ROOT).as_posix() for path in seen if len(ast_of(path).body) > 1}
-
-
-@cache
-def ast_of(path):
-    """A file's syntax tree, without what is imported for types alone."""
-    tree = ast.parse(path.read_text())
-    tests = [getattr(node, "test", None) for node in tree.body]
-    typing = [test is not None and ast.unparse(test) == "TYPE_CHECKING" for test in tests]
-    tree.body = [node for node, left in zip(tree.body, typing, strict=True) if not left]
-    return tree
-
-
-def file_of(module):
-    return str(Path(module.__file__).relative_to(ROOT))
-
-
-def roots(params, path):
-    """The modules that a stage imports by name, or its entry point."""
-    item, _, name = path.removesuffix(".json").rpartition("/")
-    if name == "prepare":
-        sets = params["data"]["sets"].values()
-        return [file_of(schema.module_of("data", element["kind"], "")) for element in sets]
-    if name == inputs.PAPER:
-        studies = inputs.papers_of(params)[item].values()
-        kinds = [file_of(module_of(element, "claims")) for element in studies]
-        kinds += [file_of(module) for each in studies if (module := schema.figure_of(each))]
-        return ["pipelines/paper.py", *kinds]
-    if item in params["networks"]:
-        return [file_of(schema.module_of("networks", params["networks"][item]["kind"], ""))]
-    if name == inputs.COMPUTES:
-        return [file_of(module_of(params["studies"][item], "study"))]
-    return [f"pipelines/{name}.py"]
-
-
-def test_the_code_of_a_stage_is_listed(written, params):
-    """All that is imported, found in another way; of packages, test_reach.py sees what is run.
-
-    The ledger writes findings, and has no use for what else the report's package passes on.
-    """
-    for path, record in written.items():
-        packages = not path.endswith((f"/{inputs.COMPUTES}.json", "ledger.json"))
-        listing = closure(*roots(params, path), packages=packages)
-        needed = {name.removeprefix("src/") for name in listing}
-        missing = needed - record["code"].keys()
-        assert not missing, f"{path} does not list {sorted(missing)}"
 
 
 def test_the_code_behind_a_figure_is_that_of_its_kind(params):

@@ -170,20 +170,3 @@ def test_what_the_page_gives_as_examples_is_valid():
     same = {name for name, config in studies.items() if changed[name] == config}
     assert same <= {name for name, config in studies.items() if "ensemble" in config}
     assert len(same) < len(studies) / 4
-
-
-def test_there_are_sixty():
-    assert NUMBER * len(KINDS) + len(NAMED) >= 60
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ("studies.cracking-fig4.confidence=1.0", "confidence': expected a number between 0 and 1"),
-        ("studies.cracking-fig4.sizes=[7]", "sizes: expected some of two-layer-linear's, 1, 5, 20"),
-        ("studies.cracking-fig4.parametrisations=[spp]", "parametrisations: expected some of"),
-    ],
-)
-def test_what_is_no_setting_is_refused(sampler, setting, message):
-    with pytest.raises(Refused, match=message):
-        sampler.run("cracking-fig4", [setting])

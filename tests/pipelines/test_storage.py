@@ -10,7 +10,7 @@ from hydra._internal.hydra import Hydra
 from omegaconf import OmegaConf
 
 from hessian_papers import labelled
-from pipelines import computing, prepare, schema, stage
+from pipelines import prepare, schema, stage
 
 # A study with its data, networks, and another data set.
 KEPT = ("cracking-fig1", "two-layer-linear", "images")
@@ -125,19 +125,6 @@ def test_a_name_that_is_no_file_name_is_refused(composed, name):
         schema.ConfigError, match=r"^invalid config at 'data\.sets': expected a nam"
     ):
         schema.validate(config)
-
-
-def test_a_stage_without_dvc_makes_its_images_from_the_root(ends, tmp_path):
-    images = np.zeros((2, 1, 1, 1), np.uint8)
-    np.savez(tmp_path / "own.npz", images=images, labels=np.array([0, 1]))
-    actual = {}
-
-    def work(context):
-        actual.update(computing.data_set(context, "images").variables)
-
-    overrides = ["data.sets.images.sources=[own.npz]", f"data.root={tmp_path}"]
-    assert ends(work, [], *overrides) == 0
-    assert sorted(actual) == ["images:own", "labels:own", "random_labels", "source"]
 
 
 def test_a_home_folder_is_found_and_no_root_is_the_default(composed):

@@ -107,32 +107,6 @@ def test_language_models_are_estimated_from_one_sequence_without_their_text(run,
     assert [path for path in tmp_path.rglob("*") if path.suffix in (".npz", ".nc")] == []
 
 
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ("heads=5", "error: invalid config at 'networks.gpt2.heads': expected a divisor of "),
-        ("memory=0", "error: invalid config at 'networks.gpt2.memory': expected at least 1, or"),
-        ("steps=many", "error: invalid config at 'networks.gpt2.steps': Value 'many' of "),
-    ],
-)
-def test_settings_of_an_estimate_that_make_no_sense_are_one_line(run, capsys, setting, message):
-    assert run(train, "only=gpt2", f"networks.gpt2.{setting}", "--estimate") == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(message)
-
-
-def test_only_what_fans_out_can_be_estimated(run, capsys):
-    assert run(side, "side=closed_form", "only=cracking-fig7", "--estimate") == 2
-    assert capsys.readouterr().err.startswith("error: ")
-
-
-def test_an_unknown_launcher_is_refused_in_one_line(run, tmp_path, capsys):
-    assert run(train, f"only={NAME}", cluster="cloud") == 2
-    line = capsys.readouterr().err
-    assert line == "error: cluster: expected one of debug, local, slurm, got 'cloud'\n"
-    assert list(tmp_path.rglob("*.npz")) == []
-
-
 def test_networks_that_do_not_fit_in_the_memory_of_a_worker_are_one_line(run, tmp_path, capsys):
     launcher = ("launcher.retries=0", "launcher.workers=1")
     arguments = [f"only={NAME}", f"{NETWORKS}.width={10**15}", *launcher]

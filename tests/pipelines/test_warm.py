@@ -5,14 +5,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from pipelines import warm
-from pipelines.reproduce import warm_process
 from tests.processes import runs, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,8 +33,7 @@ if "wait" in sys.argv:
     time.sleep(60)
 """
 # Without packages, which take seconds to load.
-SERVER = "import sys; from pathlib import Path; from pipelines import warm; warm.PACKAGES = (); "
-SERVER += "warm.main(Path(sys.argv[1]))"
+SERVER = "import sys; from pipelines import warm; warm.PACKAGES = (); warm.main(sys.argv[1])"
 
 
 @pytest.fixture
@@ -178,22 +175,3 @@ def test_nothing_of_this_project_is_loaded():
     assert not {"hessian_papers", "hessian_spectra", "pipelines"} & {*names}
     # What is said while packages are loaded would be said to whoever runs the pipeline.
     assert said.stderr == ""
-
-
-def test_a_folder_for_temporary_files_may_have_a_long_name(tmp_path, monkeypatch):
-    monkeypatch.delenv(warm.SOCKET, raising=False)
-    folder = tmp_path / ("x" * 100)
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    with warm_process() as warmth:
-        wait_for(Path(warmth[warm.SOCKET]).exists)
-
-
-def test_without_the_system_s_help_there_is_none(monkeypatch):
-    def forbidden(number):
-        raise PermissionError
-
-    monkeypatch.delenv(warm.SOCKET, raising=False)
-    monkeypatch.setattr(os, "pidfd_open", forbidden)
-    with warm_process() as warmth:
-        assert warmth == {}

@@ -3,9 +3,8 @@
 Only the pipelines use this package, and only this package uses submitit.
 """
 
-from hessian_papers.compute.computation import run, spent, train
+from hessian_papers.compute.computation import Computation
 from hessian_papers.compute.launcher import FanOutError, Launcher
 from hessian_papers.compute.shards import Spent
-from hessian_papers.compute.timing import estimate
 
-__all__ = ["FanOutError", "Launcher", "Spent", "estimate", "run", "spent", "train"]
+__all__ = ["Computation", "FanOutError", "Launcher", "Spent"]

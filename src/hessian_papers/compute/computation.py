@@ -1,8 +1,8 @@
 """Computing all items of a computation, wherever they run."""
 
 from contextlib import nullcontext
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import filterfalse
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from hessian_papers.compute.items import words
 from hessian_papers.compute.launcher import GPUS, Launcher
 from hessian_papers.compute.plan import Plan, follows, plan, together
 from hessian_papers.compute.shards import Spent
+from hessian_papers.compute.timing import estimate
 from hessian_papers.networks.tools.result import kept_in, write
 from hessian_papers.processes import changed_environment, ended_by_termination, one_at_a_time
 from hessian_papers.progress import Progress
@@ -43,19 +44,9 @@ def _compute(todo: Plan, launcher: Launcher, progress: Progress) -> int:
     return 0
 
 
-def run(
-    name: str,
-    work: FanOut,
-    config: Any,
-    given: Any,
-    *,
-    folder: Path,
-    launcher: Launcher,
-    live: Live = unseen,
-) -> Any:
-    """The result of a whole computation, its items computed wherever the launcher says.
-
-    How far it is, is shown on standard error.
+@dataclass(frozen=True, kw_only=True)
+class Computation:
+    """All items of a computation, which are computed wherever a launcher says, and kept.
 
     An item that was computed before, by whichever launcher, is read from its shard
     ``<folder>/<name>/<key>.npz``; the key is a digest of the function, its code and the item. So a
@@ -69,117 +60,121 @@ def run(
         config: the configuration, as ``work`` takes it.
         given: the samples or networks that it starts from, as ``work`` takes them.
         folder: where shards are, for all computations; on a cluster, one that all machines see.
-        launcher: where items are computed.
         live: where the items of a training are shown; it changes nothing that is computed.
-
-    Returns:
-        What ``work(config, given)`` returns, to the byte.
-
-    Raises:
-        FanOutError: some items could not be computed; those that could are kept.
-        KeyboardInterrupt: the user stopped it; its processes or jobs are ended, what is done is
-            kept. So it is with SystemExit when a run on one machine is asked to end (SIGTERM), and
-            its processes end with a driver that is killed. Jobs of SLURM go on without theirs; the
-            next one waits for them, and uses what they made.
     """
-    todo = plan(name, work, config, given, folder, live)
-    shards, keys = todo.shards, todo.costs.keys()
-    present = shards.present() & keys
-    damaged = shards.damaged(present, digests=True)
-    for key in damaged:
-        shards.discard(key)
-    with Progress(name, todo.costs, present - damaged) as shown:
-        if damaged:
-            # They count as if they had never been there.
-            shown.say(f"damaged or incomplete items, to be computed again: {len(damaged)}")
-        failed = 0
-        if shown.before < len(keys):
-            shown.say(f"{len(keys)} items, {shown.before} done before; {launcher.words}")
-            try:
-                failed = _compute(todo, launcher, shown)
-            except (KeyboardInterrupt, SystemExit):
-                shown.say(
-                    f"stopped: its jobs are cancelled, {len(shards.present() & keys)} of "
-                    f"{len(keys)} items are kept; run again to go on"
-                )
-                raise
-        time = duration(round(shown.elapsed, 1))
-        shown.say(
-            f"{len(todo.order)} items ({len(keys)} different): {shown.before} done before, "
-            f"{shown.computed} computed, {failed} failed attempts, {time} ({launcher.words})"
+
+    name: str
+    work: FanOut
+    config: Any
+    given: Any
+    folder: Path
+    live: Live = unseen
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return plan(self.name, self.work, self.config, self.given, self.folder, self.live)
+
+    def run(self, launcher: Launcher) -> Any:
+        """The result of the whole computation; how far it is, is shown on standard error.
+
+        Args:
+            launcher: where items are computed.
+
+        Returns:
+            What ``work(config, given)`` returns, to the byte.
+
+        Raises:
+            FanOutError: some items could not be computed; those that could are kept.
+            KeyboardInterrupt: the user stopped it; its processes or jobs are ended, what is done is
+                kept. So it is with SystemExit when a run on one machine is asked to end (SIGTERM),
+                and its processes end with a driver that is killed. Jobs of SLURM go on without
+                theirs; the next one waits for them, and uses what they made.
+        """
+        todo = self._plan
+        shards, keys = todo.shards, todo.costs.keys()
+        present = shards.present() & keys
+        damaged = shards.damaged(present, digests=True)
+        for key in damaged:
+            shards.discard(key)
+        with Progress(self.name, todo.costs, present - damaged) as shown:
+            if damaged:
+                # They count as if they had never been there.
+                shown.say(f"damaged or incomplete items, to be computed again: {len(damaged)}")
+            failed = 0
+            if shown.before < len(keys):
+                shown.say(f"{len(keys)} items, {shown.before} done before; {launcher.words}")
+                try:
+                    failed = _compute(todo, launcher, shown)
+                except (KeyboardInterrupt, SystemExit):
+                    shown.say(
+                        f"stopped: its jobs are cancelled, {len(shards.present() & keys)} of "
+                        f"{len(keys)} items are kept; run again to go on"
+                    )
+                    raise
+            time = duration(round(shown.elapsed, 1))
+            shown.say(
+                f"{len(todo.order)} items ({len(keys)} different): {shown.before} done before, "
+                f"{shown.computed} computed, {failed} failed attempts, {time} ({launcher.words})"
+            )
+        for key in keys:
+            # Of a process that was killed just when it had kept the result.
+            shards.clear_unfinished(key)
+        items = [todo.items[key] for key in todo.order]
+        parts = {key: shards.read(key) for key in keys}
+        return self.work.collected(
+            self.config,
+            self.given,
+            items,
+            [parts[key] for key in todo.order],
+            lambda others: replace(self, given=others).run(launcher),
         )
-    for key in keys:
-        # Of a process that was killed just when it had kept the result.
-        shards.clear_unfinished(key)
 
-    def again(others: Any) -> Any:
-        return run(name, work, config, others, folder=folder, launcher=launcher, live=live)
+    def train(self, launcher: Launcher, result: Path) -> xr.Dataset:
+        """Train networks and keep them in a folder of their own, whole or not at all.
 
-    items = [todo.items[key] for key in todo.order]
-    parts = {key: shards.read(key) for key in keys}
-    return work.collected(config, given, items, [parts[key] for key in todo.order], again)
+        Under ``torchrun`` its processes train each network together, one after the other; the first
+        of them keeps the result.
 
+        What a training wrote into ``run.folder`` is there beside the data set; of a training that
+        spreads, in a folder for each item that did so, ``0`` for the first. One that does not runs
+        in this process, if it is on one machine.
 
-def train(
-    name: str,
-    work: FanOut,
-    config: Any,
-    data: xr.Dataset,
-    *,
-    result: Path,
-    folder: Path,
-    launcher: Launcher,
-    live: Live = unseen,
-) -> xr.Dataset:
-    """Train networks and keep them in a folder of their own, whole or not at all.
+        Args:
+            launcher: where items are computed.
+            result: the folder; what was there before is replaced.
 
-    Under ``torchrun`` its processes train each network together, one after the other; the first of
-    them keeps the result.
+        Returns:
+            The networks that are now in ``result``, see
+            :mod:`hessian_papers.networks.tools.result`.
 
-    What a training wrote into ``run.folder`` is there beside the data set; of a training that
-    spreads, in a folder for each item that did so, ``0`` for the first.
+        Raises:
+            FanOutError: some items could not be computed; those that could are kept.
+            DamagedFileError: what a training made was changed while it was put together.
+            ValueError: processes of ``torchrun`` are told to hand items to others.
+        """
+        if not self.work.spreads and launcher.cluster == "local":
+            launcher = replace(launcher, cluster="debug")
+        networks = self.run(launcher)
+        if follows():
+            return kept_in(result, networks)
+        shards = self._plan.shards
+        made, written = {}, {}
+        for index, key in enumerate(self._plan.order):
+            place = Path(str(index)) if self.work.spreads else Path()
+            for file, facts in shards.manifest(key).items():
+                if file.startswith(f"{key}/"):
+                    made[str(place)] = shards.path(key)
+                    written[(place / Path(file).relative_to(key)).as_posix()] = facts
+        return write(result, networks, made, written)
 
-    Args:
-        name: of the networks.
-        work: the training; one that does not spread runs in this process, if it is on one machine.
-        config: the configuration, as ``work`` takes it.
-        data: the samples that it starts from.
-        result: the folder; what was there before is replaced.
-        folder: where shards are, see :func:`run`.
-        launcher: where items are computed.
-        live: where the trainings are shown.
+    def spent(self) -> Spent:
+        """The time that the items took, one after the other, and the GPUs that they used.
 
-    Returns:
-        The networks that are now in ``result``, see :mod:`hessian_papers.networks.tools.result`.
+        Without the time to start jobs, and of the items that are done.
+        """
+        shards = self._plan.shards
+        return shards.spent(self._plan.costs.keys() & shards.present())
 
-    Raises:
-        FanOutError: some items could not be computed; those that could are kept.
-        DamagedFileError: what a training made was changed while it was put together.
-        ValueError: processes of ``torchrun`` are told to hand items to others.
-    """
-    if not work.spreads and launcher.cluster == "local":
-        launcher = replace(launcher, cluster="debug")
-    networks = run(name, work, config, data, folder=folder, launcher=launcher, live=live)
-    if follows():
-        return kept_in(result, networks)
-    todo = plan(name, work, config, data, folder)
-    shards = todo.shards
-    made, written = {}, {}
-    for index, key in enumerate(todo.order):
-        place = Path(str(index)) if work.spreads else Path()
-        for file, facts in shards.manifest(key).items():
-            if file.startswith(f"{key}/"):
-                made[str(place)] = shards.path(key)
-                written[(place / Path(file).relative_to(key)).as_posix()] = facts
-    return write(result, networks, made, written)
-
-
-def spent(name: str, work: FanOut, config: Any, given: Any, *, folder: Path) -> Spent:
-    """The time that a computation's items took, one after the other, and the GPUs that they used.
-
-    Without the time to start jobs, and of the items that are done. The arguments are those of
-    :func:`run`.
-    """
-    todo = plan(name, work, config, given, folder)
-    shards = todo.shards
-    return shards.spent(todo.costs.keys() & shards.present())
+    def estimate(self, launcher: Launcher) -> str:
+        """The work that is left, and the time that it will take, see :func:`timing.estimate`."""
+        return estimate(self._plan, self.work, launcher)

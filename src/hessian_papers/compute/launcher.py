@@ -1,9 +1,9 @@
 """Where the items of a computation are computed, and how many at once."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
+from hessian_papers.constraints import AtLeast, Checked, Count, OneOf
 from hessian_papers.processes import cores
 from hessian_spectra.validation import require
 
@@ -12,16 +12,12 @@ CLUSTERS = ("debug", "local", "slurm")
 GPUS = "CUDA_VISIBLE_DEVICES"
 
 
-class FanOutError(RuntimeError):
+class FanOutError(ValueError):
     """Some items could not be computed; the message is one line and says what to do."""
 
 
-def _is_count(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
 @dataclass(frozen=True, kw_only=True)
-class Launcher:
+class Launcher(Checked):
     """Where items are computed. It never changes what they are: the bytes are the same.
 
     Args:
@@ -51,25 +47,19 @@ class Launcher:
         ValueError: cluster: expected one of debug, local, slurm, got 'cloud'
     """
 
-    cluster: str = "local"
-    workers: int = 0
-    items_per_job: int = 0
-    retries: int = 2
-    minutes: int = 60
-    gpus: int = 0
-    options: Mapping[str, Any] = field(default_factory=dict)
+    cluster: Annotated[str, OneOf(CLUSTERS)] = "local"
+    workers: Annotated[int, AtLeast(0)] = 0
+    items_per_job: Annotated[int, AtLeast(0)] = 0
+    retries: Annotated[int, AtLeast(0)] = 2
+    minutes: Count = 60
+    gpus: Annotated[int, AtLeast(0)] = 0
+    options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        known = ", ".join(CLUSTERS)
-        require(self.cluster in CLUSTERS, "cluster", f"one of {known}", self.cluster)
-        for name in ("workers", "items_per_job", "retries", "gpus"):
-            value = getattr(self, name)
-            require(_is_count(value, 0), name, "a whole number, at least 0", value)
-        require(_is_count(self.minutes, 1), "minutes", "a whole number, at least 1", self.minutes)
+        """Refuse what no launcher can do."""
+        super().__post_init__()
         named = self.cluster != "slurm" or self.workers > 0
         require(named, "workers", "at least 1 for slurm: how many jobs run at once", self.workers)
-        plain = isinstance(self.options, Mapping)
-        require(plain, "options", "settings of SLURM by name", self.options)
 
     @property
     def workers_at_once(self) -> int:

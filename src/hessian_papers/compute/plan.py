@@ -7,6 +7,7 @@ import pkgutil
 import re
 import sys
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -46,6 +47,16 @@ def _code_loaded(function: str) -> str:
     # First the code is loaded, then the files are looked at.
     pkgutil.resolve_name(function)
     return code_behind(function)
+
+
+def _is_of_the_job(error: Exception) -> bool:
+    """Whether an error was raised where submitit heard a signal, and is not the item's under way.
+
+    The job is over, or goes back into the queue; then SLURM ends all that runs in it, and with it
+    the `scontrol` that has asked for that, whose end is an error as well.
+    """
+    modules = [frame.f_globals["__name__"] for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return any(name.partition(".")[0] == "submitit" for name in modules)
 
 
 @dataclass(frozen=True)
@@ -108,8 +119,8 @@ class Plan:
                     raise RuntimeError(f"item: expected that of the key {key}, got another one")
                 self.compute(key)
             except Exception as error:
-                if type(error).__name__ == "UncompletedJobError":
-                    raise  # submitit's word that the job is over, not the item's
+                if _is_of_the_job(error):
+                    raise
                 self.shards.write_error(key, error)
                 if lasts(self.shards.error(key)):
                     raise

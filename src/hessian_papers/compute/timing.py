@@ -2,14 +2,13 @@
 
 import time
 from collections.abc import Mapping, Set
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from hessian_papers.compute.launcher import Launcher
-from hessian_papers.compute.plan import Plan, plan
+from hessian_papers.compute.plan import Plan
 from hessian_papers.processes import cores
 from hessian_papers.work import KEEPS_NOTHING, FanOut
 from hessian_spectra.progress import duration
@@ -43,23 +42,20 @@ def _seconds(work: FanOut, todo: Plan, present: Set[str]) -> np.ndarray:
     return np.exp(costs + np.interp(costs, costs[picked], np.log([_rate(work, i) for i in items])))
 
 
-def estimate(
-    name: str, work: FanOut, config: Any, given: Any, *, folder: Path, launcher: Launcher
-) -> str:
-    """The work of :func:`run` with the same arguments, and the time that it will take, in words.
+def estimate(todo: Plan, work: FanOut, launcher: Launcher) -> str:
+    """The work of a computation, and the time that it will take, in words.
 
     A few items, from the cheapest to the dearest, are timed with ``work.probe``; an item takes its
     ``work.cost`` times the rate that was timed near it. Nothing is written, and the start of
     processes or jobs takes a while more.
     """
-    todo = plan(name, work, config, given, folder)
     shards, costs = todo.shards, todo.costs
     present = shards.present() & costs.keys()
     present -= shards.damaged(present)
     took = (
         f" (they took {duration(shards.spent(present).seconds)} of one worker)" if present else ""
     )
-    text = f"{name}: {len(costs)} items, {len(present)} done already{took}"
+    text = f"{todo.name}: {len(costs)} items, {len(present)} done already{took}"
     if len(present) == len(costs):
         return text
     seconds = _seconds(work, todo, present)

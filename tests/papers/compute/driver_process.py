@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 
 
 class DriverProcess:
-    """`compute.run` in a process of its own."""
+    """A computation in a process of its own."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         self.out = folder / f"out-{len(list(folder.glob('out-*')))}.npz"
@@ -71,7 +71,6 @@ def main(call: dict[str, Any]) -> None:
     if "source" in call:
         sys.path.insert(0, call["source"])
     import items_of_tests
-    import numpy as np
 
     from hessian_papers import compute
     from hessian_spectra.files import write_arrays
@@ -79,15 +78,9 @@ def main(call: dict[str, Any]) -> None:
     if "largest_file" in call:
         # Workers inherit it: as if there were no more room.
         resource.setrlimit(resource.RLIMIT_FSIZE, (call["largest_file"],) * 2)
-    arrays = compute.run(
-        "squares",
-        getattr(items_of_tests, call["work"]),
-        call.get("config", {}),
-        {"values": np.array(call["values"])},
-        folder=Path(call["folder"]) / "shards",
-        launcher=compute.Launcher(**call["launcher"]),
-    )
-    write_arrays(Path(call["out"]), arrays)
+    work, shards = getattr(items_of_tests, call["work"]), Path(call["folder"]) / "shards"
+    of = items_of_tests.computation(shards, call["values"], work, config=call.get("config"))
+    write_arrays(Path(call["out"]), of.run(compute.Launcher(**call["launcher"])))
 
 
 if __name__ == "__main__":

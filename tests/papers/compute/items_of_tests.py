@@ -4,11 +4,13 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 import hessian_papers
+from hessian_papers.compute import Computation
 from hessian_papers.labelled import Variable
 from hessian_papers.work import FanOut, TrainingRun, alone
 from hessian_spectra.files import Arrays, read_arrays, write_arrays
@@ -93,7 +95,7 @@ def place(value: int) -> Arrays:
 
 
 def _items(config, networks):
-    return [{"value": int(value), **config} for value in networks["values"]]
+    return [{"value": int(value), **config} for value in np.asarray(networks["values"])]
 
 
 def _gather(config, parts):
@@ -110,6 +112,15 @@ def _gathered(config, parts):
 def cost(item):
     """Grows with the number."""
     return 1.0 + item["value"]
+
+
+def computation(
+    folder: Path, values: Any, work: Any, name: str = "squares", config: Any = None
+) -> Computation:
+    """All items of a computation of some numbers, with its shards in a folder."""
+    given = xr.Dataset({"values": ("value", np.asarray(values))})
+    of = {"config": {} if config is None else config, "given": given, "folder": folder}
+    return Computation(name=name, work=work, **of)
 
 
 squares = FanOut(items=_items, compute=square, gather=_gather, cost=cost)

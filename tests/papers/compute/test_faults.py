@@ -5,14 +5,19 @@ import re
 import shutil
 import signal
 import sys
+import threading
 from pathlib import Path
+from subprocess import CalledProcessError
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import submitit
 from driver_process import DriverProcess, begun, workers
-from items_of_tests import noted_squares, squares
+from items_of_tests import computation, noted_squares, squares
 from slurm_cluster import wait_for
+from submitit.core.job_environment import SignalHandler
+from submitit.core.utils import DelayedSubmission, UncompletedJobError
 
 import hessian_papers
 from hessian_papers import compute
@@ -44,15 +49,8 @@ def serially(folder: Path, values=VALUES) -> bytes:
 
 def run(folder, settings):
     """Compute the squares of `VALUES`; the bytes of the arrays."""
-    arrays = compute.run(
-        "squares",
-        noted_squares,
-        {"folder": str(folder)},
-        {"values": np.array(VALUES)},
-        folder=folder / "shards",
-        launcher=compute.Launcher(**settings),
-    )
-    write_arrays(folder / "arrays.npz", arrays)
+    of = computation(folder / "shards", VALUES, noted_squares, config={"folder": str(folder)})
+    write_arrays(folder / "arrays.npz", of.run(compute.Launcher(**settings)))
     return (folder / "arrays.npz").read_bytes()
 
 
@@ -249,6 +247,30 @@ def test_a_job_at_its_time_limit_goes_on_where_it_stands(tmp_path, monkeypatch):
     job.result()
     assert todo.shards.present() == {*todo.order}
     assert begun(tmp_path) == ONCE | {3: 2}
+
+
+@pytest.mark.parametrize(("left", "error"), [(1, CalledProcessError), (0, UncompletedJobError)])
+def test_a_job_that_goes_back_into_the_queue_blames_no_item(tmp_path, left, error):
+    """SLURM ends all of it, also the `scontrol` that has asked for that; or it was too often."""
+    given = {"values": np.array(VALUES)}
+    todo = plan("squares", noted_squares, {"folder": str(tmp_path)}, given, tmp_path)
+    submitted = DelayedSubmission(todo.part(todo.order))
+    submitted.set_timeout(5, left)
+    environment = Mock(global_rank=0)
+    environment._requeue.side_effect = CalledProcessError(-signal.SIGTERM, "scontrol")
+    paths = Mock(submitted_pickle=tmp_path / "job.pkl")
+    handler = SignalHandler(environment, paths, submitted).checkpoint_and_try_requeue
+    before = signal.signal(signal.SIGUSR2, handler)
+    hold(tmp_path, 3)
+    warning = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGUSR2))
+    try:
+        warning.start()
+        with pytest.raises(error):
+            submitted.result()
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+    assert todo.shards.failed() == set()
+    assert begun(tmp_path) == {1: 1, 2: 1, 3: 1}  # and it does not go on
 
 
 def test_two_drivers_at_once_compute_each_item_once(tmp_path, start):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from driver_process import DriverProcess, begun
-from items_of_tests import STEPS, noted_squares, places, resumable_sums, squares
+from items_of_tests import STEPS, computation, noted_squares, places, resumable_sums, squares
 
 from hessian_papers import compute
 from hessian_papers.compute.keys import code_behind, item_key
@@ -26,8 +26,8 @@ DEBUG = compute.Launcher(cluster="debug")
 
 
 def run(folder, values, name="squares", work=noted_squares, launcher=DEBUG):
-    config, networks = {"folder": str(folder)}, {"values": np.array(values)}
-    return compute.run(name, work, config, networks, folder=folder / "shards", launcher=launcher)
+    config = {"folder": str(folder)}
+    return computation(folder / "shards", values, work, name, config).run(launcher)
 
 
 def files(folder, pattern):
@@ -106,8 +106,7 @@ def test_an_item_sees_the_gpus_that_its_process_is_given(
 ):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,7")
     launcher = compute.Launcher(cluster=cluster, workers=3, gpus=count)
-    values = {"values": np.array([1, 2])}
-    arrays = compute.run("places", places, {}, values, folder=tmp_path, launcher=launcher)
+    arrays = computation(tmp_path, [1, 2], places, "places").run(launcher)
     assert set(arrays["roots"][:, 1]) == expected
 
 
@@ -174,7 +173,8 @@ def test_networks_of_which_something_is_not_finite_have_diverged(
     given = xr.Dataset({"diverged": (("network", "seed"), diverged)})
     given = given.assign_coords(network=["a", "b"], seed=[7, 8, 9])
     config = {"overflow": overflow}
-    actual = compute.run("norms", norms, config, given, folder=tmp_path, launcher=DEBUG)
+    settings = {"config": config, "given": given, "folder": tmp_path}
+    actual = compute.Computation(name="norms", work=norms, **settings).run(DEBUG)
     xr.testing.assert_identical(actual, norms(config, given))
     assert int(divergence.noted(actual, given)["trainings_left_out"]) == count
     assert {name: actual[name].values.tolist() for name in NETWORKS if networks} == (

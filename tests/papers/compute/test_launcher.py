@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from items_of_tests import square, squares
+from items_of_tests import computation, square, squares
 
-from hessian_papers import compute
 from hessian_papers.compute import FanOutError, Launcher, driver
 from hessian_papers.compute.driver import gpus_of_workers, jobs
 from hessian_papers.compute.items import telling, words
@@ -85,10 +84,9 @@ def test_an_item_is_told_from_others_by_what_differs():
     ("chosen", "message"),
     [
         ({"cluster": "cloud"}, "cluster: expected one of debug, local, slurm, got 'cloud'"),
-        ({"workers": -1}, "workers: expected a whole number, at least 0, got -1"),
+        ({"workers": -1}, "workers: expected at least 0, got -1"),
         ({"cluster": "slurm"}, "workers: expected at least 1 for slurm"),
-        ({"retries": True}, "retries: expected a whole number, at least 0, got True"),
-        ({"minutes": 0}, "minutes: expected a whole number, at least 1, got 0"),
+        ({"minutes": 0}, "minutes: expected at least 1, got 0"),
     ],
 )
 def test_a_launcher_refuses_what_it_cannot_do(chosen, message):
@@ -103,8 +101,7 @@ def test_workers_default_to_the_cores_and_debug_has_one():
 
 def run(folder, **settings):
     launcher = Launcher(**{"cluster": "slurm", "workers": 2, **settings})
-    given = {"values": np.array([1, 2])}
-    return compute.run("squares", squares, {}, given, folder=folder, launcher=launcher)
+    return computation(folder, [1, 2], squares).run(launcher)
 
 
 @pytest.mark.xdist_group("slurm")

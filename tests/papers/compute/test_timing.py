@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from items_of_tests import squares
+from items_of_tests import computation, squares
 
-from hessian_papers.compute import Launcher, estimate, run, spent
+from hessian_papers.compute import Launcher
 from hessian_papers.work import FanOut
 from hessian_spectra.files import Arrays
 
@@ -38,8 +38,7 @@ def clock(monkeypatch):
 
 
 def estimated(folder, values, launcher=DEBUG, **changes):
-    networks = {"values": np.array(values)}
-    return estimate("slow", work(**changes), {}, networks, folder=folder, launcher=launcher)
+    return computation(folder, values, work(**changes), "slow").estimate(launcher)
 
 
 def test_an_estimate_has_the_work_of_one_worker_and_the_time_of_all(tmp_path):
@@ -69,13 +68,11 @@ def test_a_miniature_tells_the_time_of_the_item(tmp_path):
 
 
 def test_what_is_done_takes_no_more_time(tmp_path):
-    networks = {"values": np.array([3, 4])}
-    run("slow", work(), {}, networks, folder=tmp_path, launcher=DEBUG)
+    computation(tmp_path, [3, 4], work(), "slow").run(DEBUG)
     said = "slow: 3 items, 2 done already (they took 7 s of one worker)\n  one worker: 10 s"
     assert estimated(tmp_path, [3, 4, 10]).startswith(said)
-    assert spent("slow", work(), {}, networks, folder=tmp_path).seconds == 7
-    networks["values"] = np.array([4, 10])
-    assert spent("slow", work(), {}, networks, folder=tmp_path).seconds == 4
+    for values, seconds in (([3, 4], 7), ([4, 10], 4)):
+        assert computation(tmp_path, values, work(), "slow").spent().seconds == seconds
     done = "slow: 2 items, 2 done already (they took 7 s of one worker)"
     assert estimated(tmp_path, [3, 4]) == done
     next(tmp_path.rglob("*.npz")).write_bytes(b"half")
@@ -83,9 +80,10 @@ def test_what_is_done_takes_no_more_time(tmp_path):
 
 
 def test_a_shard_knows_the_gpu_that_computed_it(tmp_path, monkeypatch):
-    networks, used = {"values": np.array([3, 4])}, SimpleNamespace(is_initialized=lambda: True)
+    used = SimpleNamespace(is_initialized=lambda: True)
     used.get_device_name = lambda: "made-up GPU"
     monkeypatch.setattr(torch, "cuda", used)
-    run("slow", work(), {}, networks, folder=tmp_path, launcher=DEBUG)
-    actual = spent("slow", work(), {}, networks, folder=tmp_path)
+    both = computation(tmp_path, [3, 4], work(), "slow")
+    both.run(DEBUG)
+    actual = both.spent()
     assert (actual.seconds, actual.devices) == (7, {"made-up GPU"})

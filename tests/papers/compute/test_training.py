@@ -3,10 +3,9 @@
 import os
 import shutil
 
-import numpy as np
 import pytest
 import xarray as xr
-from items_of_tests import Training, trained, weights
+from items_of_tests import Training, computation, trained, weights
 
 from hessian_papers import compute
 from hessian_papers.networks.tools.result import folder_of, read, write
@@ -14,15 +13,8 @@ from hessian_spectra.files import DamagedFileError
 
 
 def train(folder, settings):
-    return compute.train(
-        "one",
-        trained,
-        Training(2),
-        xr.Dataset({"values": ("value", np.arange(3))}),
-        result=folder / "networks" / "one",
-        folder=folder / "shards",
-        launcher=compute.Launcher(**settings),
-    )
+    training = computation(folder / "shards", range(3), trained, "one", Training(2))
+    return training.train(compute.Launcher(**settings), folder / "networks" / "one")
 
 
 @pytest.mark.parametrize(
@@ -41,15 +33,9 @@ def test_one_item_is_trained_here_or_as_a_job_of_slurm(tmp_path, request, kind):
 
 def train_all(folder, cluster="debug"):
     """Train three networks, each of which keeps two files beside its arrays."""
-    return compute.train(
-        "many",
-        weights,
-        {},
-        xr.Dataset({"values": ("value", [1, 2, 3])}),
-        result=folder / "networks" / "many",
-        folder=folder / "shards",
-        launcher=compute.Launcher(cluster=cluster, workers=1),
-    )
+    launcher = compute.Launcher(cluster=cluster, workers=1)
+    training = computation(folder / "shards", [1, 2, 3], weights, "many")
+    return training.train(launcher, folder / "networks" / "many")
 
 
 def content(folder):

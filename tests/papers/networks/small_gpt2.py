@@ -63,15 +63,9 @@ def config(**changes: Any) -> gpt2.Config:
 
 def train(folder: Path, cluster: str = "debug", **changes: Any) -> xr.Dataset:
     """All of them, as the pipeline trains them, by default in this process."""
-    return compute.train(
-        "gpt2",
-        gpt2.train,
-        config(**changes),
-        TEXT,
-        result=folder / "networks" / "gpt2",
-        folder=folder / "shards",
-        launcher=compute.Launcher(cluster=cluster),
-    )
+    settings = {"config": config(**changes), "given": TEXT, "folder": folder / "shards"}
+    training = compute.Computation(name="gpt2", work=gpt2.train, **settings)
+    return training.train(compute.Launcher(cluster=cluster), folder / "networks" / "gpt2")
 
 
 def slowly(folder: Path) -> None:

@@ -25,16 +25,16 @@ def content(folder):
 
 def logged(folder, cluster):
     """Train three walks with live runs; the result, and the runs by name."""
-    networks = compute.train(
-        "walks",
-        walks,
-        5,
-        xr.Dataset({"values": ("value", [4, 5, 7])}),
-        result=folder / "networks" / "walks",
+    training = compute.Computation(
+        name="walks",
+        work=walks,
+        config=5,
+        given=xr.Dataset({"values": ("value", [4, 5, 7])}),
         folder=folder / "shards",
-        launcher=compute.Launcher(cluster=cluster, workers=2),
         live=live(folder),
     )
+    launcher = compute.Launcher(cluster=cluster, workers=2)
+    networks = training.train(launcher, folder / "networks" / "walks")
     runs = map(read_back, (folder / "wandb").glob("offline-run-*"))
     return networks, {run.name: run for run in runs}
 
