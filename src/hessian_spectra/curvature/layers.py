@@ -234,3 +234,71 @@ class _SoftmaxBackward(Function):
         total = (direction * result).sum(ctx.axis, keepdim=True)
         along_inputs = (result * centred).addcmul_(outputs, total, value=-1)
         return outputs * centred, along_inputs, None, None
+
+
+class LayerNorm(Function):
+    """``x̂ ∘ w + b`` with ``x̂`` the last axis of x, centred and scaled to unit variance."""
+
+    @staticmethod
+    def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor, epsilon: float) -> Tensor:
+        outputs, mean, scale = torch.native_layer_norm(
+            inputs, (inputs.shape[-1],), weight, bias, epsilon
+        )
+        ctx.save_for_backward(inputs, weight, bias, mean, scale)
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, weight, bias, mean, scale = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            return *_LayerNormBackward.apply(gradient, inputs, weight, mean, scale), None
+        mask = list(ctx.needs_input_grad[:3])
+        results = torch.ops.aten.native_layer_norm_backward(
+            gradient, inputs, (inputs.shape[-1],), mean, scale, weight, bias, mask
+        )
+        wanted = (part if needed else None for part, needed in zip(results, mask, strict=True))
+        return *wanted, None
+
+
+class _LayerNormBackward(Function):
+    """``P (g ∘ w)``, ``Σ g ∘ x̂`` and ``Σ g`` with ``P h = r (h − ⟨h⟩ − x̂ ⟨h x̂⟩)``, ``r = 1/σ``.
+
+    ``⟨ ⟩`` is the mean over the last axis. ``P`` is symmetric, ``dx̂ = P dx`` and
+    ``dr = −r² ⟨x̂ dx⟩``.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, gradient: Tensor, inputs: Tensor, weight: Tensor, mean: Tensor, scale: Tensor
+    ) -> tuple[Tensor, ...]:
+        normal = (inputs - mean) * scale
+        weighted = gradient * weight
+        along = (weighted * normal).mean(-1, keepdim=True)
+        projected = (weighted - weighted.mean(-1, keepdim=True) - normal * along) * scale
+        ctx.save_for_backward(
+            gradient, weight, normal, scale, weighted * scale, along * scale, projected * scale
+        )
+        return projected, _over_rows(gradient * normal), _over_rows(gradient)
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: Any, direction: Tensor, to_weight: Tensor, to_bias: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        gradient, weight, normal, scale, weighted, along, projected = ctx.saved_tensors
+        share = (direction * normal).mean(-1, keepdim=True)
+        moved = direction - direction.mean(-1, keepdim=True)
+        moved = moved.addcmul_(normal, share, value=-1).mul_(scale)  # P V
+        along_gradient = torch.addcmul(to_bias, normal, to_weight).addcmul_(moved, weight)
+        # Through x̂: P (g ∘ p − r (V ⟨h x̂⟩ + h ⟨V x̂⟩)); through r: −r ⟨V P h⟩ x̂.
+        change = (gradient * to_weight).addcmul_(direction, along, value=-1)
+        change = change.addcmul_(weighted, share, value=-1)
+        through = (change * normal).mean(-1, keepdim=True)
+        change = change.sub_(change.mean(-1, keepdim=True)).addcmul_(normal, through, value=-1)
+        stretch = (direction * projected).mean(-1, keepdim=True)
+        along_inputs = change.mul_(scale).addcmul_(normal, stretch, value=-1)
+        return along_gradient, along_inputs, _over_rows(gradient * moved), None, None
+
+
+def _over_rows(values: Tensor) -> Tensor:
+    return values.reshape(-1, values.shape[-1]).sum(dim=0)

@@ -11,11 +11,11 @@ from hessian_spectra.curvature.function_modes import Arguments, Function, Functi
 from hessian_spectra.curvature.layers import (
     Activation,
     Convolution,
+    LayerNorm,
     Linear,
     Rectifier,
     Softmax,
 )
-from hessian_spectra.curvature.norms import BatchNorm, Fixed, LayerNorm
 
 Settings = dict[str, Any]
 # Given the function that a model calls and its arguments by name: the result, or None to leave it.
@@ -112,13 +112,15 @@ def _normalise(func: Callable[..., Tensor], settings: Settings) -> Tensor | None
 
 
 def _normalise_batch(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
+    # The linear map that it is; in training mode the statistics are functions of the inputs.
     names = ("running_mean", "running_var", "weight", "bias")
-    # In training mode the statistics are functions of the inputs.
     if settings.get("training", False) or any(settings.get(name) is None for name in names):
         return None
+    wide = (-1, *(1,) * (settings["input"].ndim - 2))
     mean, variance, weight, bias = (settings[name] for name in names)
-    fixed = Fixed(mean, variance, settings.get("eps", 1e-5))
-    return BatchNorm.apply(settings["input"], weight, bias, fixed)
+    scale = weight * (variance + settings.get("eps", 1e-5)).rsqrt()
+    shift = bias - mean * scale
+    return torch.addcmul(shift.view(wide), settings["input"], scale.view(wide))
 
 
 def _soften(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
