@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch import nn
-from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError
@@ -82,14 +81,6 @@ def test_numbers_whose_sum_is_not_finite_may_be():
     for item in (torch.tensor([[torch.inf, -torch.inf]]), torch.tensor([[torch.nan, 1.0]])):
         with pytest.raises(ValueError, match="expected finite inputs, got NaN or infinity"):
             cv.Problem(model, nn.MSELoss(), [(item, torch.ones(1, 1))])
-
-
-def test_a_loader_will_do():
-    pairs = torch.utils.data.TensorDataset(X, Y)
-    at = problem(data=torch.utils.data.DataLoader(pairs, batch_size=2))
-    assert [weight for _, weight in at.batches()] == [0.4, 0.4, 0.2]
-    expected = cv.dense_matrix(cv.hessian(problem()))
-    assert_close(cv.dense_matrix(cv.hessian(at)), expected)
 
 
 def test_sequences_that_come_first_are_joined_along_the_second_axis():
