@@ -175,6 +175,22 @@ cases = {case.name: case for case in CASES}
 CURVED = [case for case in CASES if not isinstance(case.loss, nn.NLLLoss)]
 
 
+class Matrix(cv.Operator):
+    """An operator of one's own, which notes how many columns each product has."""
+
+    def __init__(self, matrix: Tensor) -> None:
+        super().__init__(len(matrix), matrix.dtype, matrix.device)
+        self.matrix, self.widths = matrix, []
+
+    @property
+    def products(self) -> int:
+        return sum(self.widths)
+
+    def _matmat(self, columns: Tensor) -> Tensor:
+        self.widths.append(columns.shape[1])
+        return self.matrix @ columns
+
+
 def exactness(operator: cv.SymmetricOperator) -> float:
     return 1e-9 if operator.dtype == torch.float64 else 1e-5
 

@@ -11,8 +11,8 @@ from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
-from .cases import SOLVERS, draws, normal
-from .test_eigenpairs import Counted, matrix
+from .cases import SOLVERS, Matrix, draws, normal
+from .test_eigenpairs import matrix
 
 VALUES = torch.cat([torch.tensor([20.0, 10.0, 5.0, -4.0]).double(), 0.3 * normal(296, seed=8)])
 DENSE = matrix(VALUES)
@@ -21,7 +21,7 @@ METHODS = ["hutchinson", "hutch++", "xtrace"]
 
 @pytest.mark.parametrize("method", [*METHODS, "exact"])
 def test_products_are_counted(method):
-    counted = Counted(DENSE)
+    counted = Matrix(DENSE)
     assert cv.trace(counted, method, probes=31).products == counted.products
 
 

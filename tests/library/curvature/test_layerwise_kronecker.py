@@ -165,21 +165,3 @@ def test_a_damped_inverse_is_that_of_the_matrix(factors):
     inverse = torch.linalg.inv(matrix + 0.1 * torch.eye(len(matrix), dtype=torch.float64))
     close(cv.dense_matrix(basis.damped_inverse(0.1)), inverse)
     close(basis.spectrum(3).eigenvalues, torch.linalg.eigvalsh(matrix)[-3:])
-
-
-def test_a_basis_of_another_layer_is_refused():
-    network = NETWORKS["linear"]
-    layers = cv.layerwise(problem_of(network, network.model()))
-    first, second = layers["0"], layers["2"]
-    with pytest.raises(ValueError, match="basis: expected one of products"):
-        first.corrected(second.eigenbasis())
-
-
-def test_a_damping_that_leaves_a_matrix_singular_is_refused():
-    values, identity = torch.tensor([[-0.5, 2.0]]), torch.eye(1)
-    matrix = cv.EigenbasisOperator(values, identity, torch.eye(2))
-    with pytest.raises(ValueError, match=r"damping: expected more than 0\.5, got 0\.5"):
-        matrix.damped_inverse(0.5)
-    zero = cv.EigenbasisOperator(torch.zeros(1, 2), identity, torch.eye(2))
-    with pytest.raises(ValueError, match=r"damping: expected more than 0, got 0\.0"):
-        zero.damped_inverse(0.0)

@@ -115,9 +115,3 @@ def test_a_layer_that_is_set_to_training_later_is_looked_at_again():
     drop[1].train()
     with pytest.raises(cv.OperatorError, match="two passes over the data"):
         cv.hessian(at)
-
-
-def test_broadcasting_outputs_against_targets_is_refused():
-    model = nn.Linear(3, 1).double()
-    with pytest.raises(ValueError, match=r"MSELoss: .*one shape, got \(5, 1\) and \(5,\)"):
-        cv.hessian(problem(model, data=[(X, Y[:, 0])]))
