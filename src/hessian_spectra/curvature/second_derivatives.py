@@ -9,12 +9,13 @@ from torch.nn import functional
 
 from hessian_spectra.curvature.function_modes import Arguments, Function, FunctionMode, Named
 from hessian_spectra.curvature.layers import (
+    ROWS,
     Activation,
-    Convolution,
     LayerNorm,
-    Linear,
+    Product,
     Rectifier,
     Softmax,
+    convolution,
 )
 
 Settings = dict[str, Any]
@@ -100,7 +101,7 @@ def _map_linearly(func: Callable[..., Tensor], settings: Settings) -> Tensor | N
     if inputs.ndim < 2 or weight.ndim != 2:
         return None
     rows = inputs.reshape(inputs.shape[:-1].numel(), inputs.shape[-1])
-    outputs = Linear.apply(rows, weight, settings.get("bias"))
+    outputs = Product.apply(ROWS, rows, weight, settings.get("bias"))
     return outputs.view(*inputs.shape[:-1], len(weight))
 
 
@@ -137,11 +138,12 @@ def _convolve(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
     # Padding may be a word, and an image may come without a batch axis; torch knows what to do.
     if isinstance(geometry[1], str) or inputs.ndim != weight.ndim:
         return None
-    numbers = [
+    stride, padding, dilation = (
         [value] * dimensions if isinstance(value, int) else list(value) * (dimensions // len(value))
         for value in geometry
-    ]
-    outputs = Convolution.apply(inputs, weight, *numbers, settings.get("groups", 1))
+    )
+    bilinear = convolution(stride, padding, dilation, settings.get("groups", 1))
+    outputs = Product.apply(bilinear, inputs, weight, None)
     bias = settings.get("bias")
     return outputs if bias is None else outputs + bias.view(-1, *(1,) * dimensions)
 
