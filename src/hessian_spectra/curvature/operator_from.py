@@ -49,11 +49,11 @@ def operator_from(
         product, size = _of_scipy(product, size)
     if not isinstance(size, int) or size < 1:
         raise ValueError(f"size: expected p, the length of the vectors, at least 1, got {size!r}")
-    one = partial(_image, product)
+    image = partial(_image, product)
     operator = Derived(
         "Function",
         torch.empty(size, 0, dtype=dtype, device=device),
-        lambda columns: torch.stack([one(column) for column in columns.T], dim=1),
+        lambda columns: torch.stack([image(column) for column in columns.T], dim=1),
     )
     size_of(operator)
     if check:

@@ -32,7 +32,7 @@ def record(folder: Path = Path("inspection")) -> dict:
     return json.loads((folder / "inspection.json").read_text())
 
 
-def found(at: cv.Problem, *keys: str, k: int = 1, seed: int = 0) -> list[Finding]:
+def findings_of(at: cv.Problem, *keys: str, k: int = 1, seed: int = 0) -> list[Finding]:
     """The findings of some quantities."""
     functions = Quantities(at, Clock(1e6), k, [], seed).all()
     findings = [Finding(key, key) for key in keys]
@@ -144,7 +144,7 @@ def test_a_layer_without_factors_is_a_note_and_the_others_have_theirs():
 
     torch.manual_seed(0)
     at = cv.Problem(Twice(), nn.CrossEntropyLoss(), [(torch.randn(9, 2), torch.arange(9) % 3)])
-    (finding,) = found(at, "kronecker", k=2)
+    (finding,) = findings_of(at, "kronecker", k=2)
     (row,), (note,) = finding.values["layers"], finding.notes
     assert row["name"] == "head"
     assert "'inner' is used more than once in the network" in note
@@ -205,13 +205,13 @@ def test_the_seed_is_that_of_all_probes():
     first, again, other = (
         finding.values["trace"]
         for seed in (0, 0, 1)
-        for finding in found(problem(), "trace", seed=seed)
+        for finding in findings_of(problem(), "trace", seed=seed)
     )
     assert first == again != other
 
 
 def test_the_layers_traces_add_up_to_the_whole_and_shares_are_of_a_known_sign():
-    whole, layers = found(problem(), "trace", "layers")
+    whole, layers = findings_of(problem(), "trace", "layers")
     rows = layers.values["layers"]
     assert sum(row["trace"] for row in rows) == pytest.approx(whole.values["trace"], rel=1e-12)
     report = Report({}, {"trace": whole, "layers": layers})
