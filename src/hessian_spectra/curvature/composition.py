@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -49,6 +49,8 @@ class Operator(ABC):
 
     # The + and * of numpy's arrays and numbers leave the work to those of this class.
     __array_ufunc__ = None
+    # What it is, for people; by default the name of the class.
+    kind = ""
 
     def __init__(self, size: int, dtype: torch.dtype, device: torch.device) -> None:
         self.shape = (size, size)
@@ -101,19 +103,19 @@ class Operator(ABC):
         return _combine(-self, other, 1.0)
 
     def __neg__(self) -> "Operator":
-        return _Combination([(-1.0, self)])
+        return _combination([(-1.0, self)])
 
     def __mul__(self, factor: Any) -> "Operator":
-        return _Combination([(_number(factor, "A * s"), self)])
+        return _combination([(_number(factor, "A * s"), self)])
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Any) -> "Operator":
-        return _Combination([(1 / _number(divisor, "A / s"), self)])
+        return _combination([(1 / _number(divisor, "A / s"), self)])
 
     def __repr__(self) -> str:
-        kind = str(self.dtype).removeprefix("torch.")
-        return f"{type(self).__name__.lstrip('_')}({self.shape[0]}, {kind}, {self.device})"
+        kind, dtype = self.kind or type(self).__name__.lstrip("_"), str(self.dtype)
+        return f"{kind}({self.shape[0]}, {dtype.removeprefix('torch.')}, {self.device})"
 
     @property
     def T(self) -> "Operator":  # noqa: N802 -- as tensors call it
@@ -135,7 +137,7 @@ class Operator(ABC):
             >>> as_operator(torch.zeros(2, 2)).shift(3) @ torch.ones(2)
             tensor([3., 3.])
         """
-        return _Combination([(1.0, self)], _number(amount, "A.shift(s)"))
+        return _combination([(1.0, self)], _number(amount, "A.shift(s)"))
 
     def submatrix(self, indices: Sequence[int] | Tensor) -> "Operator":
         """The rows and columns of ``A`` at ``indices``, in their order, as an operator ``(k, k)``.
@@ -154,7 +156,14 @@ class Operator(ABC):
             >>> A.submatrix([2, 0]) @ torch.ones(2)
             tensor([3., 1.])
         """
-        return _Submatrix(self, indices)
+        chosen = _require_indices(self, indices)
+
+        def product(columns: Tensor) -> Tensor:
+            padded = columns.new_zeros(self.shape[0], columns.shape[1])
+            padded[chosen] = columns
+            return (self @ padded)[chosen]
+
+        return Derived("Submatrix", self, product, len(chosen))
 
     def projection(self, basis: Tensor) -> "Operator":
         """``P A P`` with ``P = U Uᵀ``: what ``A`` does inside a subspace, zero outside, ``(p, p)``.
@@ -170,7 +179,12 @@ class Operator(ABC):
             >>> A.projection(torch.eye(3)[:, :2]) @ torch.ones(3)
             tensor([2., 2., 0.])
         """
-        return _Projection(self, basis)
+        basis = _require_basis(self, basis)
+
+        def inside(columns: Tensor) -> Tensor:
+            return basis @ (basis.T @ columns)
+
+        return Derived("Projection", self, lambda columns: inside(self @ inside(columns)))
 
     @in_own_type
     def restriction(self, basis: Tensor) -> Tensor:
@@ -265,7 +279,7 @@ def as_operator(matrix: SymmetricOperator | Tensor) -> Operator:
     if isinstance(matrix, Tensor):
         matrix = matrix.detach()
         require_symmetric(matrix)
-    return _Known(matrix)
+    return Derived("Known", matrix, lambda columns: matrix @ columns)
 
 
 def block_diagonal(blocks: Sequence[SymmetricOperator | Tensor]) -> Operator:
@@ -284,86 +298,58 @@ def block_diagonal(blocks: Sequence[SymmetricOperator | Tensor]) -> Operator:
         >>> block_diagonal([torch.eye(2), 3 * torch.eye(1)]) @ torch.ones(3)
         tensor([1., 1., 3.])
     """
-    return _BlockDiagonal([as_operator(block) for block in blocks])
+    if not blocks:
+        raise ValueError("blocks: expected at least one, got none")
+    first, *others = operators = [as_operator(block) for block in blocks]
+    for block in others:
+        if (block.dtype, block.device) != (first.dtype, first.device):
+            raise ValueError(
+                f"blocks: expected one type and device, got {first.dtype} on {first.device} "
+                f"and {block.dtype} on {block.device}"
+            )
+    sizes = [block.shape[0] for block in operators]
+
+    def product(columns: Tensor) -> Tensor:
+        parts = zip(operators, columns.split(sizes), strict=True)
+        return torch.cat([block @ part for block, part in parts])
+
+    return Derived("BlockDiagonal", first, product, sum(sizes))
 
 
-class _Known(Operator):
-    """A dense tensor or another library's operator."""
+class Derived(Operator):
+    """The matrix that a product with columns is of.
 
-    def __init__(self, matrix: SymmetricOperator) -> None:
-        super().__init__(matrix.shape[0], matrix.dtype, matrix.device)
-        self._matrix = matrix
+    Args:
+        kind: what it is, for people.
+        like: has its type and device, and its size unless that is given.
+        product: ``A X`` for columns ``X (p, k)`` that have been checked.
+        size: ``p``.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        like: SymmetricOperator,
+        product: Callable[[Tensor], Tensor],
+        size: int | None = None,
+    ) -> None:
+        super().__init__(like.shape[0] if size is None else size, like.dtype, like.device)
+        self.kind, self._product = kind, product
 
     def _matmat(self, columns: Tensor) -> Tensor:
-        return self._matrix @ columns
+        return self._product(columns)
 
 
-class _Combination(Operator):
+def _combination(terms: Sequence[tuple[float, Operator]], shift: float = 0.0) -> Operator:
     """``Σ_i c_i A_i + s I``."""
 
-    def __init__(self, terms: Sequence[tuple[float, Operator]], shift: float = 0.0) -> None:
-        first = terms[0][1]
-        super().__init__(first.shape[0], first.dtype, first.device)
-        self._terms, self._shift = terms, shift
-
-    def _matmat(self, columns: Tensor) -> Tensor:
-        total = columns * self._shift
-        for coefficient, operator in self._terms:
+    def product(columns: Tensor) -> Tensor:
+        total = columns * shift
+        for coefficient, operator in terms:
             total.add_(operator @ columns, alpha=coefficient)
         return total
 
-
-class _Submatrix(Operator):
-    def __init__(self, whole: Operator, indices: Sequence[int] | Tensor) -> None:
-        chosen = torch.as_tensor(indices, device=whole.device)
-        p = whole.shape[0]
-        if chosen.ndim != 1 or len(chosen) == 0 or chosen.dtype not in (torch.int64, torch.int32):
-            raise ValueError(
-                "indices: expected at least one whole number in one dimension, "
-                f"got shape {tuple(chosen.shape)} of {chosen.dtype}"
-            )
-        low, high = int(chosen.min()), int(chosen.max())
-        if low < 0 or high >= p or len(chosen.unique()) != len(chosen):
-            raise ValueError(
-                f"indices: expected each once and from 0 to {p - 1}, got {len(chosen)} from {low} "
-                f"to {high}, {len(chosen.unique())} of them different"
-            )
-        super().__init__(len(chosen), whole.dtype, whole.device)
-        self._whole, self._indices = whole, chosen
-
-    def _matmat(self, columns: Tensor) -> Tensor:
-        padded = columns.new_zeros(self._whole.shape[0], columns.shape[1])
-        padded[self._indices] = columns
-        return (self._whole @ padded)[self._indices]
-
-
-class _Projection(Operator):
-    def __init__(self, whole: Operator, basis: Tensor) -> None:
-        super().__init__(whole.shape[0], whole.dtype, whole.device)
-        self._whole, self._basis = whole, _require_basis(whole, basis)
-
-    def _matmat(self, columns: Tensor) -> Tensor:
-        inside = self._basis @ (self._basis.T @ columns)
-        return self._basis @ (self._basis.T @ (self._whole @ inside))
-
-
-class _BlockDiagonal(Operator):
-    def __init__(self, blocks: Sequence[Operator]) -> None:
-        if not blocks:
-            raise ValueError("blocks: expected at least one, got none")
-        first, *others = blocks
-        for block in others:
-            if (block.dtype, block.device) != (first.dtype, first.device):
-                raise ValueError(
-                    f"blocks: expected one type and device, got {first.dtype} on {first.device} "
-                    f"and {block.dtype} on {block.device}"
-                )
-        self._blocks, self._sizes = blocks, [block.shape[0] for block in blocks]
-        super().__init__(sum(self._sizes), first.dtype, first.device)
-
-    def _matmat(self, columns: Tensor) -> Tensor:
-        parts = columns.split(self._sizes)
-        return torch.cat([block @ part for block, part in zip(self._blocks, parts, strict=True)])
+    return Derived("Combination", terms[0][1], product)
 
 
 def _combine(left: Operator, other: Any, sign: float) -> Operator:
@@ -377,7 +363,7 @@ def _combine(left: Operator, other: Any, sign: float) -> Operator:
             "A + B: expected operators of one shape, type and device, got "
             + " and ".join(f"{shape} of {kind} on {at}" for shape, kind, at in (mine, others))
         )
-    return _Combination([(1.0, left), (sign, right)])
+    return _combination([(1.0, left), (sign, right)])
 
 
 def _number(value: Any, where: str) -> float:
@@ -393,6 +379,24 @@ def _number(value: Any, where: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{where}: expected a finite number s, got {float(value)}")
     return float(value)
+
+
+def _require_indices(whole: Operator, indices: Sequence[int] | Tensor) -> Tensor:
+    """Different positions of rows, as a tensor."""
+    chosen = torch.as_tensor(indices, device=whole.device)
+    p = whole.shape[0]
+    if chosen.ndim != 1 or len(chosen) == 0 or chosen.dtype not in (torch.int64, torch.int32):
+        raise ValueError(
+            "indices: expected at least one whole number in one dimension, "
+            f"got shape {tuple(chosen.shape)} of {chosen.dtype}"
+        )
+    low, high, different = int(chosen.min()), int(chosen.max()), len(chosen.unique())
+    if low < 0 or high >= p or different != len(chosen):
+        raise ValueError(
+            f"indices: expected each once and from 0 to {p - 1}, got {len(chosen)} from {low} "
+            f"to {high}, {different} of them different"
+        )
+    return chosen
 
 
 def _require_basis(operator: Operator, basis: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from hessian_spectra.curvature.composition import Operator
+from hessian_spectra.curvature.composition import Derived, Operator
 from hessian_spectra.curvature.curvlinops_operators import CurvlinopsOperator
 from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.problem import Problem
@@ -49,30 +49,25 @@ def data_parallel(
         >>> product  # 2 mean(x²)
         tensor([10.])
     """
-    return _DataParallel(operator, group)
+    total = _total(operator.problem)
+    facts: list[Any] = [None] * dist.get_world_size(group)
+    dist.all_gather_object(facts, (_identity(operator), total), group)
+    others = [rank for rank, (identity, _) in enumerate(facts) if identity != facts[0][0]]
+    if others:
+        raise OperatorError(
+            "data_parallel: expected one operator with the same parameters in all processes, "
+            f"got another in process {others[0]} than in process 0; broadcast the parameters, "
+            "and build the operators after the same step"
+        )
+    # Means of processes would count a process with few samples as much as one with many.
+    share = 1.0 if operator.problem.summed else total / sum(counted for _, counted in facts)
 
+    def product(columns: Tensor) -> Tensor:
+        image = (operator @ columns).mul_(share).contiguous()
+        dist.all_reduce(image, group=group)
+        return image
 
-class _DataParallel(Operator):
-    def __init__(self, own: DifferentiatedOperator | CurvlinopsOperator, group: Any) -> None:
-        super().__init__(own.shape[0], own.dtype, own.device)
-        total = _total(own.problem)
-        facts: list[Any] = [None] * dist.get_world_size(group)
-        dist.all_gather_object(facts, (_identity(own), total), group)
-        others = [rank for rank, (identity, _) in enumerate(facts) if identity != facts[0][0]]
-        if others:
-            raise OperatorError(
-                "data_parallel: expected one operator with the same parameters in all processes, "
-                f"got another in process {others[0]} than in process 0; broadcast the parameters, "
-                "and build the operators after the same step"
-            )
-        self._own, self._group = own, group
-        # Means of processes would count a process with few samples as much as one with many.
-        self._share = 1.0 if own.problem.summed else total / sum(counted for _, counted in facts)
-
-    def _matmat(self, columns: Tensor) -> Tensor:
-        product = (self._own @ columns).mul_(self._share).contiguous()
-        dist.all_reduce(product, group=self._group)
-        return product
+    return Derived("DataParallel", operator, product)
 
 
 def _total(problem: Problem) -> float:

@@ -3,7 +3,7 @@
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -192,25 +192,18 @@ def _from_dense(full: Spectrum, k: int, tol: float, preference: Preference) -> S
     return numeric_spectrum(values, basis, full.method, residuals, residuals <= tol)
 
 
-@dataclass(frozen=True)
-class _Pairs:
+class _Pairs(NamedTuple):
     """Approximate eigenpairs, the best ones first: values (r,), vectors (r, p), residuals (r,)."""
 
     values: Tensor
     vectors: Tensor
     residuals: Tensor
 
-    def best(self, k: int, preference: Preference) -> "_Pairs":
-        order = torch.argsort(preference(self.values), descending=True, stable=True)[:k]
-        at = order.to(self.vectors.device)
-        return _Pairs(self.values[order], self.vectors[at], self.residuals[order])
-
-    def joined(self, other: "_Pairs") -> "_Pairs":
-        return _Pairs(
-            torch.cat([self.values, other.values]),
-            torch.cat([self.vectors, other.vectors]),
-            torch.cat([self.residuals, other.residuals]),
-        )
+    def best_with(self, other: "_Pairs", preference: Preference) -> "_Pairs":
+        """As many as these, of both."""
+        values, vectors, residuals = map(torch.cat, zip(self, other, strict=True))
+        order = torch.argsort(preference(values), descending=True, stable=True)[: len(self.values)]
+        return _Pairs(values[order], vectors[order.to(vectors.device)], residuals[order])
 
 
 @dataclass(kw_only=True)
@@ -248,7 +241,7 @@ class _Search:
                 copies, complete = self._krylov(pairs.vectors, (threshold, patience), bar)
                 if len(copies.values) == 0:
                     break
-                pairs, residuals = pairs.joined(copies).best(self.k, self.preference), None
+                pairs, residuals = pairs.best_with(copies, self.preference), None
         return self._spectrum(pairs, self._verified(pairs) if residuals is None else residuals)
 
     def _spoiled(self, pairs: _Pairs, residuals: Tensor) -> bool:

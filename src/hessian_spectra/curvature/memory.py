@@ -10,7 +10,11 @@ from torch.utils._pytree import tree_leaves
 
 from hessian_spectra.curvature.batches import Batch, part, rows
 from hessian_spectra.curvature.function_modes import Arguments, DispatchMode, Function, Named
-from hessian_spectra.curvature.network import FixedNetwork, first_derivatives
+from hessian_spectra.curvature.network import (
+    FixedNetwork,
+    first_derivatives,
+    weighted_derivatives,
+)
 from hessian_spectra.curvature.plain_derivatives import is_plain, or_plainly
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
 from hessian_spectra.validation import require
@@ -82,9 +86,7 @@ def _product_bytes(network: FixedNetwork, batch: Batch, checked: set[str]) -> tu
             loss, _ = network.forward(batch)
             gradient = first_derivatives(loss, parameters, keep_graph=True)
         kept = memory.held
-        if varying := [entry for entry in gradient if entry.requires_grad]:
-            ones = [torch.ones_like(entry) for entry in varying]
-            torch.autograd.grad(varying, parameters, ones, materialize_grads=True)
+        weighted_derivatives(gradient, parameters, list(map(torch.ones_like, gradient)), keep=False)
     return kept, memory.peak
 
 

@@ -322,6 +322,23 @@ def first_derivatives(
         ) from None
 
 
+def weighted_derivatives(
+    values: Sequence[Tensor], variables: Sequence[Tensor], weights: Sequence[Tensor], keep: bool
+) -> Sequence[Tensor]:
+    """The derivatives of weighted values, zero where there is no graph, which may be kept."""
+    varying = [
+        (value, weight)
+        for value, weight in zip(values, weights, strict=True)
+        if value.requires_grad
+    ]
+    if not varying:
+        return [torch.zeros_like(variable) for variable in variables]
+    outputs, chosen = zip(*varying, strict=True)
+    return torch.autograd.grad(
+        outputs, variables, chosen, retain_graph=keep, materialize_grads=True
+    )
+
+
 def flatten(pieces: Sequence[Tensor]) -> Tensor:
     """Tensors of the parameters' shapes as one vector ``(p,)``."""
     return torch.cat([piece.reshape(-1) for piece in pieces])

@@ -1,13 +1,14 @@
 """Functions and scipy's operators as operators."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from torch import Tensor
 
-from hessian_spectra.curvature.composition import Operator
+from hessian_spectra.curvature.composition import Derived, Operator
 from hessian_spectra.curvature.interface import OperatorError, require_moderate, size_of
 from hessian_spectra.seeding import generator
 
@@ -48,43 +49,29 @@ def operator_from(
         product, size = _of_scipy(product, size)
     if not isinstance(size, int) or size < 1:
         raise ValueError(f"size: expected p, the length of the vectors, at least 1, got {size!r}")
-    operator = _Function(product, size, dtype, torch.device(device))
+    image = partial(_image, product)
+    operator = Derived(
+        "Function",
+        torch.empty(size, 0, dtype=dtype, device=device),
+        lambda columns: torch.stack([image(column) for column in columns.T], dim=1),
+    )
     size_of(operator)
     if check:
         _require_linear_and_symmetric(operator)
     return operator
 
 
-class _Function(Operator):
-    def __init__(
-        self,
-        product: Callable[[Tensor], Tensor],
-        size: int,
-        dtype: torch.dtype,
-        device: torch.device,
-    ) -> None:
-        super().__init__(size, dtype, device)
-        self._product = product
-
-    def _matmat(self, columns: Tensor) -> Tensor:
-        return torch.stack([self._one(column) for column in columns.T], dim=1)
-
-    def _one(self, vector: Tensor) -> Tensor:
-        # A copy: a function may write into what it is given.
-        image = self._product(vector.clone())
-        if not isinstance(image, Tensor) or (image.shape, image.dtype) != (
-            vector.shape,
-            vector.dtype,
-        ):
-            got = (
-                f"{tuple(image.shape)} of {image.dtype}"
-                if isinstance(image, Tensor)
-                else type(image).__name__
-            )
-            raise OperatorError(
-                f"product: expected a tensor {tuple(vector.shape)} of {vector.dtype}, got {got}"
-            )
-        return image
+def _image(product: Callable[[Tensor], Tensor], vector: Tensor) -> Tensor:
+    """A function's value of one vector."""
+    # A copy: a function may write into what it is given.
+    image = product(vector.clone())
+    is_tensor, wanted = isinstance(image, Tensor), (vector.shape, vector.dtype)
+    if not is_tensor or (image.shape, image.dtype) != wanted:
+        got = f"{tuple(image.shape)} of {image.dtype}" if is_tensor else type(image).__name__
+        raise OperatorError(
+            f"product: expected a tensor {tuple(vector.shape)} of {vector.dtype}, got {got}"
+        )
+    return image
 
 
 def _of_scipy(matrix: Any, size: int | None) -> tuple[Callable[[Tensor], Tensor], int]:

@@ -79,7 +79,6 @@ def hessian(
         >>> operator @ torch.ones(1, dtype=torch.float64)  # 2 mean(x²)
         tensor([10.], dtype=torch.float64)
     """
-    _require_arguments(problem, backend, check)
     return _checked("HessianLinearOperator", problem, backend, check, keep_graph)
 
 
@@ -121,18 +120,7 @@ def ggn(
         >>> operator @ torch.ones(1, dtype=torch.float64)
         tensor([10.], dtype=torch.float64)
     """
-    _require_arguments(problem, backend, check)
-    if _CURVED not in problem.checked:
-        require_curved_loss(problem)
-        problem.checked.add(_CURVED)
     return _checked("GGNLinearOperator", problem, backend, check, keep_graph)
-
-
-def _require_arguments(problem: object, backend: object, check: object) -> None:
-    require_problem(problem)
-    require_word("backend", backend, get_args(Backend))
-    known = check is False or check in ("once", "always")
-    require(known, "check", "'once', 'always' or False", check)
 
 
 # What is checked by which differences, by the name of curvlinops' class.
@@ -145,7 +133,14 @@ _KINDS: dict[str, tuple[type[DifferentiatedOperator], Callable[..., None]]] = {
 @undisturbed()
 def _checked(name: str, problem: Problem, backend: str, check: Check, keep_graph: bool) -> Operator:
     """An operator of our own, or curvlinops' of that ``name``, checked where asked for."""
+    require_problem(problem)
+    require_word("backend", backend, get_args(Backend))
+    allowed = check is False or check in ("once", "always")
+    require(allowed, "check", "'once', 'always' or False", check)
     kind, compare = _KINDS[name]
+    if kind is GaussNewtonOperator and _CURVED not in problem.checked:
+        require_curved_loss(problem)
+        problem.checked.add(_CURVED)
 
     def built(at: Problem, keep_graph: bool = False) -> Operator:
         return kind(at, keep_graph) if backend == "autograd" else CurvlinopsOperator(at, name)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adagrad, Adam, AdamW, Optimizer, RMSprop
 
-from hessian_spectra.curvature.composition import Operator, as_operator
+from hessian_spectra.curvature.composition import Derived, Operator, as_operator
 from hessian_spectra.curvature.interface import SymmetricOperator, require_vectors
 from hessian_spectra.validation import require
 
@@ -131,13 +131,5 @@ def preconditioned(operator: SymmetricOperator | Tensor, diagonal: Tensor) -> Op
     require_vectors(inner, diagonal)
     smallest = float(diagonal.min())
     require(smallest > 0, "diagonal", "numbers above 0", smallest)
-    return _Preconditioned(inner, diagonal.detach().rsqrt()[:, None])
-
-
-class _Preconditioned(Operator):
-    def __init__(self, inner: Operator, roots: Tensor) -> None:
-        super().__init__(inner.shape[0], inner.dtype, inner.device)
-        self._inner, self._roots = inner, roots
-
-    def _matmat(self, columns: Tensor) -> Tensor:
-        return self._roots * (self._inner @ (self._roots * columns))
+    roots = diagonal.detach().rsqrt()[:, None]
+    return Derived("Preconditioned", inner, lambda columns: roots * (inner @ (roots * columns)))

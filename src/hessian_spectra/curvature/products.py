@@ -18,6 +18,7 @@ from hessian_spectra.curvature.network import (
     leaves,
     require_graph,
     split,
+    weighted_derivatives,
 )
 from hessian_spectra.curvature.plain_derivatives import (
     explaining_missing_derivatives,
@@ -244,7 +245,7 @@ class HessianOperator(DifferentiatedOperator):
         def product(block: Sequence[int], vector: Sequence[Tensor], keep: bool) -> Sequence[Tensor]:
             # A gradient that is constant in θ has no graph and adds nothing.
             chosen = [parameters[at] for at in block]
-            return _derivatives([gradient[at] for at in block], chosen, vector, keep)
+            return weighted_derivatives([gradient[at] for at in block], chosen, vector, keep)
 
         return product
 
@@ -271,9 +272,10 @@ class GaussNewtonOperator(DifferentiatedOperator):
         require_graph([residual, *transposed])
 
         def product(block: Sequence[int], vector: Sequence[Tensor], keep: bool) -> Sequence[Tensor]:
-            (forward,) = _derivatives([transposed[at] for at in block], [dummy], vector, keep)
-            (curved,) = _derivatives([residual], [outputs], [forward], keep)
-            return _derivatives([outputs], [parameters[at] for at in block], [curved], keep)
+            chosen, varying = zip(*((transposed[at], parameters[at]) for at in block), strict=True)
+            forward = weighted_derivatives(chosen, [dummy], vector, keep)
+            curved = weighted_derivatives([residual], [outputs], forward, keep)
+            return weighted_derivatives([outputs], varying, curved, keep)
 
         return product
 
@@ -325,7 +327,7 @@ def require_curved_loss(problem: Problem) -> None:
             assert outputs is not None
             # Not constant, which the softmax of the cross-entropy would map to zero.
             probe = torch.linspace(1, 2, outputs.numel()).to(outputs).view_as(outputs).square()
-            (curved,) = _derivatives([residual], [outputs], [probe], keep=False)
+            (curved,) = weighted_derivatives([residual], [outputs], [probe], keep=False)
             if bool(curved.any()):
                 return
     raise OperatorError(
@@ -333,21 +335,4 @@ def require_curved_loss(problem: Problem) -> None:
         "LogSoftmax and NLLLoss leave LogSoftmax out and take CrossEntropyLoss; for an absolute or "
         "hinge loss no Gauss-Newton matrix says anything; of a cross-entropy, each softmax is sure "
         "of a class, as after a training that diverged: choose a smaller learning rate"
-    )
-
-
-def _derivatives(
-    values: Sequence[Tensor], variables: Sequence[Tensor], weights: Sequence[Tensor], keep: bool
-) -> Sequence[Tensor]:
-    """The derivatives of weighted values, zero where there is no graph, which may be kept."""
-    varying = [
-        (value, weight)
-        for value, weight in zip(values, weights, strict=True)
-        if value.requires_grad
-    ]
-    if not varying:
-        return [torch.zeros_like(variable) for variable in variables]
-    outputs, chosen = zip(*varying, strict=True)
-    return torch.autograd.grad(
-        outputs, variables, chosen, retain_graph=keep, materialize_grads=True
     )

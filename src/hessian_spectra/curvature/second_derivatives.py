@@ -9,13 +9,14 @@ from torch.nn import functional
 
 from hessian_spectra.curvature.function_modes import Arguments, Function, FunctionMode, Named
 from hessian_spectra.curvature.layers import (
+    ROWS,
     Activation,
-    Convolution,
-    Linear,
+    LayerNorm,
+    Product,
     Rectifier,
     Softmax,
+    convolution,
 )
-from hessian_spectra.curvature.norms import BatchNorm, Fixed, LayerNorm
 
 Settings = dict[str, Any]
 # Given the function that a model calls and its arguments by name: the result, or None to leave it.
@@ -100,7 +101,7 @@ def _map_linearly(func: Callable[..., Tensor], settings: Settings) -> Tensor | N
     if inputs.ndim < 2 or weight.ndim != 2:
         return None
     rows = inputs.reshape(inputs.shape[:-1].numel(), inputs.shape[-1])
-    outputs = Linear.apply(rows, weight, settings.get("bias"))
+    outputs = Product.apply(ROWS, rows, weight, settings.get("bias"))
     return outputs.view(*inputs.shape[:-1], len(weight))
 
 
@@ -112,13 +113,15 @@ def _normalise(func: Callable[..., Tensor], settings: Settings) -> Tensor | None
 
 
 def _normalise_batch(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
+    # The linear map that it is; in training mode the statistics are functions of the inputs.
     names = ("running_mean", "running_var", "weight", "bias")
-    # In training mode the statistics are functions of the inputs.
     if settings.get("training", False) or any(settings.get(name) is None for name in names):
         return None
+    wide = (-1, *(1,) * (settings["input"].ndim - 2))
     mean, variance, weight, bias = (settings[name] for name in names)
-    fixed = Fixed(mean, variance, settings.get("eps", 1e-5))
-    return BatchNorm.apply(settings["input"], weight, bias, fixed)
+    scale = weight * (variance + settings.get("eps", 1e-5)).rsqrt()
+    shift = bias - mean * scale
+    return torch.addcmul(shift.view(wide), settings["input"], scale.view(wide))
 
 
 def _soften(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
@@ -135,11 +138,12 @@ def _convolve(func: Callable[..., Tensor], settings: Settings) -> Tensor | None:
     # Padding may be a word, and an image may come without a batch axis; torch knows what to do.
     if isinstance(geometry[1], str) or inputs.ndim != weight.ndim:
         return None
-    numbers = [
+    stride, padding, dilation = (
         [value] * dimensions if isinstance(value, int) else list(value) * (dimensions // len(value))
         for value in geometry
-    ]
-    outputs = Convolution.apply(inputs, weight, *numbers, settings.get("groups", 1))
+    )
+    bilinear = convolution(stride, padding, dilation, settings.get("groups", 1))
+    outputs = Product.apply(bilinear, inputs, weight, None)
     bias = settings.get("bias")
     return outputs if bias is None else outputs + bias.view(-1, *(1,) * dimensions)
 

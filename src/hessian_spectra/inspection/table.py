@@ -17,10 +17,10 @@ def table(report: Report) -> str:
     lines = [*_heading(report.subject), ""]
     rows = [(finding.title, *_summary(finding)) for finding in report.findings.values()]
     lines += aligned(rows)
-    sections = (_eigenvalues, _operations, _layers, _factors, _forms)
-    for section in (lines_of(report) for lines_of in sections):
-        if section:
-            lines += ["", *section]
+    for key, name, lines_of in _SECTIONS:
+        entries = report.values(key).get(name)
+        section = lines_of(report, entries) if entries else []
+        lines += ["", *section] if section else []
     notes = [
         f"{finding.title}: {note}"
         for finding in report.findings.values()
@@ -120,10 +120,7 @@ _SUMMARIES: dict[str, Callable[[dict[str, Any]], tuple[str, str]] | tuple[str, s
 }
 
 
-def _eigenvalues(report: Report) -> list[str]:
-    values = report.values("top").get("eigenvalues", [])
-    if not values:
-        return []
+def _eigenvalues(report: Report, values: list[float]) -> list[str]:
     texts = [number(value) for value in values]
     width = max(map(len, texts)) + 2
     starts = range(0, len(texts), _EIGENVALUES_OF_A_LINE)
@@ -132,23 +129,18 @@ def _eigenvalues(report: Report) -> list[str]:
     return [f"top {len(texts)} eigenvalues of the Hessian", *lines]
 
 
-def _operations(report: Report) -> list[str]:
+def _operations(report: Report, parts: dict[str, float]) -> list[str]:
     """The parts of the gap by the operations whose second derivatives make it."""
     values = report.values("operations")
-    if not values:
-        return []
     head = ("operation", "part of the gap", "of the curvature")
     rows = [
         (name, number(part), f"{part / values['hessian']:.2%}" if values["hessian"] else "-")
-        for name, part in {**values["parts"], "(others)": values["rest"]}.items()
+        for name, part in {**parts, "(others)": values["rest"]}.items()
     ]
     return aligned([head, *rows])
 
 
-def _layers(report: Report) -> list[str]:
-    layers = report.values("layers").get("layers", [])
-    if not layers:
-        return []
+def _layers(report: Report, layers: list[dict[str, Any]]) -> list[str]:
     trace = report.values("trace")
     low, high = trace.get("interval", (0.0, 0.0))
     # A share of what may as well be zero, or of the other sign, says nothing.
@@ -168,20 +160,10 @@ def _layers(report: Report) -> list[str]:
     return aligned([head, *rows])
 
 
-def _factors(report: Report) -> list[str]:
+def _factors(report: Report, layers: list[dict[str, Any]]) -> list[str]:
     """The closeness of each layer's Hessian to the Kronecker product of its factors."""
-    layers = report.values("kronecker").get("layers", [])
-    if not layers:
-        return []
-    head = (
-        "layer",
-        "weight",
-        "sharpness",
-        "by E[M] x E[xx']",
-        "top spaces overlap",
-        "l1/l2 of E[xx']",
-    )
-    rows = []
+    of_product = ("by E[M] x E[xx']", "top spaces overlap", "l1/l2 of E[xx']")
+    rows = [("layer", "weight", "sharpness", *of_product)]
     for row in layers:
         first, *others = row["input_autocorrelation"]
         ratio = number(first / others[0]) if others and others[0] > 0 else "-"
@@ -195,18 +177,26 @@ def _factors(report: Report) -> list[str]:
                 ratio,
             )
         )
-    return aligned([head, *rows])
+    return aligned(rows)
 
 
-def _forms(report: Report) -> list[str]:
+def _forms(report: Report, candidates: list[dict[str, Any]]) -> list[str]:
     """The theorems about networks of this kind, whether they apply or not."""
-    values = [item for item in report.values("closed_forms").get("candidates", []) if item["fits"]]
-    if not values:
-        return []
-    lines = ["closed forms of networks with these layers"]
-    for item in values:
+    fitting = [item for item in candidates if item["fits"]]
+    lines = ["closed forms of networks with these layers"] if fitting else []
+    for item in fitting:
         reason = item["reason"] + (f": {item['advice']}" if item["advice"] else "")
         verdict = "applies" if item["applies"] else "not"
         text = f"{verdict}: {item['theorem']} ({item['paper']}), {reason}"
         lines += wrap(text, _WIDTH, subsequent_indent="  ")
     return lines
+
+
+# What has lines of its own, by the finding and the name of its value.
+_SECTIONS: tuple[tuple[str, str, Callable[[Report, Any], list[str]]], ...] = (
+    ("top", "eigenvalues", _eigenvalues),
+    ("operations", "parts", _operations),
+    ("layers", "layers", _layers),
+    ("kronecker", "layers", _factors),
+    ("closed_forms", "candidates", _forms),
+)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, TwoLayerLinear
 
 Data = list[tuple[Tensor, Tensor]]
@@ -172,3 +173,53 @@ CASES = [
 cases = {case.name: case for case in CASES}
 # A loss that is linear in the outputs has no Gauss-Newton matrix.
 CURVED = [case for case in CASES if not isinstance(case.loss, nn.NLLLoss)]
+
+
+class Matrix(cv.Operator):
+    """An operator of one's own, which notes how many columns each product has."""
+
+    def __init__(self, matrix: Tensor) -> None:
+        super().__init__(len(matrix), matrix.dtype, matrix.device)
+        self.matrix, self.widths = matrix, []
+
+    @property
+    def products(self) -> int:
+        return sum(self.widths)
+
+    def _matmat(self, columns: Tensor) -> Tensor:
+        self.widths.append(columns.shape[1])
+        return self.matrix @ columns
+
+
+def exactness(operator: cv.SymmetricOperator) -> float:
+    return 1e-9 if operator.dtype == torch.float64 else 1e-5
+
+
+def ones(operator: cv.SymmetricOperator) -> Tensor:
+    return torch.ones(operator.shape[0], dtype=operator.dtype, device=operator.device)
+
+
+# The numbers that each solver finds of an operator.
+SOLVERS: dict[str, Callable[[cv.SymmetricOperator], Tensor]] = {
+    "top": lambda at: cv.top_eigenpairs(at, 5, exactness(at)).eigenvalues,
+    "first": lambda at: cv.top_eigenpairs(at, 1, exactness(at)).eigenvalues,
+    "smallest": lambda at: cv.top_eigenpairs(at, 2, exactness(at), "SA").eigenvalues,
+    "blocks": lambda at: cv.top_eigenpairs(at, min(50, at.shape[0]), exactness(at)).eigenvalues,
+    "dense": lambda at: cv.dense_spectrum(at).eigenvalues,
+    "matrix": cv.dense_matrix,
+    "density": lambda at: cv.spectral_density(at, probes=2, steps=10).nodes,
+    **{
+        method: lambda at, method=method: torch.tensor(cv.trace(at, method, probes=20).value)
+        for method in ("adaptive", "exact", "hutchinson", "hutch++", "xtrace")
+    },
+    "diagonal": lambda at: cv.diagonal(at, probes=20).value,
+    "exact diagonal": lambda at: cv.diagonal(at, "exact").value,
+    "restriction": lambda at: cv.as_operator(at).restriction(
+        torch.linalg.qr(normal(at.shape[0], 3)).Q.to(ones(at))
+    ),
+    "inverse": lambda at: cv.inverse(cv.as_operator(at).shift(90), tol=exactness(at)) @ ones(at),
+    "function": lambda at: torch.tensor(
+        cv.trace_of_function(at, torch.cos, probes=2, steps=20).value
+    ),
+    "product": lambda at: cv.function_product(at, torch.tanh, ones(at), tol=exactness(at)).value,
+}

@@ -2,12 +2,11 @@
 
 import torch
 from torch import Tensor
-from torch.autograd.functional import hessian
-from torch.func import functional_call
 
 from hessian_spectra.models import Ensemble, HalfSquaredError
 
 from .cases import normal
+from .oracles import double_backward
 
 SHAPES = [
     (3, 2), (1, 1, 1), (3, 5, 2), (2, 4, 3), (1, 4, 1), (1, 3, 2), (4, 3, 1), (3, 4, 2, 5, 2),
@@ -35,17 +34,5 @@ def data(sizes, count=7, seed=100) -> tuple[Tensor, Tensor]:
 
 def dense(networks: Ensemble, x: Tensor, y: Tensor) -> Tensor:
     """``(N, p, p)`` by two reverse passes, one network after the other."""
-    actual = []
-    for index in range(networks.count):
-        network = networks.network(index)
-        names = [name for name, _ in network.named_parameters()]
-        values = [parameter.detach() for parameter in network.parameters()]
-        sizes, shapes = [v.numel() for v in values], [v.shape for v in values]
-
-        def loss(flat, network=network, names=names, sizes=sizes, shapes=shapes):
-            parts = [p.view(s) for p, s in zip(flat.split(sizes), shapes, strict=True)]
-            outputs = functional_call(network, dict(zip(names, parts, strict=True)), (x,))
-            return HalfSquaredError("sample")(outputs, y)
-
-        actual.append(hessian(loss, torch.cat([value.reshape(-1) for value in values])))
-    return torch.stack(actual)
+    loss, every = HalfSquaredError("sample"), map(networks.network, range(networks.count))
+    return torch.stack([double_backward(loss(at(x), y), at.parameters()) for at in every])

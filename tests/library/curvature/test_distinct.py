@@ -6,7 +6,8 @@ from torch.testing import assert_close
 
 from hessian_spectra.curvature.distinct import distinct_eigenvalues
 
-from .test_eigenpairs import Counted, matrix
+from .cases import Matrix
+from .test_eigenpairs import matrix
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_finds_each_value_once_and_knows_which_repeat(values, expected, repeated
 
 
 def test_takes_a_few_products_whatever_the_size():
-    counted = Counted(matrix([-2.0] * 100 + [1.0] + [3.0] * 99))
+    counted = Matrix(matrix([-2.0] * 100 + [1.0] + [3.0] * 99))
     distinct_eigenvalues(counted)
     # Three and two to exhaust the two spaces, as many again for the residuals.
     assert counted.products == 10

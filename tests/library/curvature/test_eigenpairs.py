@@ -14,7 +14,7 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.curvature import eigenpairs
 from hessian_spectra.curvature.lanczos import Krylov
 
-from .cases import built, classes, draws, normal
+from .cases import Matrix, built, classes, draws, normal
 
 
 def matrix(values, seed: int = 0) -> torch.Tensor:
@@ -23,18 +23,6 @@ def matrix(values, seed: int = 0) -> torch.Tensor:
     basis = torch.linalg.qr(normal(len(values), len(values), seed=seed)).Q
     product = (basis * values) @ basis.T
     return (product + product.T) / 2
-
-
-class Counted:
-    """A matrix that counts its products."""
-
-    def __init__(self, dense: torch.Tensor) -> None:
-        self.dense, self.products = dense, 0
-        self.shape, self.dtype, self.device = dense.shape, dense.dtype, dense.device
-
-    def __matmul__(self, x: torch.Tensor) -> torch.Tensor:
-        self.products += 1 if x.ndim == 1 else x.shape[1]
-        return self.dense @ x
 
 
 BULK = (0.3 * normal(395, seed=8)).tolist()
@@ -102,23 +90,12 @@ def test_a_few_eigenvalues_of_any_multiplicity(distinct, multiplicities, k, whic
     values += [0.25] * max(0, 150 - len(values))
     actual = cv.top_eigenpairs(matrix(values), k, 1e-9, which, seed=k)
     exact = expected(torch.tensor(values, dtype=torch.float64), k, which)
+    assert bool(actual.converged.all())
     # Of v and −v either may count as the k-th in magnitude.
     compared = torch.abs if which == "largest magnitude" else torch.Tensor.clone
     assert_close(
         compared(actual.eigenvalues).sort().values, compared(exact).sort().values, rtol=0, atol=1e-7
     )
-
-
-@pytest.mark.parametrize(
-    ("values", "k"),
-    [([0.0] * 150, 3), ([2.0] * 150, 4), ([0.0] * 149 + [5.0], 2), ([-1.0] * 75 + [1.0] * 75, 5)],
-    ids=["zero", "identity", "rank one", "two bulks"],
-)
-def test_degenerate_matrices(values, k):
-    dense = matrix(values)
-    actual = cv.top_eigenpairs(dense, k)
-    assert_close(actual.eigenvalues, torch.tensor(sorted(values)[-k:], dtype=torch.float64))
-    assert bool(actual.converged.all())
 
 
 def test_small_matrices_and_many_pairs_are_decomposed_densely():
@@ -131,10 +108,10 @@ def test_small_matrices_and_many_pairs_are_decomposed_densely():
 
 @pytest.mark.parametrize("size", [30, 60])
 def test_a_small_basis_is_restarted(size):
-    counted = Counted(matrix(OUTLIERS + BULK))
+    counted = Matrix(matrix(OUTLIERS + BULK))
     actual = cv.top_eigenpairs(counted, 20, 1e-8, basis_size=size, max_iterations=5000)
-    assert_right(actual, counted.dense, 20)
-    free = Counted(counted.dense)
+    assert_right(actual, counted.matrix, 20)
+    free = Matrix(counted.matrix)
     cv.top_eigenpairs(free, 20, 1e-8)
     assert free.products < counted.products
 
@@ -165,12 +142,11 @@ def test_a_tolerance_below_rounding_is_not_promised():
         cv.top_eigenpairs(matrix(BULK[:90]).float(), 2, 1e-12)
 
 
-class Diagonal(Counted):
+class Diagonal(Matrix):
     """A large matrix that is easily multiplied."""
 
-    def __matmul__(self, x: torch.Tensor) -> torch.Tensor:
-        self.products += 1
-        return self.dense.diagonal() * x
+    def _matmat(self, columns: torch.Tensor) -> torch.Tensor:
+        return self.matrix.diagonal()[:, None] * columns
 
 
 def test_a_tight_cluster_is_found_whole_when_verified():
@@ -188,12 +164,12 @@ def test_a_start_saves_products_and_changes_nothing_else():
     dense = matrix(OUTLIERS + BULK)
     change = 1e-4 * normal(400, 400, seed=5)
     before = cv.top_eigenpairs(dense, 5, 1e-8)
-    warm, cold = Counted(dense + change + change.T), Counted(dense + change + change.T)
+    warm, cold = Matrix(dense + change + change.T), Matrix(dense + change + change.T)
     actual = cv.top_eigenpairs(warm, 5, 1e-6, start=before.eigenvectors())
-    assert_right(actual, warm.dense, 5, tol=1e-6)
-    assert_right(cv.top_eigenpairs(cold, 5, 1e-6), cold.dense, 5, tol=1e-6)
+    assert_right(actual, warm.matrix, 5, tol=1e-6)
+    assert_right(cv.top_eigenpairs(cold, 5, 1e-6), cold.matrix, 5, tol=1e-6)
     assert warm.products < 0.6 * cold.products
-    single = Counted(warm.dense)
+    single = Matrix(warm.matrix)
     cv.top_eigenpairs(single, 1, 1e-6, start=actual.eigenvectors()[:, -1])
     assert single.products == 2
 
@@ -205,7 +181,7 @@ def test_a_start_does_not_sink_into_subnormal_numbers(dtype):
     dense[:200, :200] = matrix([9.0, 7.0, *(0.1 * normal(198)).tolist()]).to(dtype)
     start = normal(400).to(dtype)
     start[200:] = 1e3 * torch.finfo(dtype).tiny
-    watched = Counted(dense)
+    watched = Matrix(dense)
     actual = cv.top_eigenpairs(watched, 1, 1e-6, start=start)
     assert_right(actual, dense, 1, tol=1e-6)
     assert watched.products > 3
@@ -296,7 +272,7 @@ def test_products_that_are_not_finite_are_refused():
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_many_pairs_are_found_in_blocks(dtype):
     dense = matrix(OUTLIERS + BULK).to(dtype)
-    counted = Counted(dense)
+    counted = Matrix(dense)
     actual = cv.top_eigenpairs(counted, 60, 1e-5)
     assert_right(actual, dense, 60, tol=1e-5)
     assert actual.method == f"Lanczos, {counted.products} products"

@@ -8,8 +8,8 @@ from hessian_spectra import curvature as cv
 from hessian_spectra.curvature import lanczos
 from hessian_spectra.curvature.rows import Rows
 
-from .cases import normal
-from .test_eigenpairs import Counted, matrix
+from .cases import Matrix, normal
+from .test_eigenpairs import matrix
 
 P = 400
 VALUES = torch.cat([torch.tensor([9.0, 7.0, 6.5, 5.0, -4.0]).double(), normal(P - 5, seed=4)])
@@ -34,7 +34,7 @@ def test_the_vectors_fit_into_the_memory_and_the_pairs_are_right(k, vectors, mon
 
 
 def test_less_memory_takes_more_products_and_enough_of_it_changes_nothing():
-    whole, ample, little = (Counted(DENSE) for _ in range(3))
+    whole, ample, little = (Matrix(DENSE) for _ in range(3))
     first = cv.top_eigenpairs(whole, 2)
     second = cv.top_eigenpairs(ample, 2, memory=300 * VECTOR)
     third = cv.top_eigenpairs(little, 2, memory=8 * VECTOR)

@@ -52,24 +52,18 @@ def test_the_trace_from_moments_in_batches_and_in_float32(monkeypatch):
     assert single.dtype == torch.float64
 
 
+@pytest.mark.parametrize("white", [False, True])
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
-def test_blocks_of_linear_networks(sizes):
+def test_blocks_of_linear_networks(sizes, white):
+    """Without moments the inputs are white."""
     networks, (x, y) = ensemble(sizes, "linear"), data(sizes)
-    actual = ensemble_block_bounds(networks, x.mT @ x / len(x))
+    if white:
+        x = torch.linalg.qr(x).Q * len(x) ** 0.5
+    actual = ensemble_block_bounds(networks, None if white else x.mT @ x / len(x))
     exact = block_tops(networks, dense(networks, x, y))
     assert_close(actual.blocks, exact, rtol=1e-11, atol=0)
     assert torch.equal(actual.largest, actual.blocks.max(dim=1).values)
     assert_close(actual.total, exact.sum(dim=1), rtol=1e-11, atol=0)
-
-
-@pytest.mark.parametrize("sizes", SHAPES, ids=str)
-def test_without_moments_the_inputs_are_white(sizes):
-    networks = ensemble(sizes, "linear")
-    inputs = sizes[0]
-    x = torch.linalg.qr(normal(3 * inputs, inputs)).Q * (3 * inputs) ** 0.5
-    y = normal(3 * inputs, sizes[-1], seed=1)
-    exact = block_tops(networks, dense(networks, x, y))
-    assert_close(ensemble_block_bounds(networks).blocks, exact, rtol=1e-11, atol=0)
 
 
 def test_the_sharpness_is_between_the_bounds_at_zero_residual():

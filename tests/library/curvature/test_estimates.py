@@ -11,8 +11,8 @@ from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
-from .cases import draws, normal
-from .test_eigenpairs import Counted, matrix, network
+from .cases import SOLVERS, Matrix, draws, normal
+from .test_eigenpairs import matrix
 
 VALUES = torch.cat([torch.tensor([20.0, 10.0, 5.0, -4.0]).double(), 0.3 * normal(296, seed=8)])
 DENSE = matrix(VALUES)
@@ -21,18 +21,15 @@ METHODS = ["hutchinson", "hutch++", "xtrace"]
 
 @pytest.mark.parametrize("method", [*METHODS, "exact"])
 def test_products_are_counted(method):
-    counted = Counted(DENSE)
+    counted = Matrix(DENSE)
     assert cv.trace(counted, method, probes=31).products == counted.products
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_diagonal_and_low_rank_matrices(method):
+def test_diagonal_matrices_and_zero(method):
     diagonal = cv.trace(torch.diag(VALUES), "hutchinson", probes=2)
     assert diagonal.value == pytest.approx(float(VALUES.sum()), abs=1e-12)
     assert diagonal.standard_error == pytest.approx(0, abs=1e-12)
-    low = matrix([3.0, 1.0] + [0.0] * 198)
-    actual = cv.trace(low, method, probes=30)
-    assert actual.value == pytest.approx(4, abs=1e-9 if method != "hutchinson" else 3)
     assert cv.trace(torch.zeros(200, 200), method).value == 0.0
 
 
@@ -79,20 +76,14 @@ def test_densities_of_degenerate_matrices():
         assert float(torch.trapezoid(actual.density, actual.grid)) == pytest.approx(1, abs=2e-3)
         if value is not None:
             assert actual.moment(1) == (value, 0.0)
+    nothing = cv.spectral_density(torch.zeros(5, 5))
+    assert nothing.negative_mass() == nothing.effective_rank(5) == (0.0, 0.0)
     two = cv.spectral_density(matrix([1.0] * 50 + [-1.0] * 50), probes=3, steps=30)
     assert two.moment(2)[0] == pytest.approx(1, abs=1e-9)
 
 
 def test_steps_stop_at_the_size_of_the_matrix():
     assert cv.spectral_density(DENSE[:7, :7], probes=2).nodes.shape == (2, 7)
-
-
-def test_estimates_of_a_network_agree_with_its_dense_matrix():
-    operator = cv.hessian(network())
-    dense = cv.dense_matrix(operator)
-    assert cv.trace(operator, "exact").value == pytest.approx(float(dense.trace()), rel=1e-12)
-    ours, other = (cv.spectral_density(at, probes=2, steps=8) for at in (operator, dense))
-    assert_close(ours.nodes, other.nodes, rtol=0, atol=1e-9)
 
 
 def test_overlaps():
@@ -122,22 +113,17 @@ def test_overlaps_are_those_of_each_number_of_vectors(seed, size, more):
         assert float(actual[count - 1]) == pytest.approx(expected, abs=1e-12)
 
 
-SOLVERS = {
-    "trace": cv.trace,
-    "exact trace": lambda a: cv.trace(a, "exact"),
-    "Hutch++": lambda a: cv.trace(a, "hutch++"),
-    "diagonal": cv.diagonal,
-    "density": cv.spectral_density,
-    "top": lambda a: cv.top_eigenpairs(a, k=2),
-    "first": lambda a: cv.top_eigenpairs(a, k=1),
-    "function": lambda a: cv.trace_of_function(a, torch.exp, probes=2),
-    "product": lambda a: cv.function_product(a, torch.exp, a[0] / a[0].abs().max()),
+REFUSING = {
+    name: solve
+    for name, solve in SOLVERS.items()
+    if name not in ("dense", "matrix", "restriction", "inverse", "blocks")
+} | {
     "distinct": cv.distinct_eigenvalues,
     "function as operator": lambda a: cv.operator_from(lambda v: a @ v, len(a), dtype=a.dtype),
 }
 
 
-@pytest.mark.parametrize("solve", SOLVERS.values(), ids=SOLVERS)
+@pytest.mark.parametrize("solve", REFUSING.values(), ids=REFUSING)
 @pytest.mark.parametrize(
     ("scale", "dtype"), [(1e200, torch.float64), (1e80, torch.float64), (1e25, torch.float32)]
 )

@@ -9,7 +9,6 @@ from torch.testing import assert_close
 from hessian_spectra.curvature.ensemble import spectra
 from hessian_spectra.curvature.ensemble.dense import dense_hessians
 from hessian_spectra.curvature.ensemble.spectra import exact_spectra
-from hessian_spectra.models.ensemble import Ensemble
 
 from .ensembles import dense, ensemble, normal
 
@@ -94,23 +93,3 @@ def test_dead_units_and_units_that_are_always_on():
     networks.weights[0][:, :6] = -networks.weights[0][:, :6].abs()
     networks.weights[0][:, 6:9] = networks.weights[0][:, 6:9].abs()
     check(networks, x, normal(11, seed=9))
-
-
-def test_several_outputs_are_refused():
-    networks = Ensemble(
-        weights=(normal(1, 3, 2), normal(1, 2, 3)), multipliers=(1.0, 1.0), activation="linear"
-    )
-    with pytest.raises(ValueError, match=r"expected networks with 1 output, .* got 2 outputs"):
-        exact_spectra(networks, normal(5, 2), normal(5))
-
-
-@pytest.mark.parametrize(("x", "y"), [((5, 3), 5), ((5, 2), 4), ((0, 2), 0)])
-def test_data_that_do_not_fit_are_refused(x, y):
-    with pytest.raises(ValueError, match=r"x \(n, 2\) and y \(n,\), got 1 outputs, x \("):
-        exact_spectra(networks_of((2, 3, 1), "linear"), normal(*x), normal(y))
-
-
-def test_deep_rectified_networks_must_be_small():
-    networks = networks_of((2, 60, 60, 1), "relu", count=1)
-    with pytest.raises(ValueError, match=r"at most 3000 parameters .* got 3780"):
-        exact_spectra(networks, normal(5, 2), normal(5))

@@ -108,22 +108,3 @@ def test_a_small_matrix_is_decomposed():
     assert actual.products == 8
     assert actual.value == pytest.approx(math.lgamma(9), rel=1e-14)
     assert actual.interval() == (actual.value, actual.value)
-
-
-def test_density_mean_mass_and_rank_against_the_eigenvalues():
-    vectors = torch.linalg.qr(normal(400, 400)).Q
-    values = torch.cat([torch.zeros(300), torch.linspace(-2, 6, 100)]).double()
-    matrix = vectors @ (values[:, None] * vectors.T)
-    density = cv.spectral_density(matrix, probes=40, steps=60)
-    magnitudes = values.abs()
-    q = magnitudes / magnitudes.sum()
-    expected = {
-        density.mean(lambda t: t.clamp(max=0)): float(values.clamp(max=0).mean()),
-        density.negative_mass(): float(magnitudes[values < 0].sum() / magnitudes.sum()),
-        density.effective_rank(400): float((-torch.special.xlogy(q, q)).sum().exp()),
-    }
-    for (actual, error), exact in expected.items():
-        assert 0 < error < 0.1 * abs(exact)
-        assert abs(actual - exact) < 4 * error
-    nothing = cv.spectral_density(torch.zeros(5, 5))
-    assert nothing.negative_mass() == nothing.effective_rank(5) == (0.0, 0.0)

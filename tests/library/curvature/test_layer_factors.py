@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from hessian_spectra import curvature as cv
 
 from .cases import built, classes, normal
-from .layer_networks import NETWORKS, PerToken, blocks, close, layer_of, nearest, plain, problem_of
+from .layer_networks import NETWORKS, PerToken, blocks, close, plain, problem_of
 
 IGNORED = -100
 CASES = [("linear", "2"), ("convolutions", "2"), ("tokens", "each"), ("smooth convolutions", "2")]
@@ -57,14 +57,6 @@ def test_weighted_is_of_gradients_by_each_root_of_each_sample(key, name):
     close(torch.kron(output, inputs), torch.kron(left, right) / left.trace())
     expected = torch.linalg.eigvalsh(torch.kron(left, right) / left.trace())[-4:]
     close(layer.kronecker(4, factors="weighted").eigenvalues, expected)
-
-
-def test_nearest_is_the_first_singular_product():
-    layer = layer_of("linear", "2")
-    best = nearest(cv.dense_matrix(layer.hessian), *layer.shape)
-    assert_close(torch.kron(*layer.factors("nearest")), best, rtol=0, atol=1e-6)
-    actual = layer.kronecker(4, factors="nearest").eigenvalues
-    assert_close(actual, torch.linalg.eigvalsh(best)[-4:], rtol=1e-4, atol=0)
 
 
 def product(layer: cv.Layerwise, kind: str) -> Tensor:

@@ -92,12 +92,8 @@ def test_no_more_than_a_sample_is_tried_where_all_fit_or_a_second_may_not(monkey
     assert tried == [1, 1]
     with pytest.raises(ValueError, match=f"^memory: expected at least {vectors + peak} bytes"):
         memory.rows_within(vectors + peak - 1, fixed, batch(8), set())
-    share = min(3, peak / graph)
-    some = memory.rows_within(
-        int(vectors + share * measure(fixed, batch(400), set())[0]), fixed, batch(10**4), set()
-    )
+    memory.rows_within(vectors + 100 * graph, fixed, batch(10**4), set())
     assert tried[2:] == [1, 1, 3]
-    assert 350 < some < 450
 
 
 @pytest.mark.parametrize("loss", [nn.CrossEntropyLoss(), functional.cross_entropy])

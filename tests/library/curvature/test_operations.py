@@ -340,18 +340,3 @@ def test_the_model_is_left_alone(model, vector):
     assert torch.equal(point(model), before)
     assert [len(module._forward_hooks) for module in model.modules()] == hooks
     assert all(parameter.grad is None for parameter in model.parameters())
-
-
-def test_bad_arguments_are_named(model, vector):
-    problem = problem_of(model)
-    with pytest.raises(ValueError, match=r"names: expected some of normalisation, .*got 'tanh'"):
-        cv.linearised_hessian(problem, ["tanh"])
-    for use in (
-        lambda given: cv.operations(problem, given),
-        lambda given: cv.functional_parts(problem, vector, given),
-        lambda given: cv.linearised_hessian(problem, [], given),
-    ):
-        with pytest.raises(ValueError, match=r"modules: expected patterns of embed, .*got '\*.x'"):
-            use({"*.x": "x"})
-    with pytest.raises(ValueError, match=r"vector: expected shape \(\d+,\), got \(\d+, 1\)"):
-        cv.functional_parts(problem, vector[:, None])

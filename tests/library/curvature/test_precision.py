@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from hessian_spectra import curvature as cv
 
-from .cases import draws
+from .cases import SOLVERS, draws
 
 _ATEN = torch.ops.aten
 CONVOLUTIONS = (_ATEN.convolution, _ATEN.convolution_backward)
@@ -89,16 +89,9 @@ MEASURES: dict[str, Callable[[], Any]] = {
     "nearest product": lambda: layer().best_kronecker().output,
     "corrected": lambda: layer().eigenvalue_corrected(2).eigenvectors(),
     "loss along": lambda: cv.loss_along(problem(), normal(problem().size), [0.0, 0.1]).loss,
-    "pairs": lambda: cv.top_eigenpairs(MATRIX, 3).eigenvectors(),
-    "density": lambda: cv.spectral_density(MATRIX, probes=3).density,
-    **{
-        method: lambda method=method: torch.tensor(cv.trace(MATRIX, method, probes=12).value)
-        for method in ("hutchinson", "hutch++", "xtrace")
-    },
+    **{name: lambda solve=solve: solve(MATRIX) for name, solve in SOLVERS.items()},
     "operator": lambda: cv.as_operator(MATRIX) @ normal(200),
-    "dense": lambda: cv.dense_matrix(cv.as_operator(MATRIX) + cv.as_operator(MATRIX)),
-    "inverse": lambda: cv.inverse(MATRIX + 50 * torch.eye(200)) @ normal(200),
-    "diagonal": lambda: cv.diagonal(MATRIX, probes=10).value,
+    "sum": lambda: cv.dense_matrix(cv.as_operator(MATRIX) + cv.as_operator(MATRIX)),
 }
 MATRIX = (lambda half: half + half.T)(normal(200, 200))
 

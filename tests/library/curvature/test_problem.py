@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch import nn
-from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError
@@ -84,14 +83,6 @@ def test_numbers_whose_sum_is_not_finite_may_be():
             cv.Problem(model, nn.MSELoss(), [(item, torch.ones(1, 1))])
 
 
-def test_a_loader_will_do():
-    pairs = torch.utils.data.TensorDataset(X, Y)
-    at = problem(data=torch.utils.data.DataLoader(pairs, batch_size=2))
-    assert [weight for _, weight in at.batches()] == [0.4, 0.4, 0.2]
-    expected = cv.dense_matrix(cv.hessian(problem()))
-    assert_close(cv.dense_matrix(cv.hessian(at)), expected)
-
-
 def test_sequences_that_come_first_are_joined_along_the_second_axis():
     class Recurrent(nn.Module):
         def __init__(self):
@@ -124,9 +115,3 @@ def test_a_layer_that_is_set_to_training_later_is_looked_at_again():
     drop[1].train()
     with pytest.raises(cv.OperatorError, match="two passes over the data"):
         cv.hessian(at)
-
-
-def test_broadcasting_outputs_against_targets_is_refused():
-    model = nn.Linear(3, 1).double()
-    with pytest.raises(ValueError, match=r"MSELoss: .*one shape, got \(5, 1\) and \(5,\)"):
-        cv.hessian(problem(model, data=[(X, Y[:, 0])]))

@@ -17,7 +17,7 @@ from torch.testing import assert_close
 
 from hessian_spectra import curvature as cv
 
-from .cases import TOKENS, X, Y, built, mlp, normal
+from .cases import X, Y, built, mlp, normal
 from .mistakes_of_problems import connectionist, problem
 from .user_mistakes import GROUPS, MISTAKES
 
@@ -75,18 +75,6 @@ def test_parameters_themselves_choose_parameters():
     assert problem(model, parameters=model.parameters()).names == problem(model).names
     with pytest.raises(ValueError, match=r"parameters of the model, got a tensor .* none of them"):
         problem(model, parameters=[nn.Parameter(first.detach().clone())])
-
-
-def test_sparse_gradients_are_taken_as_dense_ones():
-    def embedded(*, sparse: bool) -> nn.Module:
-        return nn.Sequential(nn.Embedding(5, 3, sparse=sparse), nn.Tanh(), nn.Linear(3, 2))
-
-    dense, sparse = (
-        problem(built(lambda kind=kind: embedded(sparse=kind)), data=[(TOKENS, normal(4, 6, 2))])
-        for kind in (False, True)
-    )
-    assert torch.equal(cv.dense_matrix(cv.hessian(sparse)), cv.dense_matrix(cv.hessian(dense)))
-    assert sparse.model[0].sparse
 
 
 def test_what_is_compiled_inside_runs_as_the_function_that_it_is():

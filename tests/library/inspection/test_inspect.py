@@ -32,6 +32,15 @@ def record(folder: Path = Path("inspection")) -> dict:
     return json.loads((folder / "inspection.json").read_text())
 
 
+def findings_of(at: cv.Problem, *keys: str, k: int = 1, seed: int = 0) -> list[Finding]:
+    """The findings of some quantities."""
+    functions = Quantities(at, Clock(1e6), k, [], seed).all()
+    findings = [Finding(key, key) for key in keys]
+    for finding in findings:
+        functions[finding.key](finding)
+    return findings
+
+
 def test_a_run_of_the_command(folder):
     """The command as a user runs it, in a process of its own."""
     command = [sys.executable, "-m", "hessian_spectra", "inspect", "factories:network", "--k", "4"]
@@ -96,37 +105,32 @@ def test_a_run_of_the_command(folder):
 
 
 @pytest.mark.usefixtures("without_figure")
-def test_layers_are_chosen_by_pattern_and_are_the_blocks_of_the_hessian(capsys):
-    assert main(["inspect", "factories:network", "--layers", "[24]", "--k", "2"]) == 0
-    rows = record()["findings"]["layers"]["values"]["layers"]
-    assert [row["name"] for row in rows] == ["2", "4"]
-    dense = cv.dense_matrix(cv.hessian(problem()))
-    for row, block in zip(rows, (slice(48, 152), slice(152, 170)), strict=True):
+def test_layers_are_chosen_by_pattern_and_stand_beside_their_factors(capsys):
+    assert main(["inspect", "factories:network", "--layers", "[24]", "--k", "3"]) == 0
+    layers, factors = (
+        record()["findings"][key]["values"]["layers"] for key in ("layers", "kronecker")
+    )
+    assert [row["name"] for row in layers] == [row["name"] for row in factors] == ["2", "4"]
+    at, printed = problem(), capsys.readouterr().out
+    dense = cv.dense_matrix(cv.hessian(at))
+    for row, block in zip(layers, (slice(48, 152), slice(152, 170)), strict=True):
         top = float(torch.linalg.eigvalsh(dense[block, block])[-1])
         assert row["sharpness"] == pytest.approx(top, rel=1e-5)
         low, high = row["interval"]
         assert low - 1e-9 <= float(dense[block, block].trace()) <= high + 1e-9
-    assert "layer  parameters  sharpness" in capsys.readouterr().out
-
-
-@pytest.mark.usefixtures("without_figure")
-def test_kronecker_factors_stand_beside_the_weights_block(capsys):
-    assert main(["inspect", "factories:network", "--layers", "2", "--k", "3"]) == 0
-    (row,) = record()["findings"]["kronecker"]["values"]["layers"]
-    at = problem()
-    layer = cv.layerwise(at, "2")
+    assert "layer  parameters  sharpness" in printed
+    row, layer = factors[0], cv.layerwise(at, "2")
     values, vectors = torch.linalg.eigh(cv.dense_matrix(layer.hessian))
     assert row["shape"] == list(layer.shape)
     assert row["hessian"] == pytest.approx(values.flip(0)[:3].tolist(), rel=1e-5)
-    product = torch.kron(layer.output_hessian, layer.input_autocorrelation)
-    peer, basis = torch.linalg.eigh(product)
+    peer, basis = torch.linalg.eigh(torch.kron(layer.output_hessian, layer.input_autocorrelation))
     assert row["product"] == pytest.approx(peer.flip(0)[:3].tolist(), rel=1e-9)
     overlap = cv.subspace_overlap(vectors[:, -3:], basis[:, -3:])
     assert row["overlap"] == pytest.approx(overlap, abs=1e-4)
     for name in ("output_hessian", "input_autocorrelation"):
         expected = torch.linalg.eigvalsh(getattr(layer, name)).flip(0)[:3]
         assert row[name] == pytest.approx(expected.tolist(), rel=1e-9)
-    assert f"{overlap:.1%} of 3" in capsys.readouterr().out
+    assert f"{overlap:.1%} of 3" in printed
 
 
 def test_a_layer_without_factors_is_a_note_and_the_others_have_theirs():
@@ -140,8 +144,7 @@ def test_a_layer_without_factors_is_a_note_and_the_others_have_theirs():
 
     torch.manual_seed(0)
     at = cv.Problem(Twice(), nn.CrossEntropyLoss(), [(torch.randn(9, 2), torch.arange(9) % 3)])
-    finding = Finding("kronecker", "kronecker")
-    Quantities(at, Clock(1e6), 2, [], 0).all()["kronecker"](finding)
+    (finding,) = findings_of(at, "kronecker", k=2)
     (row,), (note,) = finding.values["layers"], finding.notes
     assert row["name"] == "head"
     assert "'inner' is used more than once in the network" in note
@@ -199,29 +202,23 @@ def test_a_factory_may_return_a_problem_with_a_loss_function_of_its_own(capsys):
 
 
 def test_the_seed_is_that_of_all_probes():
-    at = problem()
-    actual = []
-    for seed in (0, 0, 1):
-        finding = Finding("trace", "trace")
-        Quantities(at, Clock(1e6), 1, [], seed).all()["trace"](finding)
-        actual.append(finding.values["trace"])
-    assert actual[0] == actual[1]
-    assert actual[0] != actual[2]
+    first, again, other = (
+        finding.values["trace"]
+        for seed in (0, 0, 1)
+        for finding in findings_of(problem(), "trace", seed=seed)
+    )
+    assert first == again != other
 
 
 def test_the_layers_traces_add_up_to_the_whole_and_shares_are_of_a_known_sign():
-    at = problem()
-    whole, layers = Finding("trace", "trace"), Finding("layers", "layers")
-    quantities = Quantities(at, Clock(1e6), 1, [], 0).all()
-    quantities["trace"](whole)
-    quantities["layers"](layers)
+    whole, layers = findings_of(problem(), "trace", "layers")
     rows = layers.values["layers"]
     assert sum(row["trace"] for row in rows) == pytest.approx(whole.values["trace"], rel=1e-12)
     report = Report({}, {"trace": whole, "layers": layers})
-    shares = [line.split()[-1] for line in table._layers(report)[1:]]
+    shares = [line.split()[-1] for line in table._layers(report, rows)[1:]]
     assert sum(float(share.rstrip("%")) for share in shares) == pytest.approx(100, abs=0.2)
     whole.values["interval"] = [-1.0, 1.0]
-    assert [line.split()[-1] for line in table._layers(report)[1:]] == ["-"] * len(rows)
+    assert [line.split()[-1] for line in table._layers(report, rows)[1:]] == ["-"] * len(rows)
 
 
 def interrupting(*args, **options):

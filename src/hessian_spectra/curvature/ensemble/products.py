@@ -30,11 +30,11 @@ class Hessians:
     Args:
         weights: A_l ``(N, d_l, d_{l−1})``, in the order in which they are applied.
         multipliers: a_l.
-        inputs: h_0 ``(rows, d_0)``, or None for the identity.
+        inputs: h_0 ``(rows, d_0)``, of which φ is the ReLU, with derivative 1 where h_l > 0; or
+            None for the identity, and linear networks.
         hidden: h_1 to h_{L−1}, ``(N, rows, d_l)``.
         errors: b_1 to b_L, ``(N, rows, d_l)``.
         metric: what the mean over samples does at the output: 1/n, or S_xx.
-        rectified: φ is the ReLU; its derivative is 1 where h_l > 0.
         transposed: the network is the transposed one, and its layers count backwards.
     """
 
@@ -44,8 +44,7 @@ class Hessians:
     hidden: tuple[Tensor, ...]
     errors: tuple[Tensor, ...]
     metric: float | Tensor
-    rectified: bool
-    transposed: bool
+    transposed: bool = False
 
     @property
     def count(self) -> int:
@@ -147,7 +146,7 @@ class Hessians:
 
     def _pass(self, values: Tensor, layer: int) -> Tensor:
         """Values that go through the activation function after a layer, or back."""
-        if not self.rectified or layer == len(self.hidden):
+        if self.inputs is None or layer == len(self.hidden):
             return values
         return _masked(values, self.hidden[layer])
 
@@ -200,44 +199,41 @@ def hessians(ensemble: Ensemble, data: Data) -> Hessians:
     if isinstance(data, SecondMoments):
         return _linear(weights, ensemble.multipliers, data)
     x, y = data
-    hidden: list[Tensor] = []
-    for weight in weights[:-1]:
-        hidden.append(torch.relu((hidden[-1] if hidden else x) @ weight.mT))
-    outputs = (hidden[-1] if hidden else x) @ weights[-1].mT
-    errors = [(outputs - y) / len(x)]
-    for weight, active in zip(weights[:0:-1], hidden[::-1], strict=True):
-        errors.append(_masked(errors[-1] @ weight, active))
-    return Hessians(
-        weights=tuple(weights),
-        multipliers=ensemble.multipliers,
-        inputs=x,
-        hidden=tuple(hidden),
-        errors=tuple(errors[::-1]),
-        metric=1 / len(x),
-        rectified=True,
-        transposed=False,
-    )
+    return _passed(weights, ensemble.multipliers, x, lambda out: (out - y) / len(x), 1 / len(x))
 
 
 def _linear(weights: list[Tensor], multipliers: tuple[float, ...], data: SecondMoments) -> Hessians:
     """Hessians of linear networks, with as many rows as the smaller of inputs and outputs."""
-    transposed = data.syx.shape[0] < data.syx.shape[1]
-    if transposed:
-        weights, multipliers = [weight.mT for weight in reversed(weights)], multipliers[::-1]
-    hidden: list[Tensor] = []
+    sxx, syx = data.sxx, data.syx
+    if syx.shape[0] >= syx.shape[1]:
+        return _passed(weights, multipliers, None, lambda whole: sxx @ whole - syx.mT, sxx)
+    weights, multipliers = [weight.mT for weight in reversed(weights)], multipliers[::-1]
+    whole = _passed(weights, multipliers, None, lambda whole: whole @ sxx - syx, sxx)
+    return replace(whole, transposed=True)
+
+
+def _passed(
+    weights: Sequence[Tensor],
+    multipliers: tuple[float, ...],
+    inputs: Tensor | None,
+    error: Callable[[Tensor], Tensor],
+    metric: float | Tensor,
+) -> Hessians:
+    """The Hessians after a pass through the networks and back, of the error of their outputs."""
+    values, hidden = inputs, []
     for weight in weights[:-1]:
-        hidden.append(hidden[-1] @ weight.mT if hidden else weight.mT)
-    whole = hidden[-1] @ weights[-1].mT if hidden else weights[-1].mT
-    errors = [whole @ data.sxx - data.syx if transposed else data.sxx @ whole - data.syx.mT]
-    for weight in weights[:0:-1]:
-        errors.append(errors[-1] @ weight)
+        values = weight.mT if values is None else values @ weight.mT
+        values = values if inputs is None else torch.relu(values)
+        hidden.append(values)
+    errors = [error(weights[-1].mT if values is None else values @ weights[-1].mT)]
+    for weight, active in zip(weights[:0:-1], hidden[::-1], strict=True):
+        back = errors[-1] @ weight
+        errors.append(back if inputs is None else _masked(back, active))
     return Hessians(
         weights=tuple(weights),
         multipliers=multipliers,
-        inputs=None,
+        inputs=inputs,
         hidden=tuple(hidden),
         errors=tuple(errors[::-1]),
-        metric=data.sxx,
-        rectified=False,
-        transposed=transposed,
+        metric=metric,
     )

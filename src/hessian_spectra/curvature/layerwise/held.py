@@ -3,7 +3,6 @@
 It is ``Σ s vec(D) vec(D)ᵀ`` over samples n and squares r, with ``D = N_nrᵀ X_n (m, d)``.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -17,23 +16,7 @@ from hessian_spectra.validation import require
 Side = Literal["output", "inputs"]
 
 
-class Part(ABC):
-    """A part of the matrix, by what is asked of it."""
-
-    @abstractmethod
-    def weighted(self, factor: Tensor, side: Side) -> Tensor:
-        """``Σ s D C Dᵀ`` on the outputs' side, ``Σ s Dᵀ B D`` on the inputs', for a factor."""
-
-    @abstractmethod
-    def diagonal(self, outputs: Tensor, inputs: Tensor) -> Tensor:
-        """``Σ s (r_iᵀ D t_j)²``, ``(m, d)``, of bases with the columns ``r_i`` and ``t_j``."""
-
-    @abstractmethod
-    def product(self, weights: Tensor) -> Tensor:
-        """``Σ s D ⟨D, V⟩`` for each V of ``(k, m, d)``."""
-
-
-class Squares(Part):
+class Squares:
     """The inputs and squares of some samples; of those that pass by one thing can be asked, once.
 
     Args:
@@ -45,7 +28,10 @@ class Squares(Part):
         self.inputs, self.pairs = inputs, pairs
 
     def weighted(self, factor: Tensor, side: Side) -> Tensor:
-        """See :class:`Part`; at a single position D is N xᵀ, and D C Dᵀ = (xᵀ C x) N Nᵀ."""
+        """``Σ s D C Dᵀ`` on the outputs' side, ``Σ s Dᵀ B D`` on the inputs', for a factor.
+
+        At a single position D is N xᵀ, and D C Dᵀ = (xᵀ C x) N Nᵀ.
+        """
         if self.inputs.shape[1] == 1:
             x = self.inputs[:, 0]
             if side == "output":
@@ -64,7 +50,7 @@ class Squares(Part):
         return _tensor(total)
 
     def diagonal(self, outputs: Tensor, inputs: Tensor) -> Tensor:
-        """See :class:`Part`."""
+        """``Σ s (r_iᵀ D t_j)²``, ``(m, d)``, of bases with the columns ``r_i`` and ``t_j``."""
         x = self.inputs @ inputs
         pairs = ((rows @ outputs, signed @ outputs) for rows, signed in self.pairs)
         if x.shape[1] == 1:
@@ -73,7 +59,7 @@ class Squares(Part):
         return _tensor(sum(((a.mT @ x) * (b.mT @ x)).sum(dim=0) for a, b in pairs))
 
     def product(self, weights: Tensor) -> Tensor:
-        """See :class:`Part`."""
+        """``Σ s D ⟨D, V⟩`` for each V of ``(k, m, d)``."""
         images = torch.einsum("npi,koi->npko", self.inputs, weights)
         back: Any = torch.zeros_like(images)
         for rows, signed in self.pairs:
@@ -82,7 +68,7 @@ class Squares(Part):
         return torch.einsum("npko,npi->koi", back, self.inputs)
 
 
-class WrittenDown(Part):
+class WrittenDown:
     """A part as a matrix.
 
     Args:
@@ -94,20 +80,24 @@ class WrittenDown(Part):
         self.matrix, self._shape = matrix, shape
 
     def weighted(self, factor: Tensor, side: Side) -> Tensor:
-        """See :class:`Part`."""
+        """See :class:`Squares`."""
         entries = self.matrix.view(*self._shape, *self._shape)
         return torch.einsum("oipj,ij->op" if side == "output" else "oipj,op->ij", entries, factor)
 
     def diagonal(self, outputs: Tensor, inputs: Tensor) -> Tensor:
-        """See :class:`Part`."""
+        """See :class:`Squares`."""
         m, d = self._shape
         right = outputs.T @ self.matrix.view(m * d, m, d) @ inputs
         left = outputs.T @ right.permute(1, 2, 0).reshape(m * d, m, d) @ inputs
         return left.reshape(m * d, m * d).diagonal().view(m, d)
 
     def product(self, weights: Tensor) -> Tensor:
-        """See :class:`Part`."""
+        """See :class:`Squares`."""
         return (weights.flatten(1) @ self.matrix).view_as(weights)
+
+
+# A part of the matrix, by what is asked of it.
+Part = Squares | WrittenDown
 
 
 class HeldGaussNewton(Operator):

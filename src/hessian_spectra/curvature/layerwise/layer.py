@@ -7,7 +7,7 @@ from typing import Literal, get_args, overload
 import torch
 from torch import Tensor
 
-from hessian_spectra.curvature.composition import Operator
+from hessian_spectra.curvature.composition import Derived, Operator
 from hessian_spectra.curvature.eigenpairs import top_eigenpairs
 from hessian_spectra.curvature.layerwise.held import HeldGaussNewton, Part, Squares
 from hessian_spectra.curvature.layerwise.kronecker import (
@@ -27,7 +27,7 @@ from hessian_spectra.curvature.layerwise.passes import (
     layer_batches,
     position_curvature,
 )
-from hessian_spectra.curvature.layerwise.shared import RowByRow, Shared, without_fault
+from hessian_spectra.curvature.layerwise.shared import Shared, without_fault
 from hessian_spectra.curvature.operators import Check
 from hessian_spectra.curvature.problem import Problem, require_problem
 from hessian_spectra.spectrum import Spectrum
@@ -108,8 +108,16 @@ class Layerwise:
     @property
     def hessian(self) -> Operator:
         """``E[M ⊗ x xᵀ]``, the Hessian of the loss over all data, ``(m d, m d)``."""
-        whole = self._shared.hessians[self._layer.weight]
-        return RowByRow(whole, self.shape) if self._layer.transposed else whole
+        whole, (m, d) = self._shared.hessians[self._layer.weight], self.shape
+        if not self._layer.transposed:
+            return whole
+
+        def product(columns: Tensor) -> Tensor:
+            # Of a weight that is kept as its transpose (d, m), over (m, d) instead.
+            kept = columns.reshape(m, d, -1).transpose(0, 1).reshape(columns.shape)
+            return (whole @ kept).reshape(d, m, -1).transpose(0, 1).reshape(columns.shape)
+
+        return Derived("RowByRow", whole, product)
 
     @property
     def output_hessian(self) -> Tensor:

@@ -8,7 +8,7 @@ outputs, the Gauss-Newton part of the second derivative with respect to ``Z_n`` 
 ``Σ_r s_r N_nr N_nrᵀ`` with ``N_nr = J_nᵀ a_r (P, m)``: one backward pass for each r.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hessian_spectra.curvature.interface import OperatorError
 from hessian_spectra.curvature.layerwise.layers import Captured, Layer
-from hessian_spectra.curvature.network import FixedNetwork
+from hessian_spectra.curvature.network import FixedNetwork, weighted_derivatives
 from hessian_spectra.curvature.problem import Problem
 from hessian_spectra.curvature.products import output_gradient
 from hessian_spectra.curvature.second_derivatives import FastSecondDerivatives
@@ -150,10 +150,8 @@ class LayersBatch:
         for place in range(count):
             seeds = self.roots.vectors[:, :, place].reshape(self.outputs.shape)
             signs = self.roots.signs[:, place, None, None]
-            rows = torch.autograd.grad(
-                self.outputs, variables, seeds, retain_graph=place + 1 < count,
-                materialize_grads=True,
-            )  # fmt: skip
+            keep = place + 1 < count
+            rows = weighted_derivatives([self.outputs], variables, [seeds], keep=keep)
             positive = bool((signs == 1).all())
             yield [(row, row if positive else row * signs) for row in rows]
 
@@ -240,12 +238,8 @@ def output_curvature(loss: Tensor, outputs: Tensor | None, network: FixedNetwork
         )
 
     def product(direction: Tensor) -> Tensor:
-        if not residual.requires_grad:
-            return torch.zeros_like(direction)
-        (image,) = torch.autograd.grad(
-            residual, outputs, direction.reshape(outputs.shape), retain_graph=True,
-            materialize_grads=True,
-        )  # fmt: skip
+        given = [direction.reshape(outputs.shape)]
+        (image,) = weighted_derivatives([residual], [outputs], given, keep=True)
         return image.reshape(samples, size)
 
     units = torch.eye(size, dtype=outputs.dtype, device=outputs.device)
@@ -286,19 +280,11 @@ def bends_after(problem: Problem, layers: Sequence[Layer]) -> list[bool]:
         gradients = torch.autograd.grad(
             outputs, captured.outputs, like(outputs), create_graph=True, materialize_grads=True
         )
-        return [
-            _varies(gradient, variable, like(gradient))
+        images = [
+            weighted_derivatives([gradient], [variable], [like(gradient)], keep=True)[0]
             for gradient, variable in zip(gradients, captured.outputs, strict=True)
         ]
-
-
-def _varies(gradient: Tensor, variable: Tensor, direction: Tensor) -> bool:
-    if not gradient.requires_grad:
-        return False
-    (image,) = torch.autograd.grad(
-        gradient, variable, direction, retain_graph=True, materialize_grads=True
-    )
-    return bool(image.abs().max() > 0)
+        return [bool(image.abs().max() > 0) for image in images]
 
 
 def position_curvature(problem: Problem, layer: Layer, *, reduced: bool = False) -> Tensor:
@@ -325,13 +311,11 @@ def position_curvature(problem: Problem, layer: Layer, *, reduced: bool = False)
 def _diagonal_blocks(gradient: Tensor, variable: Tensor, *, reduced: bool) -> Tensor:
     positions, width = variable.shape[1:]
     total = variable.new_zeros(width, width)
-    product: Callable[[Tensor], Tensor] = lambda v: torch.autograd.grad(  # noqa: E731
-        gradient, variable, v, retain_graph=True, materialize_grads=True
-    )[0]
     every = [slice(None)] if reduced else [slice(at, at + 1) for at in range(positions)]
     for places in every:
         for output in range(width):
             direction = torch.zeros_like(variable)
             direction[:, places, output] = 1
-            total[output] += product(direction)[:, places].sum(dim=(0, 1))
+            (image,) = weighted_derivatives([gradient], [variable], [direction], keep=True)
+            total[output] += image[:, places].sum(dim=(0, 1))
     return (total + total.T) / 2

@@ -74,20 +74,6 @@ class Shared:
         }
 
 
-class RowByRow(Operator):
-    """A matrix over a weight that is kept as its transpose ``(d, m)``, over ``(m, d)`` instead."""
-
-    def __init__(self, whole: Operator, shape: tuple[int, int]) -> None:
-        super().__init__(whole.shape[0], whole.dtype, whole.device)
-        self._whole, self._weight = whole, shape
-
-    def _matmat(self, columns: Tensor) -> Tensor:
-        m, d = self._weight
-        kept = columns.reshape(m, d, -1).transpose(0, 1).reshape(columns.shape)
-        image = self._whole @ kept
-        return image.reshape(d, m, -1).transpose(0, 1).reshape(columns.shape)
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Factors:
     """Means over the samples that were seen."""

@@ -72,39 +72,13 @@ class Complex(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.real, self.imaginary = (nn.Parameter(torch.randn(3, 3)) for _ in range(2))
+        self.real, self.imaginary = (nn.Parameter(0.3 * torch.randn(3, 3)) for _ in range(2))
         self.head = nn.Linear(3, 3)
 
     def forward(self, x: Tensor) -> Tensor:
         weight = torch.complex(self.real, self.imaginary)
         hidden = functional.linear(torch.complex(self.head(x), x), weight)
         return functional.linear(hidden * hidden, weight).abs()
-
-
-def fixed_point() -> nn.Module:
-    """A deep equilibrium: the state after ten iterations."""
-
-    def forward(self: nn.Module, x: Tensor) -> Tensor:
-        state = torch.zeros_like(x)
-        for _ in range(10):
-            state = (0.5 * self.inner(state) + self.outer(x)).tanh()
-        return self.head(state)
-
-    return Lambda(forward, inner=nn.Linear(3, 3), outer=nn.Linear(3, 3), head=nn.Linear(3, 3))
-
-
-def differential_equation() -> nn.Module:
-    """Two steps of Runge and Kutta of fourth order."""
-
-    def forward(self: nn.Module, x: Tensor) -> Tensor:
-        for _ in range(2):
-            first = self.slope(x)
-            second = self.slope(x + first / 4)
-            third = self.slope(x + second / 4)
-            x = x + (first + 2 * second + 2 * third + self.slope(x + third / 2)) / 12
-        return x
-
-    return Lambda(forward, slope=nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 3)))
 
 
 def energy() -> nn.Module:
@@ -116,18 +90,6 @@ def energy() -> nn.Module:
         return -torch.autograd.grad(value, points, create_graph=True)[0]
 
     return Lambda(forward, net=nn.Sequential(nn.Linear(3, 4), nn.Softplus(), nn.Linear(4, 2)))
-
-
-def chosen_experts() -> nn.Module:
-    """Each sample goes to the one of three experts that its gate likes best."""
-
-    def forward(self: nn.Module, x: Tensor) -> Tensor:
-        shares, best = self.gate(x).softmax(1).max(1)
-        outputs = torch.stack([expert(x) for expert in self.experts], 1)
-        return outputs[torch.arange(len(x)), best] * shares[:, None]
-
-    experts = nn.ModuleList(nn.Sequential(nn.Linear(3, 3), nn.Tanh()) for _ in range(3))
-    return Lambda(forward, gate=nn.Linear(3, 3), experts=experts)
 
 
 def solved() -> nn.Module:
@@ -149,19 +111,6 @@ def transformed() -> nn.Module:
         return self.head(torch.fft.irfft(waves, n=4).tanh())
 
     return Lambda(forward, lift=nn.Linear(3, 4), filter=free(3, 2), head=nn.Linear(4, 3))
-
-
-def message_passing() -> nn.Module:
-    """Messages along the edges of a graph within each sample."""
-
-    def forward(self: nn.Module, x: Tensor) -> Tensor:
-        ends = torch.tensor([[0, 1, 2, 0], [1, 2, 0, 2]])
-        nodes = x[..., None]
-        messages = self.message(torch.cat([nodes[:, ends[0]], nodes[:, ends[1]]], -1)).tanh()
-        sums = torch.zeros(len(x), 3, 2, dtype=x.dtype).index_add(1, ends[1], messages)
-        return self.head(sums).squeeze(-1)
-
-    return Lambda(forward, message=nn.Linear(2, 2), head=nn.Linear(2, 1))
 
 
 class Cube(torch.autograd.Function):
@@ -224,16 +173,10 @@ class NoGradients(nn.Linear):
 NETWORKS = listed(
     ("checkpoint", Checkpointed),
     ("expert without samples", Mixture),
-    ("chosen experts", chosen_experts),
     ("complex weights", Complex),
     ("derivatives of tanh", lambda: Residual(nn.Tanh)),
     ("derivatives of sigmoid units", lambda: Residual(nn.SiLU)),
-    ("energy", energy),
-    ("fixed point", fixed_point),
-    ("differential equation", differential_equation),
-    ("linear system", solved),
     ("frequencies", transformed),
-    ("message passing", message_passing),
     ("operation of one's own", lambda: operation(Cube.apply)),
 )
 NETWORKS += listed(

@@ -1,6 +1,5 @@
 """Networks of sequences: recurrent ones, attention, embeddings, and language models."""
 
-import warnings
 from typing import Any
 
 import torch
@@ -8,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..cases import TOKENS, Attention, normal
-from .specimens import Lambda, Specimen, free, listed
+from .specimens import Lambda, Specimen, listed
 
 SERIES = normal(6, 5, 2)
 
@@ -19,18 +18,6 @@ def recurrent(kind: type[nn.RNNBase], **settings: Any) -> nn.Module:
         cell=kind(2, 2, batch_first=True, **settings),
         head=nn.Linear(4 if settings.get("bidirectional") else 2, 3),
     )
-
-
-def unrolled() -> nn.Module:
-    """A cell in a loop of one's own."""
-
-    def forward(self: nn.Module, x: Tensor) -> Tensor:
-        state = x.new_zeros(len(x), 2), x.new_zeros(len(x), 2)
-        for step in x.unbind(1):
-            state = self.cell(step, state)
-        return self.head(state[0])
-
-    return Lambda(forward, cell=nn.LSTMCell(2, 2), head=nn.Linear(2, 3))
 
 
 def packed() -> nn.Module:
@@ -44,43 +31,6 @@ def packed() -> nn.Module:
         return self.head(self.cell(sequences)[1][-1])
 
     return Lambda(forward, cell=nn.GRU(2, 2, batch_first=True), head=nn.Linear(2, 3))
-
-
-def convolved() -> nn.Module:
-    """Causal and dilated, as in WaveNet."""
-
-    def forward(self: nn.Module, x: Tensor) -> Tensor:
-        y = functional.pad(x.transpose(1, 2), (2, 0))
-        return self.head(self.values(y).tanh() * self.gate(y).sigmoid())
-
-    return Lambda(forward, values=nn.Conv1d(2, 2, 2, dilation=2),
-                  gate=nn.Conv1d(2, 2, 2, dilation=2), head=nn.Conv1d(2, 3, 1))  # fmt: skip
-
-
-def state_space() -> nn.Module:
-    """A linear recurrence whose decay depends on the input."""
-
-    def forward(self: nn.Module, x: Tensor) -> Tensor:
-        state, outputs = torch.zeros_like(x[:, 0]), []
-        for step in x.unbind(1):
-            decay = (-functional.softplus(self.decay(step))).exp()
-            state = decay * state + self.inward(step)
-            outputs.append(self.outward(state * step.tanh()))
-        return torch.stack(outputs, 2)
-
-    return Lambda(forward, decay=nn.Linear(2, 2), inward=nn.Linear(2, 2),
-                  outward=nn.Linear(2, 3))  # fmt: skip
-
-
-def linear_attention() -> nn.Module:
-    def forward(self: nn.Module, x: Tensor) -> Tensor:
-        query, key, value = self.mix(x).chunk(3, -1)
-        query, key = functional.elu(query) + 1, functional.elu(key) + 1
-        sums = torch.einsum("ntd,nte->ntde", key, value).cumsum(1)
-        norms = torch.einsum("ntd,ntd->nt", query, key.cumsum(1))
-        return self.head(torch.einsum("ntd,ntde->nte", query, sums) / norms[..., None]).mT
-
-    return Lambda(forward, mix=nn.Linear(2, 6), head=nn.Linear(2, 3))
 
 
 def rotated() -> nn.Module:
@@ -109,36 +59,6 @@ def encoder() -> nn.Module:
     )
 
 
-def encoder_and_decoder() -> nn.Module:
-    with warnings.catch_warnings():
-        # About a path for speed that a single head has not.
-        warnings.simplefilter("ignore", UserWarning)
-        body = nn.Transformer(2, 1, 1, 1, 2, dropout=0.0, batch_first=True)
-    return Lambda(
-        lambda self, x: self.head(self.body(x, x[:, :2])).transpose(1, 2),
-        body=body, head=nn.Linear(2, 3),
-    )  # fmt: skip
-
-
-def set_transformer() -> nn.Module:
-    """A learnt query attends to the elements of a set."""
-
-    def forward(self: nn.Module, x: Tensor) -> Tensor:
-        keys = self.embed(x)
-        query = self.query.expand(len(x), 1, 2)
-        return self.head(self.mix(query, keys, keys, need_weights=False)[0][:, 0])
-
-    return Lambda(forward, embed=nn.Linear(2, 2), query=free(1, 1, 2), head=nn.Linear(2, 3),
-                  mix=nn.MultiheadAttention(2, 1, batch_first=True))  # fmt: skip
-
-
-def deep_sets() -> nn.Module:
-    return Lambda(
-        lambda self, x: self.whole(self.each(x).tanh().sum(1)),
-        each=nn.Linear(2, 3), whole=nn.Sequential(nn.Linear(3, 3), nn.GELU(), nn.Linear(3, 3)),
-    )  # fmt: skip
-
-
 def tied_language_model() -> nn.Module:
     model = Lambda(
         lambda self, x: self.head(torch.tanh(self.mix(self.embed(x)))).transpose(1, 2),
@@ -146,24 +66,6 @@ def tied_language_model() -> nn.Module:
     )  # fmt: skip
     model.head.weight = model.embed.weight
     return model
-
-
-def decoder() -> nn.Module:
-    """One block of GPT: positions, causal attention, both around norms."""
-
-    def forward(self: nn.Module, tokens: Tensor) -> Tensor:
-        x = self.embed(tokens) + self.positions[: tokens.shape[1]]
-        parts = self.mix(self.norms[0](x)).unflatten(2, (2, 3)).transpose(1, 2).chunk(3, -1)
-        mixed = functional.scaled_dot_product_attention(*parts, is_causal=True)
-        x = x + self.out(mixed.transpose(1, 2).flatten(2))
-        return self.head(x + self.body(self.norms[1](x))).transpose(1, 2)
-
-    return Lambda(
-        forward, embed=nn.Embedding(5, 2), positions=free(6, 2), mix=nn.Linear(2, 6),
-        norms=nn.ModuleList([nn.LayerNorm(2), nn.LayerNorm(2)]), out=nn.Linear(2, 2),
-        body=nn.Sequential(nn.Linear(2, 3), nn.GELU("tanh"), nn.Linear(3, 2)),
-        head=nn.Linear(2, 3),
-    )  # fmt: skip
 
 
 def embedded(**settings: Any) -> nn.Module:
@@ -200,24 +102,14 @@ NETWORKS = listed(
     ("recurrent", lambda: recurrent(nn.RNN)),
     ("gated recurrent", lambda: recurrent(nn.GRU)),
     ("long short-term memory", lambda: recurrent(nn.LSTM)),
-    ("both directions", lambda: recurrent(nn.LSTM, bidirectional=True)),
-    ("two recurrent layers", lambda: recurrent(nn.GRU, num_layers=2)),
-    ("cell in a loop", unrolled),
     ("packed sequences", packed),
-    ("causal convolution", convolved),
-    ("state space", state_space),
-    ("linear attention", linear_attention),
     ("rotary attention", rotated),
     ("transformer encoder", encoder),
     ("transformer encoder, evaluated", lambda: encoder().eval()),
-    ("encoder and decoder", encoder_and_decoder),
-    ("set transformer", set_transformer),
-    ("deep sets", deep_sets),
     inputs=SERIES,
 )
 NETWORKS += listed(
     ("tied language model", tied_language_model),
-    ("decoder", decoder),
     ("fused attention", Attention),
     ("multi-head attention", lambda: Lambda(
         lambda self, x: self.mix(*[self.embed(x)] * 3, need_weights=False)[0].transpose(1, 2),
