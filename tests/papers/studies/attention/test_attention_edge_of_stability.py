@@ -101,22 +101,6 @@ def test_a_diverging_run_is_recorded_up_to_its_end():
     assert compared(data)["numerical"].notnull().all()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"key_dimension": 0},
-        {"initial_scale": 0.0},
-        {"learning_rate": -1.0},
-        {"steps": 0},
-        {"numeric_every": 0},
-        {"rates": [1.0, 1.0]},
-    ],
-)
-def test_bad_settings_are_refused_in_one_line(change):
-    with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
-        edge_config(**change)
-
-
 @pytest.mark.parametrize(("key_dimension", "length"), [(1, 2), (2, 2), (3, 4)])
 def test_derivatives_of_many_sequences_are_those_of_automatic_differentiation(
     key_dimension, length

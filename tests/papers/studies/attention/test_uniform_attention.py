@@ -76,24 +76,3 @@ def test_a_factor_multiplies_both_weights():
 def test_more_draws_keep_the_first_ones():
     more, closed = study.closed_form(config(draws=41), xr.Dataset()), sides()["closed_form"]
     np.testing.assert_array_equal(more["bulk"].sel(draw=closed["draw"]), closed["bulk"])
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"initialisations": ["other"]},
-        {"key_dimensions": [8]},
-        {"key_dimensions": [2, 8]},
-        {"factors": [1.0]},
-        {"factors": [0.0, 1.0]},
-        {"factors": [1.0, 1.0]},
-        {"key_dimensions": [8, 8]},
-        {"initialisations": ["sp", "sp"]},
-        {"checked": 41},
-        {"checked_dimension": 3},
-        {"draws": 1},
-    ],
-)
-def test_what_makes_no_sense_is_refused(changes):
-    with pytest.raises(ValueError, match="expected"):
-        config(**changes)

@@ -5,7 +5,6 @@ import pytest
 import torch
 import xarray as xr
 from paired_arrays import CASES, config, features, four_relu_layers, sides
-from samples import samples
 
 from hessian_papers.labelled import arrays_of
 from hessian_papers.studies.correlations.paired_eigenvalues import study
@@ -146,49 +145,3 @@ class TestNumbers:
         assert costs == sorted(costs)
         assert costs[0] > 0
         assert study.numerics.probe(items[0])["networks"] == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"activation": "tanh"}, "activation: expected linear or relu, got 'tanh'"),
-        ({"depth": 1}, "depth: expected at least 2, got 1"),
-        ({"cases": []}, "cases: expected different ones of orthogonal-decorrelated, "),
-        ({"cases": ["sp-whitened"]}, r"cases: expected .*, got \['sp-whitened'\]"),
-        ({"cases": ["sp-normalised"] * 2}, "cases: expected different ones"),
-        ({"widths": []}, "widths: expected different numbers of at least 1"),
-        ({"widths": [5, 5]}, "widths: expected different numbers"),
-        ({"sizes": [0, 2]}, "sizes: expected different numbers of at least 1"),
-        ({"sizes": [2, 2]}, "sizes: expected different numbers"),
-        ({"sizes": [1]}, "sizes: expected one above 1 and of at most the largest width"),
-        ({"sizes": [6, 12]}, "sizes: expected one of at most the width 5"),
-        ({"samples": [20]}, "samples: expected one number for each of widths, got"),
-        ({"samples": [6, 30]}, r"samples: expected at least D \+ 2 = 7 at width 5, to decorrelate"),
-        (
-            {"activation": "relu", "depth": 4, "widths": [40], "samples": [30]},
-            "widths: expected at most 3000 parameters in a ReLU network of more than two layers",
-        ),
-        ({"networks": 0}, "networks: expected at least 1, got 0"),
-        ({"jitters": 18}, "jitters: expected at least 19, got 18"),
-        ({"networks_per_item": 0}, "networks_per_item: expected at least 1, got 0"),
-    ],
-)
-def test_a_bad_setting_is_named(changes, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        config(**changes)
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (features(size=5), "at least 30 points with 12 features, got 'test'"),
-        (features(samples=25), "at least 30 points with 12 features, got 'test'"),
-        (
-            samples(*np.ones((2, 40))),
-            "a data set with several features per sample, got 'test'",
-        ),
-    ],
-)
-def test_a_data_set_that_is_too_small_is_named(data, message):
-    with pytest.raises(ValueError, match=f"^data: expected {message}"):
-        study.numerics(config(), data)

@@ -78,31 +78,3 @@ def test_figure_and_controls_show_every_number(data):
         assert axes.get_xlabel()
         assert axes.get_ylabel()
     assert undrawn(figure, caption(data)) == undrawn(second, text) == []
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"input_scale": -1.0},
-        {"largest_depth": 1},
-        {"norms": [1.0]},
-        {"norms": [1.0, 0.5]},
-        {"norms": [0.0, 0.5]},
-        {"norms": [0.5, float("inf")]},
-        {"norms": [0.5, 0.504]},
-        {"norms": [0.5, 1.0, 1.0]},
-        {"norms": [0.5, 2e6]},
-        {"input_scale": 2e6},
-        {"contour_points": 1},
-        {"smallest_width": 0},
-        {"largest_width": 1},
-    ],
-)
-def test_bad_settings_are_refused_in_one_line(change):
-    with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
-        DEPTHS.config(**change)
-
-
-def test_data_with_too_few_inputs_are_refused_in_one_line():
-    with pytest.raises(ValueError, match="largest_width: expected at most the 3 independent"):
-        study.closed_form(DEPTHS.config(), DEPTHS.sample(features=3))

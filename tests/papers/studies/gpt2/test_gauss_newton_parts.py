@@ -219,22 +219,3 @@ def test_networks_stand_in_their_order(tmp_path):
         assert all(map(torch.equal, model.parameters(), expected.parameters()))
     np.testing.assert_array_equal(items[0]["kept"].tokens, items[5]["kept"].tokens)
     assert (items[0]["kept"].tokens != items[2]["kept"].tokens).any()
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("tolerance", 0.5, "tolerance: expected a relative residual from 1e-6 to 0.1, got 0.5"),
-        ("memory", 0, "memory: expected at least 1, or null, got 0"),
-    ],
-)
-def test_bad_settings_are_refused(field, value, message):
-    with pytest.raises(ValueError, match=message):
-        config(**{field: value})
-
-
-@pytest.mark.parametrize("given", [{}, {"variants": ["attention"], "kept": []}])
-def test_networks_without_weights_are_refused(given):
-    networks = type("Networks", (), given)()
-    with pytest.raises(ValueError, match="ensemble: expected language models of which weights are"):
-        config().require_networks(networks)

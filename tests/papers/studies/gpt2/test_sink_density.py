@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
-import yaml
 
 from hessian_papers.labelled import data_set
 from hessian_papers.models import gpt2
@@ -359,40 +358,3 @@ def test_items_know_their_weights_and_not_each_other(networks):
             item["edit"] in ("first-token", "random-weights")
         )
         assert probe["settings"].masses == [0.81]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"masses": []}, r"masses: expected shares of the attention in \(0, 1\), ascending, got"),
-        ({"masses": [0.8, 0.5]}, r"masses: .*, got \[0.8, 0.5\]"),
-        ({"masses": [0.5, 0.5]}, r"masses: .*, got \[0.5, 0.5\]"),
-        ({"masses": [0.5, 1.0]}, r"masses: .*, got \[0.5, 1.0\]"),
-        ({"tolerance": 0.0}, "tolerance: expected a relative residual from 1e-6 to 0.1, got 0.0"),
-        ({"probes": 1}, "probes: expected at least 2, got 1"),
-        ({"products": 1}, "products: expected so many that the kernel is narrower than"),
-        ({"kappa": 1.0}, "kappa: expected a number above 1, got 1.0"),
-    ],
-)
-def test_a_bad_setting_is_named(changes, message):
-    with pytest.raises(ValueError, match=message):
-        config(**changes)
-
-
-def networks_with(**settings):
-    return type("Networks", (), {"variants": ["attention"], "kept": [4]} | settings)
-
-
-@pytest.mark.parametrize(
-    "other", [networks_with(variants=["no attention"]), networks_with(kept=[]), object()]
-)
-def test_networks_without_attention_or_weights_are_refused(other):
-    config().require_networks(networks_with())
-    message = "ensemble: expected networks with the variant 'attention' and steps that are kept"
-    with pytest.raises(ValueError, match=message):
-        config().require_networks(other)
-
-
-def test_the_configuration_is_valid():
-    params = yaml.safe_load((ROOT / "params.yaml").read_text("utf-8"))
-    assert study.Config(**params["studies"]["cracking-fig6"]).kind == "sink_density"

@@ -90,38 +90,6 @@ def whole_samples(data, network, settings):
     return inputs, functional.one_hot(labels[indices], 3).double()
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"cases": []}, "cases: expected different ones of whitened-balanced-linear"),
-        ({"cases": ["white-balanced-linear"]}, "cases: expected different ones of"),
-        ({"shares": []}, r"shares: expected one or more shares in \(0, 1\]"),
-        ({"shares": [0.5, 1.5]}, r"shares: expected one or more shares in \(0, 1\]"),
-        ({"shares": [0.0]}, r"shares: expected one or more shares in \(0, 1\]"),
-        ({"cases": [RAW, RAW]}, "cases: expected different ones of"),
-        ({"shares": [0.5, 0.5]}, r"shares: expected each of them once, got \[0.5, 0.5\]"),
-        ({"other_samples": [40, 40]}, "other_samples: expected each of them once"),
-        ({"other_samples": [0]}, "other_samples: expected numbers of at least 1"),
-        ({"samples": 0}, "samples: expected at least 1"),
-        ({"depth": 1}, "depth: expected at least 2 layers"),
-        ({"initial_range": [0.7, 0.3]}, "initial_range: expected two numbers"),
-        ({"initial_range": [0.0, 0.0]}, "initial_range: expected a largest number from 1e-06"),
-        ({"initial_range": [0.1, 2e6]}, "initial_range: expected a largest number from 1e-06"),
-        ({"input_scale": 2e6}, "input_scale: expected a positive number from 1e-06"),
-        ({"input_scale": 0.0}, "input_scale: expected a positive number from 1e-06"),
-        ({"learning_rate": 0.0}, "learning_rate: expected a positive number"),
-        ({"epochs": 0}, "epochs: expected at least 1, got 0"),
-        ({"width": 0}, "width: expected at least 1, got 0"),
-        ({"replicates": 0}, "replicates: expected at least 1, got 0"),
-        ({"further_replicates": -1}, "further_replicates: expected at least 0, got -1"),
-        ({"precision": "float16"}, "precision: expected float32 or float64"),
-    ],
-)
-def test_bad_settings_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        config(**changes)
-
-
 def test_every_network_is_there_once(data):
     settings = config(cases=[RAW, TANH], other_samples=[24], replicates=2, further_replicates=1)
     items = list(class_shares.training_items(settings, data))

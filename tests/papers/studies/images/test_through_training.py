@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
-from samples import samples
 from small_images import CLASSES, image_sets, loss_and_hessian, whole_samples
 from study_configs import configured
 
@@ -220,32 +219,6 @@ def test_a_network_of_too_low_rank_keeps_its_error(pairs):
         residual = np.linalg.svd(product * network["root"] ** 2 - target, compute_uv=False)
         (left,) = np.linalg.svd(target, compute_uv=False)[3:]
         assert residual[0] == pytest.approx(left, rel=0.02)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"probes": 1}, "probes: expected 0, or at least 2 for a standard error, got 1"),
-        ({"recorded": 0}, "recorded: expected at least 1, got 0"),
-        ({"initialisation": "xavier"}, "initialisation: expected one of balanced, kaiming, got 'x"),
-        ({"depth": 3}, r"depth: expected 2: equation \(15\) is about two layers, got 3"),
-        ({"narrow": -1}, "narrow: expected at least 0, got -1"),
-        ({"top": -1}, "top: expected at least 0, got -1"),
-        ({"top": 0}, "top: expected at least 1, as there are no probes, got 0"),
-        ({"tolerance": 0.0}, "tolerance: expected a number from 1e-12 to 1e-06, got 0.0"),
-        ({"tolerance": 1e-3}, "tolerance: expected a number from 1e-12"),
-    ],
-)
-def test_a_bad_setting_is_named(changes, message):
-    with pytest.raises(ValueError, match=message):
-        config(PAIRS, **changes)
-
-
-def test_data_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="samples: expected at most 20, all of second, got 24"):
-        study.train(config(TRACE, samples=24), SETS)
-    with pytest.raises(ValueError, match="data: expected a data set of images, got one of x, y"):
-        study.train(config(TRACE), samples(np.ones(3), np.ones(3)))
 
 
 def test_the_figure_shows_every_trace(traces):

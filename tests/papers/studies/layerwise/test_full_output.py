@@ -54,16 +54,3 @@ def test_the_data_set_of_an_ensemble(networks):
     assert data.sizes == {"network": 2, "seed": 2, "form": 1, "rank": 13}
     assert data["hessian"].notnull().sum("rank").values.tolist() == [[7, 7], [13, 13]]
     assert (data["epoch"], data["classes"]) == (2, 3)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"top": 0}, "top: expected at least 1, got 0"),
-        ({"images": -1}, "images: expected at least 0, got -1"),
-        ({"tolerance": 1.0}, "tolerance: expected a relative residual from 1e-7 to 0.1, got 1.0"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        config(**change)

@@ -200,23 +200,3 @@ def test_an_item_costs_more_where_there_is_more_to_draw():
     assert costs.index(max(costs)) == 12
     assert study._cost(study._probe(items[12])) < max(costs)
     study.measure(**study._probe(items[0]))
-
-
-BAD = {
-    "laws": ([], ["uniform"], ["gaussian", "gaussian"]),
-    "widths": ([7], [16, 16]),
-    "classes": ([1], [3, 3]),
-    "draws": (1,),
-    "alpha": ([], [0.0], [0.5, 0.5], [0.5, 900.0]),
-    "layer_samples": (15,),
-    "samples": (31,),
-}
-
-
-def test_bad_settings_are_refused_in_one_line():
-    for name, values in BAD.items():
-        for value in values:
-            with pytest.raises(ValueError, match=f"^{name}: expected .*, got .*$"):
-                config(**{name: value})
-    with pytest.raises(ValueError, match=r"^widths: expected .*, got .*$"):
-        config(widths=[16], classes=[4, 16])

@@ -114,18 +114,3 @@ def test_no_direction_decreases_more_than_the_exact_step(networks):
     losses = networks.sel(network="F-4", kept=2)["loss"].values
     np.testing.assert_allclose(data["loss"].sel(network="F-4", epoch=2), losses)
     assert not data["convolution"].any()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"top": 0}, "top: expected at least 1, got 0"),
-        ({"probes": 1}, "probes: expected at least 2, got 1"),
-        ({"dampings": []}, r"dampings: expected different numbers from 1e-6 to 1, got \[\]"),
-        ({"dampings": [0.1, 0.1]}, "dampings: expected different numbers"),
-        ({"dampings": [0.0]}, "dampings: expected different numbers from 1e-6 to 1"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        config(**change)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import combinations, permutations
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -224,43 +223,3 @@ def test_more_eigenpairs_cost_more(networks):
     item = layerwise.items(config(), networks)[0]
     fewer = {**item, "settings": replace(item["settings"], top=4)}
     assert layerwise.cost(fewer) < layerwise.cost(item)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"networks": ["F-6", "F-6"]}, "networks: expected each of them once"),
-        ({"top": 1}, "top: expected at least 2, got 1"),
-        ({"reach": 0.0}, "reach: expected a positive number, got 0.0"),
-        ({"reach": float("inf")}, "reach: expected a positive number, got inf"),
-        ({"images": -1}, "images: expected at least 0, got -1"),
-        ({"tolerance": 1.0}, "tolerance: expected a relative residual from 1e-7 to 0.1, got 1.0"),
-    ],
-)
-def test_a_bad_setting_is_named(changes, message):
-    with pytest.raises(ValueError, match=message):
-        config(**changes)
-
-
-@pytest.mark.parametrize(
-    ("changes", "networks", "message"),
-    [
-        ({}, SimpleNamespace(seeds=3), "ensemble: expected classifiers of which weights are kept"),
-        ({}, {"kept": []}, "ensemble: expected classifiers of which weights are kept, got 'small'"),
-        (
-            {},
-            {"seeds": 1},
-            "ensemble: expected two seeds or more of each network, got '1 in small'",
-        ),
-        (
-            {"networks": ["F-7"]},
-            {},
-            r"networks: expected some of small's, F-6, F-5.*, got \['F-7'\]",
-        ),
-    ],
-)
-def test_a_bad_ensemble_is_named(changes, networks, message):
-    ensemble = small_classifiers.settings(**networks) if isinstance(networks, dict) else networks
-    with pytest.raises(ValueError, match=message):
-        config(**changes).require_networks(ensemble)
-    config().require_networks(small_classifiers.settings())

@@ -149,10 +149,3 @@ def test_the_arrays_of_an_ensemble(networks):
     few = study.layerwise.items(study_config(images=7), networks)
     whole = data["printed_error"].sel(network="F-4", seed=3, epoch=0)
     assert study.measure(**few[0])["printed_error"][0] != whole[0]
-
-
-def test_what_is_no_classifier_is_refused(networks):
-    with pytest.raises(ValueError, match="ensemble: expected classifiers of which weights are ke"):
-        study_config().require_networks(object())
-    with pytest.raises(ValueError, match="images: expected at least 0, got -1"):
-        study_config(images=-1)

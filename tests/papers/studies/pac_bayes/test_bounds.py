@@ -141,52 +141,6 @@ def test_curvature_is_the_quadratic_form_of_each_direction(networks, method):
     assert quantities["rank_correlation"][1] == pytest.approx(expected)
 
 
-class Ensemble:
-    """Settings of networks, as far as a study asks."""
-
-    def __init__(self, **changes):
-        fields = {
-            "networks": NETWORKS, "kept": [0, 9], "inputs": "unit interval", "held_out": 5,
-        } | changes  # fmt: skip
-        vars(self).update(fields)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"kept": [9]}, "ensemble: expected classifiers with the weights of epoch 0 kept"),
-        ({"networks": ["F-5-BN"]}, r"ensemble: expected fully connected classifiers F-n\^m alone"),
-        ({"networks": ["LeNet5"]}, "ensemble: expected fully connected classifiers"),
-        ({"inputs": "standardised"}, "unit interval: no prior may know the images, got 'small'"),
-        ({"held_out": 0}, "held_out: expected at least 1, got 0"),
-    ],
-)
-def test_networks_that_make_no_bound_are_refused(changes, message):
-    config().require_networks(Ensemble())
-    with pytest.raises(ValueError, match=message):
-        config().require_networks(Ensemble(**changes))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"methods": []}, "methods: expected different names of base, approximate, "),
-        ({"methods": ["base", "base"]}, "methods: expected different names of base"),
-        ({"methods": ["bayes"]}, "methods: expected different names .* got"),
-        ({"draws": 0}, "draws: expected at least 1, got 0"),
-        ({"paper_seeds": 0}, "paper_seeds: expected at least 1, got 0"),
-        ({"local_epochs": 0}, "local_epochs: expected at least 1, got 0"),
-        ({"local_objective": "best"}, "local_objective: expected one of inverse, quadratic, "),
-        ({"refresh": 0}, "refresh: expected at least 1, got 0"),
-        ({"draws_delta": 0.98}, "draws_delta: expected a probability that leaves room for delta"),
-        ({"delta": 0.0}, r"delta: expected a probability in \(0, 1\), got 0.0"),
-    ],
-)
-def test_bad_settings_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        config(**changes)
-
-
 def test_the_first_parts_of_the_directions_are_single(networks, actual):
     ends = (
         actual["rank"].sel({"network": "F-6", "method": "local", "layer": "fc1", "seed": 4}).values

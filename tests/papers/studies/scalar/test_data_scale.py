@@ -95,19 +95,3 @@ def test_the_controls_draw_every_error_and_each_eigenvalue_along_the_scale(data)
 def test_what_the_texts_name_is_drawn(data):
     for picture, text in ((draw(data), caption(data)), controls(data)):
         assert undrawn(picture, text) == []
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"width": 1},
-        {"second_width": -3},
-        {"variance_times_fan_in": 0.0},
-        {"variance_times_fan_in": float("nan")},
-        {"largest_second_moment": -1.0},
-        {"scales": 1},
-    ],
-)
-def test_bad_settings_are_refused_in_one_line(change):
-    with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
-        config(**change)

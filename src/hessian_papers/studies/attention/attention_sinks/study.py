@@ -152,16 +152,7 @@ class Network:
 
 
 def networks_of(config: Config, data: xr.Dataset) -> Iterator[Network]:
-    """The network of the figure and its replicates; replicate ``k`` has token ``k + 1`` first.
-
-    Raises:
-        ValueError: the tokens of the data set are not vectors, or no eigenvalue would repeat.
-    """
-    if data["x"].ndim != 3:
-        raise ValueError(
-            f"data: expected sequences of vectors (batch, length, d), got {data['x'].shape}"
-        )
-    config.require_data(Form(VECTOR_TOKENS, data["x"].shape))
+    """The network of the figure and its replicates; replicate ``k`` has token ``k + 1`` first."""
     key_dimension = config.key_dimension
     for replicate in range(config.replicates + 1):
         purpose = "weights" if replicate == 0 else f"weights of replicate {replicate}"

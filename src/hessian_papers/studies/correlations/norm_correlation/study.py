@@ -117,9 +117,6 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
     Returns:
         What ``VARIABLES`` declares; of two sizes ``lead`` and ``mean_difference`` in place of the
         correlations.
-
-    Raises:
-        ValueError: the ensemble lacks what the configuration asks for.
     """
     points = select(config, ensembles)
     target, values = points[config.target].values, _factors(config, points)

@@ -104,15 +104,8 @@ VARIABLES: Variables = {
 
 
 def training_items(config: Config, data: xr.Dataset) -> Iterator[Item]:
-    """A network of each width and replicate on a random subset of each image set.
-
-    Raises:
-        ValueError: an image set has fewer images than a subset.
-    """
+    """A network of each width and replicate on a random subset of each image set."""
     for source, images in image_sets(data).items():
-        count = images.sizes["image"]
-        fits = config.samples <= count
-        require(fits, "samples", f"at most {count}, all of {source}", config.samples)
         for width in filter(None, (config.width, config.narrow)):
             for replicate in range(config.replicates):
                 draws = generator(config.seed, f"subset {source} {replicate}")
@@ -120,7 +113,7 @@ def training_items(config: Config, data: xr.Dataset) -> Iterator[Item]:
                     config,
                     images,
                     source,
-                    torch.randperm(count, generator=draws)[: config.samples],
+                    torch.randperm(images.sizes["image"], generator=draws)[: config.samples],
                     case=f"whitened-{config.initialisation}-linear",
                     width=width,
                     replicate=replicate,

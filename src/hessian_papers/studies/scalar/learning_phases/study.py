@@ -10,7 +10,7 @@ import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Count, Once, Positive
-from hessian_papers.data.base import ONE_FEATURE, Form
+from hessian_papers.data.base import ONE_FEATURE
 from hessian_papers.data.tools.pairs import inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies import spectra
@@ -100,11 +100,7 @@ def instances(config: Config, data: xr.Dataset) -> Instances:
     Targets are θ* x plus the part of the data set's targets that no linear function of x explains,
     so that the loss stays above zero. Weights are Gaussian; then v is moved along w until ⟨w, v⟩
     has its value (t θ*, or one as large without a signal), which leaves them random otherwise.
-
-    Raises:
-        ValueError: the data set has more than one feature.
     """
-    config.require_data(Form.of_features(data["x"]))
     x, y = inputs_and_targets(data)
     unexplained = y - x * torch.dot(x, y) / torch.dot(x, x)
     total = 2 * config.instances + config.without_signal

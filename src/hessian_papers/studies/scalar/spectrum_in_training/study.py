@@ -132,10 +132,9 @@ def _train(config: Config, data: Arrays, run: TrainingRun) -> Arrays:
         What :func:`trained` declares; of ``emptied_at`` see :func:`_kept`.
 
     Raises:
-        ValueError: the data set has other inputs, or none with x > 0 for a ReLU network, or a run
-            starts with an infinite loss.
+        ValueError: the data set has no input with x > 0 for a ReLU network, or a run starts with an
+            infinite loss.
     """
-    config.require_data(Form.of_features(data["x"]))
     runs, x, y = config.settings(), torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
     seen = bool((x > 0).any()) or all(each.network != "relu" for each in runs.values())
     require(seen, "data", "a sample with x > 0 for the ReLU network", config.data)
