@@ -5,12 +5,12 @@ The variables ``exact`` and ``numerical`` hold eigenvalues along the dimension `
 eigenvalue is which follows from the closed form's order.
 """
 
-import numpy as np
 import xarray as xr
 
 from hessian_papers.labelled import Variable, Variables, of_kind
 from hessian_spectra.agreement import spectrum_error
 from hessian_spectra.files import Arrays
+from hessian_spectra.spectrum import Spectrum
 
 
 def variables(dims: str) -> Variables:
@@ -31,14 +31,10 @@ def variables(dims: str) -> Variables:
     }
 
 
-def closed_form_arrays(rows: list[Arrays]) -> Arrays:
-    """Closed-form spectra of equal length as :meth:`Spectrum.arrays` gives them, one above another.
-
-    Returns:
-        ``exact``, ``kind`` and ``cell``, ``(rows, rank)`` each.
-    """
-    names = {"exact": "eigenvalues", "kind": "kind", "cell": "cell"}
-    return {name: np.stack([row[of] for row in rows]) for name, of in names.items()}
+def of_closed_form(spectrum: Spectrum) -> Arrays:
+    """The arrays ``exact``, ``kind`` and ``cell`` of a closed form, ``(rank,)`` each."""
+    arrays = spectrum.arrays()
+    return {"exact": arrays.pop("eigenvalues"), **arrays}
 
 
 def spectra(data: xr.Dataset, **labels: str | int | float) -> xr.Dataset:

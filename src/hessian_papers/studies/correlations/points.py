@@ -70,7 +70,7 @@ class PointsConfig(EnsembleStudyConfig):
 def select(config: PointsConfig, ensembles: xr.Dataset) -> xr.Dataset:
     """The part of an ensemble that a study takes, with rising depths and sizes."""
     ordered = {name: sorted(getattr(config, f"{name}s") or ensembles[name].values) for name in AXES}
-    return ensembles.sel(parametrisation=list(config.parametrisations), **ordered)
+    return ensembles.sel({"parametrisation": list(config.parametrisations)} | ordered)
 
 
 def trained_teachers(status: np.ndarray, teacher: np.ndarray) -> np.ndarray:

@@ -10,19 +10,6 @@ from hessian_papers.studies.attention.attention_sinks import derived, study
 from hessian_papers.studies.training import numeric_spectrum
 
 
-def test_there_is_one_spectrum_a_sink():
-    data = planted_data(sinks_sides(), study.VARIABLES)
-    assert data["bulk"].shape == (5, 6)
-    assert data["copies"] == 12 - 2 * 3 + 1
-    assert data["replicate_bulk"].shape == data["replicate_largest"].shape == (3, 3)
-    assert data["numerical"].shape == (3, 9 + 2 * 3 * 12)
-    drawn = data["attention"].sel(bias=data["sink_bias"])
-    np.testing.assert_allclose(drawn, data["sink_attention"])
-    assert data["sink_attention"][-1] > 0.9
-    assert data["replicate_residual"].max() <= 1e-8
-    assert derived.bulk_errors(data).max() < 1e-12
-
-
 def test_replicates_have_other_weights_and_another_first_token():
     arrays = vector_tokens()
     networks = list(study.networks_of(sinks_config(), arrays))

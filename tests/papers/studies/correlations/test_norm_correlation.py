@@ -1,9 +1,5 @@
 """Correlation studies: the right quantities at the right points, comparisons without accidents."""
 
-import importlib.util
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -275,13 +271,3 @@ def test_points_are_found_in_any_order(wide, wide_networks):
     # Rounded to twelve digits, which at another place in memory may be the next ones.
     actual = read(config(), shuffled)
     xr.testing.assert_allclose(actual, wide, rtol=0, atol=2e-12)
-
-
-def test_torch_is_not_loaded():
-    code = (
-        "import sys; import hessian_papers.studies.correlations.norm_correlation.study, "
-        "hessian_papers.studies.correlations.sharpness_bounds.study; "
-        "sys.exit('torch' in sys.modules)"
-    )
-    assert importlib.util.find_spec("torch") is not None
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from fan_out_contract import contract
 from paired_arrays import CASES, config, features, four_relu_layers, sides
 
 from hessian_papers.labelled import arrays_of
@@ -80,16 +81,6 @@ class TestNetworks:
 
 
 class TestNumbers:
-    def test_points_are_cases_widths_and_the_sizes_that_fit(self, two_layers):
-        exact, numeric = two_layers
-        for data, name in ((exact, "exact_target"), (numeric, "target")):
-            assert data["size"].values.tolist() == [1, 2, 5, 12]
-            present = data[name].notnull().all(["case", "network"])
-            assert present.sel(width=5).values.tolist() == [True, True, True, False]
-            assert present.sel(width=12).all()
-        assert numeric["distance"].shape == exact["exact_distance"].shape == (4, 2, 4, 8, 2)
-        assert numeric["chance"].shape == (4, 2, 4, 8, 19)
-
     @pytest.mark.parametrize("activation", ["linear", "relu"])
     def test_distances_are_those_of_all_pairs_of_the_dense_spectrum(self, activation):
         settings = config(activation=activation, widths=[5], samples=[20], sizes=[3], networks=3)
@@ -137,11 +128,5 @@ class TestNumbers:
         # A network in another company differs by the rounding of batched products.
         xr.testing.assert_allclose(again, two_layers[1], rtol=1e-6, atol=1e-14)
 
-    def test_an_item_costs_more_the_larger_it_is(self):
-        items = study.numerics.items(
-            config(cases=["sp-normalised"], widths=[12], samples=[30]), features()
-        )
-        costs = [study.numerics.cost(item) for item in items[::3]]
-        assert costs == sorted(costs)
-        assert costs[0] > 0
-        assert study.numerics.probe(items[0])["networks"] == [0, 1]
+
+test_items_repeat_and_a_probe_costs_less = contract(study.numerics, config, features)

@@ -75,23 +75,12 @@ def test_networks_are_read_one_by_one(data):
     assert data["top_vector"].shape == (2, 33, 3)
 
 
-def test_more_than_ten_networks_keep_their_order():
-    sizes = [[2, width] for width in range(1, 13)]
-    actual = SPECTRUM.data(SPECTRUM.both(architectures=sizes, top=1))
-    assert [widths(network) for network in networks(actual)] == sizes
-
-
 def test_more_eigenvalues_are_positive_than_in_print(data):
     # r = 2 of 4 inputs and 3 outputs: 8 + 6 - 4 instead of 4.
     network = data.sel(network=2)
     assert (network["count"], network["printed_count"]) == (10, 4)
     assert int((network["hessian"].sel(labels="exact") > 1e-9).sum()) == 10
     assert [_beyond(network, count) for count in ("count", "printed_count")] == [0, 6]
-
-
-def test_a_residual_adds_to_what_the_labels_make_expect(data):
-    sharpness = data["sharpness_from_labels"]
-    assert (sharpness.sel(labels="least_squares") > sharpness.sel(labels="exact")).all()
 
 
 def test_networks_do_not_depend_on_those_beside_them(data):

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from fan_out_contract import contract
+from study_configs import configured
 from torch import nn
 
 from hessian_papers.studies.layerwise.kronecker_factors import study
@@ -25,11 +27,10 @@ def networks(tmp_path_factory):
 
 def config(**changes):
     fields = {
-        "kind": "kronecker_factors", "paper": "wu2022dissecting", "artifact": "section 3",
-        "title": "", "seed": 0, "ensemble": "made", "top": 3, "tolerance": 1e-6, "images": 0,
+        "seed": 0, "ensemble": "made", "top": 3, "tolerance": 1e-6, "images": 0,
         "probes": 4, "dampings": [0.1, 0.001],
     }  # fmt: skip
-    return study.Config(**(fields | changes))
+    return configured(study, fields | changes)
 
 
 SETTINGS = FactorMeasurement(
@@ -114,3 +115,6 @@ def test_no_direction_decreases_more_than_the_exact_step(networks):
     losses = networks.sel(network="F-4", kept=2)["loss"].values
     np.testing.assert_allclose(data["loss"].sel(network="F-4", epoch=2), losses)
     assert not data["convolution"].any()
+
+
+test_items_repeat_and_a_probe_costs_less = contract(study.layerwise, config)

@@ -101,21 +101,6 @@ def test_what_is_settled_never_comes_back():
     assert heads._settled(bad).tolist() == [1, 2, -1]
 
 
-def test_targets_of_heads_have_both_signs_and_sizes_in_the_range(monkeypatch):
-    seen = []
-    monkeypatch.setattr(study, "course", lambda *given, **_: seen.append(given))
-    monkeypatch.setattr(study, "learning", lambda *_: {})
-    settings = config(head_draws=200)
-    study.heads(settings, 2.0)
-    low, high = settings.solution
-    for _, second_moment, moment in seen:
-        assert second_moment == 2.0
-        size = np.abs(moment) / second_moment
-        assert low <= size.min() < size.max() <= high
-        assert 0.4 < (moment > 0).mean() < 0.6
-    assert len(seen) == len(settings.head_scales)
-
-
 @pytest.mark.parametrize("statement", [heads_in_order, retarded_head])
 def test_heads_that_never_learn_are_left_out(statement):
     with pytest.raises(NothingToMeasure, match="no network learns"):

@@ -11,7 +11,7 @@ import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from hessian_papers.constraints import AtLeast, Between, Count
+from hessian_papers.constraints import Above, Ascending, AtLeast, Between, Count, Each
 from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.models import gpt2 as architectures
 from hessian_papers.networks.base import shared
@@ -50,6 +50,7 @@ BETWEEN = 1000
 PRODUCTS = 25
 # The most products of curvlinops for each of its extreme eigenvalues.
 RELEASED_PRODUCTS = 10
+Masses = Each("shares of the attention in (0, 1), ascending", lambda mass: 0 < mass < 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +72,13 @@ class LadderMeasurement:
     """
 
     seed: int
-    masses: list[float]
+    masses: Annotated[list[float], Masses, Ascending(Masses.expected)]
     directions: Count
     tolerance: Annotated[float, Between(1e-6, 0.1, "a relative residual from 1e-6 to 0.1")]
     probes: Annotated[int, AtLeast(2)]
     products: int
     points: Annotated[int, AtLeast(2)]
-    kappa: float
+    kappa: Annotated[float, Above(1.0, "a number above 1")]
     memory: Megabytes
 
 
@@ -87,11 +88,6 @@ class Config(LadderMeasurement, EnsembleStudyConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        masses = list(self.masses)
-        ascending = all(a < b for a, b in pairwise(masses))
-        fits = bool(masses) and ascending and all(0 < mass < 1 for mass in masses)
-        require(fits, "masses", "shares of the attention in (0, 1), ascending", masses)
-        require(self.kappa > 1, "kappa", "a number above 1", self.kappa)
         narrow = self.products >= 2 and kernel_width(self.kappa, self.products) < 1
         expected = "so many that the kernel is narrower than the spectrum"
         require(narrow, "products", expected, self.products)

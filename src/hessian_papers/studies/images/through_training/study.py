@@ -16,7 +16,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers.constraints import AtLeast, Count, OneOf
+from hessian_papers.constraints import AtLeast, Between, Count, OneOf
 from hessian_papers.labelled import Variable, Variables, assembled, gathering
 from hessian_papers.networks.tools.images import (
     INITIALISATIONS,
@@ -63,7 +63,8 @@ class Config(ImageStudyConfig):
     narrow: Annotated[int, AtLeast(0)]
     probes: Annotated[int, AtLeast(0)]
     top: Annotated[int, AtLeast(0)]
-    tolerance: float
+    # What the claims allow the solver, and what rounding lets it reach.
+    tolerance: Annotated[float, Between(1e-12, 1e-6, "a number from 1e-12 to 1e-06")]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,9 +72,6 @@ class Config(ImageStudyConfig):
         fits = self.top == 0 or self.depth == 2
         require(fits, "depth", "2: equation (15) is about two layers", self.depth)
         require(self.top + self.probes > 0, "top", "at least 1, as there are no probes", self.top)
-        # What the claims allow the solver, and what rounding lets it reach.
-        fits = 1e-12 <= self.tolerance <= 1e-6
-        require(fits, "tolerance", "a number from 1e-12 to 1e-06", self.tolerance)
 
 
 _EACH, _NETWORK = " ".join(AXES), " ".join(NETWORK)
