@@ -1,223 +1,93 @@
 """What studies refuse: settings that make no sense, and ensembles that lack what they take."""
 
+import math
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args, get_origin, get_type_hints
 
 import pytest
 import yaml
 
-from hessian_papers.studies.base import EnsembleStudyConfig
+from hessian_papers.constraints import constraints
+from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
+from hessian_spectra.pac_bayes import BoundSettings
 from pipelines.schema import module_of
 
 ROOT = Path(__file__).resolve().parents[3]
-INF, NAN = float("inf"), float("nan")
-
-# Of studies at the scale of the demo: values of a setting, each of which is refused by itself.
-OF_NUMBERS = {
-    "closed-form-identities": {"instances": [5], "width": [1, 51], "points": [1]},
-    "closed2024-fig1": {
-        "width": [1],
-        "second_width": [-3],
-        "variance_times_fan_in": [0.0, NAN],
-        "largest_second_moment": [-1.0],
-        "scales": [1],
-    },
-    "closed2024-fig2": {
-        "width": [0],
-        "positive_units": [11, -1],
-        "variance_times_fan_in": [-1.0, INF],
-    },
+# Of studies at the scale of the demo: values that are refused, each by itself, by a check that the
+# study makes of its own. All other checks are constraints of their fields.
+OWN_CHECKS = {
+    "closed2024-fig2": {"positive_units": [11, -1]},
     "cracking-fig8": {
-        "follows": ["bulk"],
         "runs": [{}],
         "runs.a": [{"rate": 1}],
         "runs.a.network": ["multi_input", "tanh"],
         "runs.a.momentum": [1.0],
-        "runs.a.learning_rate": [-1.0],
-        "runs.a.initial_scale": [0.0],
-        "runs.a.weight_decay": [-0.1],
         "runs.a.batch_size": [-1],
         "runs.a.nesterov": [True],
         "runs.a.velocity_scale": [0.1],
-        "width": [-3, 3000],
-        "initial_scale": [0.0],
-        "learning_rate": [-0.1],
-        "input_scales": [[2.0, 0.5, 2.0], [0.0]],
-        "high_settings": [[[1.0, 2.0]] * 2, [[1.0]]],
-        "high_momenta": [[1.0]],
-        "steps": [0],
-        "record_every": [0],
-        "numeric_every": [0],
     },
     "gd-subspace": {"width": [1]},
-    "learning-phases": {
-        "instances": [0],
-        "without_signal": [-1],
-        "width": [-2],
-        "solution": [[2.0, 0.5], [0.0, 0.5], [1.0, 2e6]],
-        "ratio": [[-2e6, 1.0], [0.5]],
-        "weight_scale": [[-1.0, 1.0], [1.0, INF]],
-        "head_scales": [[1.0, 1.0]],
-    },
-    "cracking-fig27": {
-        "key_dimension": [0],
-        "initial_scale": [0.0],
-        "learning_rate": [-1.0],
-        "steps": [0],
-        "numeric_every": [0],
-        "rates": [[1.0, 1.0], [], [0.0]],
-    },
     "cracking-fig2": {
-        "key_dimension": [2, 2500],
-        "weight_norm": [0.0],
-        "smallest_norm": [-1.0],
-        "largest_norm": [2e6, 0.1],
-        "largest_sink_bias": [0.0],
-        "massive_activation": [1e-7, 0.0],
-        "points": [1],
-        "numeric_points": [50],
-        "dense_points": [10],
+        "key_dimension": [2500],
+        "largest_norm": [0.1],
+        "numeric_points": [50, 1],
+        "dense_points": [10, -1],
     },
-    "cracking-fig9": {
-        "key_dimension": [0],
-        "value_norm": [0.0, 1e3],
-        "query_key_norm": [-1.0, 1e-3, 30.0],
-        "sink_biases": [[0.0], [1.0, 0.0], [0.0, 1.0, 1.0], [0.0, INF]],
-        "points": [1],
-        "outlier_share": [0.0, 1.5],
-        "replicates": [0],
-        "draws": [0],
-        "draw_norms": [[], [[1.0]], [[1.0, 30.0]], [[1.0, 2.0], [3.0, 2.0]]],
-    },
-    "functional-part": {
-        "width": [1],
-        "norms": [[1.0, 1.0], [0.0]],
-        "length": [1],
-        "draws": [1],
-        "checked": [101],
-    },
-    "uniform-attention": {
-        "initialisations": [["other"], ["sp", "sp"]],
-        "key_dimensions": [[8], [2, 8], [8, 8]],
-        "factors": [[1.0], [0.0, 1.0], [1.0, 1.0]],
-        "checked": [401],
-        "checked_dimension": [3],
-        "draws": [1],
-    },
+    "cracking-fig9": {"draw_norms": [[[1.0, 2.0], [3.0, 2.0]]]},
+    "functional-part": {"checked": [101]},
+    "uniform-attention": {"key_dimensions": [[8]], "checked": [401], "checked_dimension": [3]},
     "data-fig1a": {
-        "input_scale": [0.0, 1e7],
-        "residual": [NAN, 1e5],
-        "architectures": [[], [[3]], [[3, 0, 3]], [[3, 3], [3, 3]], [[20, 300, 20]]],
+        "residual": [1e5],
+        "architectures": [[], [[3]], [[3, 0, 3]], [[20, 300, 20]]],
         "top": [0, 10**4],
     },
     "data-fig1b": {
-        "input_scale": [-1.0, 2e6],
-        "largest_depth": [1],
-        "norms": [
-            *([1.0], [1.0, 0.5], [0.0, 0.5], [0.5, INF]),
-            *([0.5, 0.504], [0.5, 1.0, 1.0], [0.5, 2e6]),
-        ],
-        "contour_points": [1],
-        "smallest_width": [0],
+        "norms": [[1.0], [1.0, 0.5], [0.0, 0.5], [0.5, 1e9], [0.5, 0.504], [0.5, 1.0, 1.0]],
         "largest_width": [1],
     },
-    "output-scale": {"depths": [[1], [2, 2]], "widths": [[1, 8], [8, 8]], "draws": [1]},
     "cracking-fig10": {
         "activation": ["tanh"],
-        "depth": [1],
-        "cases": [[], ["sp-whitened"], ["sp-normalised"] * 2],
-        "widths": [[], [5, 5]],
-        "sizes": [[0, 2], [2, 2], [1], [11, 30]],
+        "sizes": [[1], [11, 30]],
         "samples": [[20], [11, 102], [102, 31]],
-        "networks": [0],
-        "jitters": [18],
-        "networks_per_item": [0],
     },
     "cracking-fig14": {
-        "target": ["loss"],
-        "quantities": [*([], ["matrices", "matrices"], ["matrices", "products", "alignments"])],
-        "norms": [["operator"]],
+        "quantities": [["matrices", "products", "alignments"]],
         "highlighted": ["operator"],
-        "parametrisations": [[], ["sp", "sp"]],
-        "sizes": [[1, 1]],
-        "along": ["width"],
+        "parametrisations": [[]],
         "depths": [[2, 3]],
-        "confidence": [1.0, 0.0],
     },
-}
-OF_TRAININGS = {
+    "cracking-d33": {"depths": [[2, 3]]},
     "data-fig2": {
-        "cases": [[], ["white-balanced-linear"], ["raw-balanced-linear"] * 2],
-        "shares": [[], [0.5, 1.5], [0.0], [0.5, 0.5]],
-        "other_samples": [[40, 40], [0]],
-        "samples": [0],
         "depth": [1],
         "initial_range": [[0.7, 0.3], [0.0, 0.0], [0.1, 2e6]],
-        "input_scale": [2e6, 0.0],
-        "learning_rate": [0.0],
-        "epochs": [0],
-        "width": [0],
-        "replicates": [0],
-        "further_replicates": [-1],
         "precision": ["float16"],
     },
-    "data-fig3": {"probes": [1], "recorded": [0], "initialisation": ["xavier"], "depth": [1]},
-    "data-fig4": {"depth": [3], "narrow": [-1], "top": [-1, 0], "tolerance": [0.0, 1e-3]},
-    "data-courses": {
+    "data-fig3": {
         "depth": [1],
-        "replicates": [0],
-        "beyond": [0.0],
-        "initial_range": [[0.5, 0.1]],
-    },
-    "cracking-fig5": {"along": [[], ["loss", "loss"], ["time"]], "shown": ["all"], "points": [1]},
-    "gauss-newton-parts": {"tolerance": [0.5], "memory": [0]},
-    "cracking-fig6": {
-        "masses": [[], [0.8, 0.5], [0.5, 0.5], [0.5, 1.0]],
-        "tolerance": [0.0],
+        "initial_range": [[0.7, 0.3]],
+        "precision": ["float16"],
         "probes": [1],
-        "products": [1],
-        "kappa": [1.0],
     },
-    "dissecting-fig2": {
-        "top": [1],
-        "probes": [1],
-        "images": [-1],
-        "tolerance": [0.5],
-        "networks": [["F-6", "F-6"]],
-        "shown": [[], ["fc1:F-6"] * 2, ["fc1"]],
-    },
-    "dissecting-fig4": {
-        "networks": [["F-6", "F-6"]],
-        "top": [1],
-        "reach": [0.0, INF],
-        "images": [-1],
-        "tolerance": [1.0],
-    },
-    "dissecting-fig5": {"top": [0], "images": [-1], "tolerance": [1.0]},
-    "dissecting-fig29": {"images": [-1]},
-    "dissecting-table8": {"images": [-1]},
-    "dissecting-table10": {
-        "methods": [[], ["base", "base"], ["bayes"]],
-        "draws": [0],
-        "paper_seeds": [0],
-        "local_epochs": [0],
-        "local_objective": ["best"],
-        "refresh": [0],
-        "draws_delta": [0.98],
-        "delta": [0.0],
-    },
+    "data-fig4": {"depth": [3], "top": [0]},
+    "cracking-fig6": {"products": [1]},
+    "dissecting-fig2": {"shown": [[], ["fc1:F-6"] * 2, ["fc1"]]},
+    "dissecting-table10": {"draws_delta": [0.0, 0.98], "delta": [0.0]},
     "dissecting-theory": {
-        "laws": [[], ["uniform"], ["gaussian", "gaussian"]],
         "widths": [[7], [16, 16]],
-        "classes": [[1], [3, 3]],
-        "draws": [1],
-        "alpha": [[], [0.0], [0.5, 0.5], [0.5, 900.0]],
+        "alpha": [[0.5, 900.0]],
         "layer_samples": [15],
         "samples": [511],
     },
-    "kronecker-factors": {"top": [0], "probes": [1], "dampings": [[], [0.1, 0.1], [0.0]]},
 }
+# Those of bounds that the library's settings refuse, and a logarithm of any size.
+ELSEWHERE = {field.name for field in fields(BoundSettings)} | {"half_log_variance"}
+# What no study has to itself.
+COMMON = {field.name for base in (DataStudyConfig, EnsembleStudyConfig) for field in fields(base)}
+# Numbers and names of which each constraint refuses one.
+BAD = {int: [0, -1, 10**9], float: [0.0, -1.0, 1e9, math.nan], str: ["other"]}
 # Settings that are refused beside others: what is changed, the last of which is blamed.
 TOGETHER = [
     ("closed2024-fig2", {"width": 0, "positive_units": 0}, "width"),
@@ -235,7 +105,7 @@ TOGETHER = [
 ]
 SINGLE = [
     (study, name, value)
-    for study, settings in (OF_NUMBERS | OF_TRAININGS).items()
+    for study, settings in OWN_CHECKS.items()
     for name, values in settings.items()
     for value in values
 ]
@@ -248,22 +118,47 @@ def settings():
 
 def configured(study, **changes):
     """A study's configuration, with some settings of its own."""
-    fields = settings()[study] | changes
-    return module_of("studies", fields["kind"], f"studies.{study}").Config(**fields)
+    own = settings()[study] | changes
+    return module_of("studies", own["kind"], f"studies.{study}").Config(**own)
 
 
-def kinds(names):
-    return {settings()[name]["kind"] for name in names}
+def of_each_kind():
+    """A study of each kind."""
+    return list({own["kind"]: name for name, own in settings().items()}.values())
 
 
-def test_every_configuration_is_valid_and_every_kind_is_tried():
-    ensembles = {
-        settings()[name]["kind"]
-        for name in settings()
-        if isinstance(configured(name), EnsembleStudyConfig)
-    }
-    assert kinds([*OF_NUMBERS, *OF_TRAININGS, *LACKING]) == kinds(settings())
-    assert kinds(LACKING) == ensembles
+def test_every_kind_of_ensembles_is_tried():
+    studies = map(configured, settings())
+    kinds = {study.kind for study in studies if isinstance(study, EnsembleStudyConfig)}
+    assert kinds == {settings()[name]["kind"] for name in LACKING}
+
+
+@pytest.mark.parametrize("study", of_each_kind())
+def test_every_setting_is_constrained_or_checked(study):
+    config = configured(study)
+    declared = {name for name, _ in constraints(type(config))}
+    kind = [own for name, own in OWN_CHECKS.items() if settings()[name]["kind"] == config.kind]
+    tried = {name.partition(".")[0] for own in kind for name in own}
+    assert {field.name for field in fields(config)} <= declared | tried | COMMON | ELSEWHERE
+
+
+def candidates(hint):
+    """Values of a type, of which each constraint refuses one."""
+    inner = get_args(hint)
+    if get_origin(hint) is list:
+        entries = candidates(inner[0])
+        return [[], *([entry] for entry in entries), *([entry] * 2 for entry in entries)]
+    return BAD[inner[0] if inner else hint]
+
+
+@pytest.mark.parametrize("study", of_each_kind())
+def test_what_a_constraint_does_not_take_is_named_in_one_line(study):
+    schema = type(configured(study))
+    for name, constraint in constraints(schema):
+        values = candidates(get_type_hints(schema)[name])
+        value = next(value for value in values if not constraint.fits(value))
+        with pytest.raises(ValueError, match=f"^{name}: expected .*, got .*$"):
+            configured(study, **{name: value})
 
 
 @pytest.mark.parametrize(("study", "name", "value"), SINGLE)
@@ -340,6 +235,6 @@ def test_an_ensemble_that_lacks_what_a_study_takes_is_named(study):
     configured(study).require_networks(SimpleNamespace(**given))
     for name, cases in refused.items():
         for changes in cases:
-            fields = {key: of for key, of in (given | changes).items() if of is not None}
+            other = {key: of for key, of in (given | changes).items() if of is not None}
             with pytest.raises(ValueError, match=f"^{name}: expected .*, got .*$"):
-                configured(study).require_networks(SimpleNamespace(**fields))
+                configured(study).require_networks(SimpleNamespace(**other))
