@@ -10,7 +10,6 @@ import xarray as xr
 from hessian_papers.labelled import Variable, Variables, of_kind
 from hessian_spectra.agreement import spectrum_error
 from hessian_spectra.files import Arrays
-from hessian_spectra.spectrum import Spectrum
 
 
 def variables(dims: str) -> Variables:
@@ -31,10 +30,9 @@ def variables(dims: str) -> Variables:
     }
 
 
-def of_closed_form(spectrum: Spectrum) -> Arrays:
-    """The arrays ``exact``, ``kind`` and ``cell`` of a closed form, ``(rank,)`` each."""
-    arrays = spectrum.arrays()
-    return {"exact": arrays.pop("eigenvalues"), **arrays}
+def of_closed_form(arrays: Arrays) -> Arrays:
+    """The variables ``exact``, ``kind`` and ``cell`` of what :meth:`Spectrum.arrays` gives."""
+    return {"exact": arrays["eigenvalues"], "kind": arrays["kind"], "cell": arrays["cell"]}
 
 
 def spectra(data: xr.Dataset, **labels: str | int | float) -> xr.Dataset:

@@ -36,7 +36,9 @@ def networks(widths=(3, 2)):
 
 def test_a_closed_form_is_a_row_of_each_array():
     exact = (two_layer_linear(w=[k, 0.0], v=[k, 0.0], x=[1.0], y=[0.0]) for k in (1.0, 0.5))
-    data = data_set(stacked([of_closed_form(each) for each in exact]), variables("network"))
+    data = data_set(
+        stacked([of_closed_form(each.arrays()) for each in exact]), variables("network")
+    )
     assert data["exact"].dims == data["kind"].dims == data["cell"].dims == ("network", "rank")
     np.testing.assert_allclose(group(data, "outlier").isel(network=0), [-1, 3])
     np.testing.assert_allclose(group(data, "bulk").isel(network=0), [-1, 1])

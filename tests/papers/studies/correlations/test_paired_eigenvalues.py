@@ -5,7 +5,7 @@ import pytest
 import torch
 import xarray as xr
 from fan_out_contract import contract
-from paired_arrays import CASES, config, features, four_relu_layers, sides
+from paired_arrays import CASES, config, features, sides
 
 from hessian_papers.labelled import arrays_of
 from hessian_papers.studies.correlations.paired_eigenvalues import study
@@ -16,12 +16,6 @@ from hessian_spectra.models import HalfSquaredError
 @pytest.fixture(scope="module")
 def two_layers():
     actual = sides()
-    return actual["closed_form"], actual["numerics"]
-
-
-@pytest.fixture(scope="module")
-def four_layers():
-    actual = four_relu_layers()
     return actual["closed_form"], actual["numerics"]
 
 
@@ -114,10 +108,6 @@ class TestNumbers:
         present = exact["exact_target"].notnull().all("network")
         assumed = (exact["case"] == "orthogonal-decorrelated") | (exact["size"] == 1)
         xr.testing.assert_equal(known, present & assumed)
-
-    def test_nothing_is_known_of_other_networks(self, four_layers):
-        exact, _ = four_layers
-        assert exact["exact_distance"].isnull().all()
 
     def test_items_may_be_computed_in_any_order_and_chunks(self, two_layers):
         settings = config(networks_per_item=8)

@@ -42,15 +42,6 @@ def test_depth_makes_it_flatter_below_a_norm(data):
     np.testing.assert_allclose(thresholds, [1 / 2, (2 / 3) ** 3], rtol=1e-12)
 
 
-def test_thresholds_are_where_the_sharpness_of_neighbouring_depths_is_equal():
-    thresholds = DEPTHS.data(DEPTHS.closed_only())["growth_from"]
-    for depth, norm in zip([1, 2, 3], thresholds.values, strict=False):
-        below, above = (
-            layers * norm ** (2 - 2 / layers) for layers in (float(depth), float(depth + 1))
-        )
-        assert below == pytest.approx(above, rel=1e-12)
-
-
 def test_flattest_depth_is_the_smallest_of_the_curve():
     actual = DEPTHS.data(DEPTHS.closed_only(largest_depth=8, contour_points=7001))
     curve = actual["curve"]

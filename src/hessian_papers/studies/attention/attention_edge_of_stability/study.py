@@ -291,7 +291,7 @@ def _at_step(x: Tensor, y: Tensor, value: Tensor, query: Tensor, key: Tensor) ->
     squared_norms = query @ query + key @ key
     measured = dict(zip(WEIGHTS, (value, query, key), strict=True)) | moments._asdict()
     measured["residual"] = value * moments.m_1 - y
-    arrays = spectra.of_closed_form(spectrum) | {
+    arrays = spectra.of_closed_form(spectrum.arrays()) | {
         "sharpness": spectrum.eigenvalues[-1].numpy(),
         "trace": (coefficients.alpha + coefficients.zeta * squared_norms).numpy(),
         "half_width": cf.attention_cubic(coefficients, query, key).half_width().numpy(),

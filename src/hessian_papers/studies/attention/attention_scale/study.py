@@ -12,7 +12,6 @@ from torch import Tensor
 from hessian_papers.constraints import AtLeast, Count, Scale
 from hessian_papers.data.base import SCALAR_TOKENS
 from hessian_papers.labelled import Variable, Variables, arrays_of, assembled, data_set, joined
-from hessian_papers.studies import spectra
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.training import require_dense
 from hessian_spectra import closed_form as cf
@@ -264,10 +263,10 @@ def _exact(network: Network) -> Arrays:
 
 def _distinct(spectrum: Spectrum) -> Arrays:
     """A closed form's eigenvalues, each once, and how often it occurs."""
-    once = spectra.of_closed_form(replace(spectrum, multiplicities=[1] * len(spectrum.kinds)))
+    once = replace(spectrum, multiplicities=[1] * len(spectrum.kinds)).arrays()
     often = dict(zip(spectrum.kinds, spectrum.multiplicities, strict=True))
     number = np.array([often[kind] for kind in once["kind"].tolist()])
-    return {"exact": once["exact"], "kind": once["kind"], "multiplicity": number}
+    return {"exact": once["eigenvalues"], "kind": once["kind"], "multiplicity": number}
 
 
 def _condition_number(eigenvalues: np.ndarray) -> np.ndarray:

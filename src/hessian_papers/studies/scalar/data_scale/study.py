@@ -93,7 +93,8 @@ def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """All eigenvalues by Theorem 3.1 of singh2026cracking, and what is known of the networks."""
 
     def read(v: Tensor, w: Tensor, rescaled: list[tuple[Tensor, Tensor]]) -> Arrays:
-        rows = [spectra.of_closed_form(cf.two_layer_linear(w, v, x, y)) for x, y in rescaled]
+        exact = (cf.two_layer_linear(w, v, x, y) for x, y in rescaled)
+        rows = [spectra.of_closed_form(each.arrays()) for each in exact]
         squared_norm = np.array((v.square().sum() + w.square().sum()).item())
         known = {"width": np.array(len(v)), "squared_norm": squared_norm}
         return known | stacked(rows)

@@ -152,7 +152,7 @@ def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The outlier pair, the trace and the phase of every network, and the heads in training."""
     drawn = instances(config, samples)
     rows = [
-        spectra.of_closed_form(cf.two_layer_linear(w, v, drawn.x, y))
+        spectra.of_closed_form(cf.two_layer_linear(w, v, drawn.x, y).arrays())
         for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True)
     ]
     second_moment = drawn.x.square().mean()

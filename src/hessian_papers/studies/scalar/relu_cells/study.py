@@ -85,7 +85,7 @@ def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
         "width": config.width,
         "positive_units": config.positive_units,
     }
-    exact = spectra.of_closed_form(cf.two_layer_relu(w, v, x, y))
+    exact = spectra.of_closed_form(cf.two_layer_relu(w, v, x, y).arrays())
     return data_set(exact | known, VARIABLES)
 
 

@@ -283,7 +283,7 @@ def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     for state in _states(config, networks):
         spectrum = NETWORKS[state.run.network].spectrum(state.v, state.w, x, y)
         rates = {name: np.array(getattr(state.run, name)) for name in RATES}
-        part = {**spectra.of_closed_form(spectrum), **common, **rates}
+        part = {**spectra.of_closed_form(spectrum.arrays()), **common, **rates}
         if config.follows == "pair":
             part |= _pair(state, x, y)
         elif config.follows == "eigenspace":
