@@ -1,4 +1,4 @@
-"""What studies refuse: settings that make no sense, and ensembles that lack what they take."""
+"""Studies refuse settings that make no sense, and ensembles that lack what they take."""
 
 import math
 from dataclasses import fields

@@ -113,7 +113,7 @@ class Network(NamedTuple):
 
 
 def networks(config: Config, count: int) -> Iterator[Network]:
-    """Those of the first draws: independent normal weights, inputs and targets."""
+    """Networks of the first draws: independent normal weights, inputs and targets."""
     for number in range(count):
         numbers = generator(config.seed, f"draw {number}")
 

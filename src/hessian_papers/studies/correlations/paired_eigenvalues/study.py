@@ -269,14 +269,11 @@ def _distances(eigenvalues: Tensor, multiplicities: Tensor, target: float) -> Te
 
 
 def _items(config: Config, samples: xr.Dataset) -> list[Item]:
-    chunks = [
-        list(range(config.networks))[first : first + config.networks_per_item]
-        for first in range(0, config.networks, config.networks_per_item)
-    ]
+    numbers, each = range(config.networks), config.networks_per_item
     return [
-        {"point": point, "networks": chunk, "jitters": config.jitters}
+        {"point": point, "networks": [*numbers[first : first + each]], "jitters": config.jitters}
         for point in _points(config, samples)
-        for chunk in chunks
+        for first in numbers[::each]
     ]
 
 
