@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Any, get_type_hints
 
 from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require_each
@@ -77,8 +78,29 @@ def DifferentNumbers(smallest: int) -> Constraint:
     )
 
 
+def Each(expected: str, fits: Callable[[Any], bool], least: int = 1) -> Constraint:
+    """A list of so many entries or more, each of which is so."""
+    return Constraint(expected, lambda values: len(values) >= least and all(map(fits, values)))
+
+
+def Ascending(expected: str) -> Constraint:
+    """A list of numbers, each larger than the one before."""
+    return Constraint(expected, lambda values: all(a < b for a, b in pairwise(values)))
+
+
+def Range(low: float, high: float) -> Constraint:
+    """Two numbers between bounds, the smaller one first."""
+    return Constraint(
+        f"two numbers from {low:g} to {high:g}, the smaller one first",
+        lambda ends: len(ends) == 2 and low <= ends[0] < ends[1] <= high,
+    )
+
+
 _SCALE = f"a positive number from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
 
+PositiveNumbers = Annotated[
+    list[float], Once(), Each("one positive number or more", lambda value: value > 0)
+]
 Count = Annotated[int, AtLeast(1)]
 Positive = Annotated[float, Above(0.0, "a positive number")]
 Fraction = Annotated[float, Constraint("a number in [0, 1)", lambda value: 0 <= value < 1)]

@@ -6,14 +6,17 @@ from typing import Annotated
 import pytest
 
 from hessian_papers.constraints import (
+    Ascending,
     AtLeast,
     Checked,
     Count,
     Different,
     DifferentNumbers,
+    Each,
     Once,
     OneOf,
     Positive,
+    Range,
     Scale,
     constraints,
 )
@@ -29,6 +32,9 @@ class Base(Checked):
     looks: Annotated[tuple[str, ...], Different(("a", "b"))] = ("a",)
     sizes: Annotated[tuple[int, ...], DifferentNumbers(2)] = (2,)
     rates: Annotated[tuple[float, ...], Once()] = ()
+    shares: Annotated[tuple[float, ...], Each("shares", lambda share: 0 < share < 1)] = (0.5,)
+    steps: Annotated[tuple[int, ...], Ascending("ascending")] = ()
+    ends: Annotated[tuple[float, ...], Range(-1.0, 2.0)] = (0.0, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +71,18 @@ class Config(Base):
         ({"sizes": ()}, "sizes: expected different numbers of at least 2, got ()"),
         ({"sizes": (3, 3)}, "sizes: expected different numbers of at least 2, got (3, 3)"),
         ({"sizes": (3, 1)}, "sizes: expected different numbers of at least 2, got (3, 1)"),
+        *(
+            ({"shares": shares}, f"shares: expected shares, got {shares}")
+            for shares in ((), (0.5, 1))
+        ),
+        ({"steps": (1, 3, 3)}, "steps: expected ascending, got (1, 3, 3)"),
+        *(
+            (
+                {"ends": ends},
+                f"ends: expected two numbers from -1 to 2, the smaller one first, got {ends}",
+            )
+            for ends in ((1.0,), (1.0, 0.0), (0.0, 0.0), (-2.0, 0.0), (0.0, 3.0))
+        ),
         ({"rates": (0.1, 0.1)}, "rates: expected each of them once, got (0.1, 0.1)"),
         ({"rates": (1, 1.0)}, "rates: expected each of them once, got (1, 1.0)"),
         ({"sizes": (2, 2.0)}, "sizes: expected different numbers of at least 2, got (2, 2.0)"),
@@ -83,4 +101,16 @@ def test_what_keeps_all_constraints_is_made():
 
 def test_constraints_of_a_class_are_its_own_and_those_of_its_bases():
     names = [name for name, _ in constraints(Config)]
-    assert names == ["width", "rate", "scale", "look", "looks", "sizes", "rates", "depth"]
+    assert names == [
+        "width",
+        "rate",
+        "scale",
+        "look",
+        "looks",
+        "sizes",
+        "rates",
+        "shares",
+        "steps",
+        "ends",
+        "depth",
+    ]

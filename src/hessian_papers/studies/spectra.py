@@ -5,7 +5,6 @@ The variables ``exact`` and ``numerical`` hold eigenvalues along the dimension `
 eigenvalue is which follows from the closed form's order.
 """
 
-import numpy as np
 import xarray as xr
 
 from hessian_papers.labelled import Variable, Variables, of_kind
@@ -31,14 +30,9 @@ def variables(dims: str) -> Variables:
     }
 
 
-def closed_form_arrays(rows: list[Arrays]) -> Arrays:
-    """Closed-form spectra of equal length as :meth:`Spectrum.arrays` gives them, one above another.
-
-    Returns:
-        ``exact``, ``kind`` and ``cell``, ``(rows, rank)`` each.
-    """
-    names = {"exact": "eigenvalues", "kind": "kind", "cell": "cell"}
-    return {name: np.stack([row[of] for row in rows]) for name, of in names.items()}
+def of_closed_form(arrays: Arrays) -> Arrays:
+    """The variables ``exact``, ``kind`` and ``cell`` of what :meth:`Spectrum.arrays` gives."""
+    return {"exact": arrays["eigenvalues"], "kind": arrays["kind"], "cell": arrays["cell"]}
 
 
 def spectra(data: xr.Dataset, **labels: str | int | float) -> xr.Dataset:

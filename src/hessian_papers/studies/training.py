@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hessian_papers.constraints import Count, Positive, Scale
+from hessian_papers.constraints import Constraint, Count, Positive, Scale
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.training.descent import Measure, Record, Trajectory
 from hessian_spectra import curvature as cv
@@ -18,6 +19,12 @@ from hessian_spectra.progress import LOGGED_EPOCHS
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.validation import require
+
+
+def Dense(parameters: int, besides: int = 0) -> Constraint:  # noqa: N802
+    """A number of units with so many parameters each of which a whole spectrum is taken."""
+    most = (cv.DENSE_LIMIT - besides) // parameters
+    return Constraint(f"at most {most} for the whole spectrum", lambda units: units <= most)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +54,8 @@ class HiddenLayerConfig(TrainingConfig):
         record_every: distance of the steps at which the closed form is evaluated.
     """
 
-    width: Count
+    width: Annotated[Count, Dense(2)]
     record_every: Count
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_dense(2 * self.width, "width")
 
     def initial_weights(self, *inputs: int, scale: float | None = None) -> Tensor:
         """V and w, Gaussian with the initial scale over √m as standard deviation.

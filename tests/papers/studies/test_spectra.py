@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from hessian_papers.labelled import Variable, data_set
+from hessian_papers.results import stacked
 from hessian_papers.studies.spectra import (
-    closed_form_arrays,
     error,
     group,
+    of_closed_form,
     ranks,
     spectra,
     variables,
@@ -34,17 +35,11 @@ def networks(widths=(3, 2)):
 
 
 def test_a_closed_form_is_a_row_of_each_array():
-    rows = [
-        two_layer_linear(w=[scale, 0.0], v=[scale, 0.0], x=[1.0], y=[0.0]).arrays()
-        for scale in (1.0, 0.5)
-    ]
-    arrays = closed_form_arrays(rows)
-    assert {name: values.shape for name, values in arrays.items()} == dict.fromkeys(
-        ("exact", "kind", "cell"), (2, 4)
+    exact = (two_layer_linear(w=[k, 0.0], v=[k, 0.0], x=[1.0], y=[0.0]) for k in (1.0, 0.5))
+    data = data_set(
+        stacked([of_closed_form(each.arrays()) for each in exact]), variables("network")
     )
-    np.testing.assert_allclose(arrays["exact"][0], [-1, -1, 1, 3])
-    data = data_set(arrays, variables("network"))
-    assert data["exact"].dims == ("network", "rank")
+    assert data["exact"].dims == data["kind"].dims == data["cell"].dims == ("network", "rank")
     np.testing.assert_allclose(group(data, "outlier").isel(network=0), [-1, 3])
     np.testing.assert_allclose(group(data, "bulk").isel(network=0), [-1, 1])
 

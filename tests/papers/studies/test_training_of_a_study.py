@@ -57,8 +57,7 @@ def test_another_scale_is_the_same_draw():
 def test_a_width_without_a_whole_spectrum_is_refused():
     largest = DENSE_LIMIT // 2
     assert config(width=largest).width == largest
-    message = rf"^width: expected at most {DENSE_LIMIT} parameters for the whole spectrum, got "
-    with pytest.raises(ValueError, match=message + str(2 * largest + 2)):
+    with pytest.raises(ValueError, match=rf"^width: expected at most {largest} for the whole spec"):
         config(width=largest + 1)
     with pytest.raises(ValueError, match=r"^depth: "):
         require_dense(DENSE_LIMIT + 1, "depth")

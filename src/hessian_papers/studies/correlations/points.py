@@ -68,18 +68,9 @@ class PointsConfig(EnsembleStudyConfig):
 
 
 def select(config: PointsConfig, ensembles: xr.Dataset) -> xr.Dataset:
-    """The part of an ensemble that a study takes, with rising depths and sizes.
-
-    Raises:
-        ValueError: the ensemble lacks some of them.
-    """
-    asked = {}
-    for axis in GRID:
-        labels, known = list(getattr(config, f"{axis}s")), ensembles[axis].values.tolist()
-        expected = f"some of {config.ensemble}'s, {', '.join(map(str, known))}"
-        require(set(labels) <= set(known), f"{axis}s", expected, labels)
-        asked[axis] = labels if axis == GRID[0] else sorted(labels or known)
-    return ensembles.sel(asked)
+    """The part of an ensemble that a study takes, with rising depths and sizes."""
+    ordered = {name: sorted(getattr(config, f"{name}s") or ensembles[name].values) for name in AXES}
+    return ensembles.sel({"parametrisation": list(config.parametrisations)} | ordered)
 
 
 def trained_teachers(status: np.ndarray, teacher: np.ndarray) -> np.ndarray:

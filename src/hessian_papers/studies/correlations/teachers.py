@@ -1,13 +1,12 @@
 """Correlations over the networks of each teacher, and Student's intervals over the teachers."""
 
-import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from hessian_papers.constraints import Between
+from hessian_papers.constraints import ProperFraction
 from hessian_papers.labelled import Variable, Variables
 from hessian_papers.ledger.bounds import mean_of
 from hessian_papers.studies.base import EnsembleStudyConfig
@@ -16,7 +15,6 @@ from hessian_spectra.files import Arrays
 
 # A difference of correlations below this is one between names of the same quantity.
 ROUND_OFF = 1e-6
-INSIDE = Between(math.ulp(0.0), math.nextafter(1.0, 0.0), "a number between 0 and 1")
 STUDENT = "Student's t over teachers"
 ESTIMATE = ("value", "low", "high")
 INTERVALS: Variables = {
@@ -34,7 +32,7 @@ class IntervalConfig(EnsembleStudyConfig):
         confidence: level of the intervals.
     """
 
-    confidence: Annotated[float, INSIDE]
+    confidence: ProperFraction
 
 
 def settings(config: IntervalConfig) -> Arrays:

@@ -10,19 +10,6 @@ from hessian_papers.studies.attention.attention_sinks import derived, study
 from hessian_papers.studies.training import numeric_spectrum
 
 
-def test_there_is_one_spectrum_a_sink():
-    data = planted_data(sinks_sides(), study.VARIABLES)
-    assert data["bulk"].shape == (5, 6)
-    assert data["copies"] == 12 - 2 * 3 + 1
-    assert data["replicate_bulk"].shape == data["replicate_largest"].shape == (3, 3)
-    assert data["numerical"].shape == (3, 9 + 2 * 3 * 12)
-    drawn = data["attention"].sel(bias=data["sink_bias"])
-    np.testing.assert_allclose(drawn, data["sink_attention"])
-    assert data["sink_attention"][-1] > 0.9
-    assert data["replicate_residual"].max() <= 1e-8
-    assert derived.bulk_errors(data).max() < 1e-12
-
-
 def test_replicates_have_other_weights_and_another_first_token():
     arrays = vector_tokens()
     networks = list(study.networks_of(sinks_config(), arrays))
@@ -80,42 +67,3 @@ def test_repeating_eigenvalues_are_read_once_each():
     data = data_set(arrays, study.VARIABLES)
     assert [values.tolist() for values in derived.repeated(data)] == [[-1.0, 0.5]]
     assert derived.largest_outliers(data).tolist() == [[2.0]]
-
-
-def test_scalar_tokens_are_refused():
-    with pytest.raises(ValueError, match=r"vectors \(batch, length, d\), got \(10, 6\)"):
-        study.closed_form(sinks_config(), vector_tokens(dimension=1))
-
-
-def test_too_few_columns_for_a_bulk_are_refused():
-    with pytest.raises(ValueError, match=r"key_dimension: expected at least 2 d \+ 1 = 7"):
-        study.numerics(sinks_config(key_dimension=6), vector_tokens())
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"key_dimension": 0},
-        {"value_norm": 0.0},
-        {"query_key_norm": -1.0},
-        {"query_key_norm": 1e-3},
-        {"query_key_norm": 30.0},
-        {"value_norm": 1e3},
-        {"sink_biases": [0.0]},
-        {"sink_biases": [1.0, 0.0]},
-        {"sink_biases": [0.0, 1.0, 1.0]},
-        {"sink_biases": [0.0, float("inf")]},
-        {"points": 1},
-        {"outlier_share": 0.0},
-        {"outlier_share": 1.5},
-        {"replicates": 0},
-        {"draws": 0},
-        {"draw_norms": []},
-        {"draw_norms": [[1.0]]},
-        {"draw_norms": [[1.0, 30.0]]},
-        {"draw_norms": [[1.0, 2.0], [3.0, 2.0]]},
-    ],
-)
-def test_bad_settings_are_refused_in_one_line(change):
-    with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
-        sinks_config(**change)

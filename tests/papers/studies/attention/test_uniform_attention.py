@@ -43,19 +43,6 @@ def test_the_scores_are_those_of_the_module():
     np.testing.assert_allclose(actual, expected, atol=1e-14)
 
 
-@pytest.mark.parametrize("initialisation", study.INITIALISATIONS)
-def test_the_bulk_is_what_repeats(initialisation):
-    exact, numeric = (sides()[side] for side in ("closed_form", "numerics"))
-    actual = numeric["numerical_bulk"].sel(initialisation=initialisation)
-    expected = exact["bulk"].sel(
-        initialisation=initialisation,
-        key_dimension=numeric["checked_key_dimension"],
-        draw=numeric["checked_draw"],
-    )
-    assert actual.shape == (2, 3)
-    np.testing.assert_allclose(actual, expected.transpose(*actual.dims), rtol=1e-8, atol=1e-13)
-
-
 def test_entries_have_the_variance_or_the_norm_that_is_said():
     first = next(study.draws(config()))
     assert np.linalg.norm(first.scale("unit", 16)[0] * first.query[:16]) == pytest.approx(1)
@@ -71,29 +58,3 @@ def test_a_factor_multiplies_both_weights():
     for factor in (1.0, 3.0):
         np.testing.assert_array_equal(stretched.sel(factor=factor), turned.sel(factor=factor))
     assert not np.allclose(stretched.sel(factor=1.0), stretched.sel(factor=3.0))
-
-
-def test_more_draws_keep_the_first_ones():
-    more, closed = study.closed_form(config(draws=41), xr.Dataset()), sides()["closed_form"]
-    np.testing.assert_array_equal(more["bulk"].sel(draw=closed["draw"]), closed["bulk"])
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"initialisations": ["other"]},
-        {"key_dimensions": [8]},
-        {"key_dimensions": [2, 8]},
-        {"factors": [1.0]},
-        {"factors": [0.0, 1.0]},
-        {"factors": [1.0, 1.0]},
-        {"key_dimensions": [8, 8]},
-        {"initialisations": ["sp", "sp"]},
-        {"checked": 41},
-        {"checked_dimension": 3},
-        {"draws": 1},
-    ],
-)
-def test_what_makes_no_sense_is_refused(changes):
-    with pytest.raises(ValueError, match="expected"):
-        config(**changes)

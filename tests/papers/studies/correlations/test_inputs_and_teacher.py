@@ -149,10 +149,3 @@ def test_no_curve_and_no_band_is_left_out():
 def test_what_makes_no_sense_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         replace(SMALL, **changes)
-
-
-def test_other_networks_are_refused():
-    with pytest.raises(ValueError, match="ensemble: expected networks of the kind"):
-        STUDY.require_networks(replace(SMALL, kind="multilayer"))
-    with pytest.raises(ValueError, match="ensemble: expected networks of two teachers, got 1"):
-        STUDY.require_networks(replace(SMALL, teachers=1))

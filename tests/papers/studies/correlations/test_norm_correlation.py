@@ -1,13 +1,9 @@
 """Correlation studies: the right quantities at the right points, comparisons without accidents."""
 
-import importlib.util
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import xarray as xr
-from ensemble_arrays import configurations, drawn_alone, ensemble
+from ensemble_arrays import drawn_alone, ensemble
 from point_studies import norms_config as config
 
 from hessian_papers import labelled
@@ -275,68 +271,3 @@ def test_points_are_found_in_any_order(wide, wide_networks):
     # Rounded to twelve digits, which at another place in memory may be the next ones.
     actual = read(config(), shuffled)
     xr.testing.assert_allclose(actual, wide, rtol=0, atol=2e-12)
-
-
-def test_equal_configurations_give_equal_bytes(wide_networks):
-    first, again, other = (
-        labelled.content(norm_correlation.correlation(config(confidence=level), wide_networks))
-        for level in (0.95, 0.95, 0.9)
-    )
-    assert first == again != other
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"parametrisations": ["mup"]}, r"sp, ntp, got \['mup'\]"),
-        ({"sizes": [1, 7]}, r"1, 3, 5, got \[1, 7\]"),
-        ({"depths": [3]}, r"2, got \[3\]"),
-    ],
-)
-def test_what_the_ensemble_lacks_is_named(wide_networks, change, message):
-    (field,) = change
-    with pytest.raises(ValueError, match=f"^{field}: expected some of test's, {message}$"):
-        norm_correlation.correlation(config(**change), wide_networks)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"target": "loss"},
-        {"quantities": []},
-        {"quantities": ["matrices", "matrices"]},
-        {"quantities": ["matrices", "products", "alignments"]},
-        {"norms": ["operator"]},
-        {"highlighted": "operator"},
-        {"parametrisations": []},
-        {"parametrisations": ["sp", "sp"]},
-        {"sizes": [1, 1]},
-        {"along": "width"},
-        {"depths": [2, 3]},
-        {"sizes": [], "along": "depth"},
-        {"quantities": ["alignments"], "depths": [3]},
-        {"sizes": [1, 3, 5], "along": "depth"},
-        {"sizes": [1, 3], "along": "depth"},
-        {"sizes": [1, 3], "along": "depth", "quantities": ["products"], "target": "trace"},
-        {"confidence": 1.0},
-    ],
-)
-def test_bad_settings_are_refused_in_one_line(change):
-    with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
-        config(**change)
-
-
-def test_every_configuration_of_this_kind_is_valid():
-    actual = [norm_correlation.Config(**f) for f in configurations("norm_correlation").values()]
-    assert len(actual) == 14
-    assert {config.paper for config in actual} == {"singh2026cracking"}
-
-
-def test_torch_is_not_loaded():
-    code = (
-        "import sys; import hessian_papers.studies.correlations.norm_correlation.study, "
-        "hessian_papers.studies.correlations.sharpness_bounds.study; "
-        "sys.exit('torch' in sys.modules)"
-    )
-    assert importlib.util.find_spec("torch") is not None
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

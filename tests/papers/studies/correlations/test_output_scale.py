@@ -45,18 +45,3 @@ def test_outputs_are_those_of_the_layers():
 def test_deeper_networks_share_their_draws_with_others():
     fewer, more = study.numerics(config(depths=[2]), xr.Dataset()), sides()["numerics"]
     xr.testing.assert_identical(fewer.sel(depth=2), more.sel(depth=2))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"depths": [1]},
-        {"depths": [2, 2]},
-        {"widths": [1, 8]},
-        {"widths": [8, 8]},
-        {"draws": 1},
-    ],
-)
-def test_what_makes_no_sense_is_refused(changes):
-    with pytest.raises(ValueError, match="expected"):
-        config(**changes)

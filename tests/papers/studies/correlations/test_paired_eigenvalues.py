@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
-from paired_arrays import CASES, config, features, four_relu_layers, sides
-from samples import samples
+from fan_out_contract import contract
+from paired_arrays import CASES, config, features, sides
 
 from hessian_papers.labelled import arrays_of
 from hessian_papers.studies.correlations.paired_eigenvalues import study
@@ -16,12 +16,6 @@ from hessian_spectra.models import HalfSquaredError
 @pytest.fixture(scope="module")
 def two_layers():
     actual = sides()
-    return actual["closed_form"], actual["numerics"]
-
-
-@pytest.fixture(scope="module")
-def four_layers():
-    actual = four_relu_layers()
     return actual["closed_form"], actual["numerics"]
 
 
@@ -81,16 +75,6 @@ class TestNetworks:
 
 
 class TestNumbers:
-    def test_points_are_cases_widths_and_the_sizes_that_fit(self, two_layers):
-        exact, numeric = two_layers
-        for data, name in ((exact, "exact_target"), (numeric, "target")):
-            assert data["size"].values.tolist() == [1, 2, 5, 12]
-            present = data[name].notnull().all(["case", "network"])
-            assert present.sel(width=5).values.tolist() == [True, True, True, False]
-            assert present.sel(width=12).all()
-        assert numeric["distance"].shape == exact["exact_distance"].shape == (4, 2, 4, 8, 2)
-        assert numeric["chance"].shape == (4, 2, 4, 8, 19)
-
     @pytest.mark.parametrize("activation", ["linear", "relu"])
     def test_distances_are_those_of_all_pairs_of_the_dense_spectrum(self, activation):
         settings = config(activation=activation, widths=[5], samples=[20], sizes=[3], networks=3)
@@ -125,10 +109,6 @@ class TestNumbers:
         assumed = (exact["case"] == "orthogonal-decorrelated") | (exact["size"] == 1)
         xr.testing.assert_equal(known, present & assumed)
 
-    def test_nothing_is_known_of_other_networks(self, four_layers):
-        exact, _ = four_layers
-        assert exact["exact_distance"].isnull().all()
-
     def test_items_may_be_computed_in_any_order_and_chunks(self, two_layers):
         settings = config(networks_per_item=8)
         items = study.numerics.items(settings, features())
@@ -138,57 +118,5 @@ class TestNumbers:
         # A network in another company differs by the rounding of batched products.
         xr.testing.assert_allclose(again, two_layers[1], rtol=1e-6, atol=1e-14)
 
-    def test_an_item_costs_more_the_larger_it_is(self):
-        items = study.numerics.items(
-            config(cases=["sp-normalised"], widths=[12], samples=[30]), features()
-        )
-        costs = [study.numerics.cost(item) for item in items[::3]]
-        assert costs == sorted(costs)
-        assert costs[0] > 0
-        assert study.numerics.probe(items[0])["networks"] == [0, 1]
 
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"activation": "tanh"}, "activation: expected linear or relu, got 'tanh'"),
-        ({"depth": 1}, "depth: expected at least 2, got 1"),
-        ({"cases": []}, "cases: expected different ones of orthogonal-decorrelated, "),
-        ({"cases": ["sp-whitened"]}, r"cases: expected .*, got \['sp-whitened'\]"),
-        ({"cases": ["sp-normalised"] * 2}, "cases: expected different ones"),
-        ({"widths": []}, "widths: expected different numbers of at least 1"),
-        ({"widths": [5, 5]}, "widths: expected different numbers"),
-        ({"sizes": [0, 2]}, "sizes: expected different numbers of at least 1"),
-        ({"sizes": [2, 2]}, "sizes: expected different numbers"),
-        ({"sizes": [1]}, "sizes: expected one above 1 and of at most the largest width"),
-        ({"sizes": [6, 12]}, "sizes: expected one of at most the width 5"),
-        ({"samples": [20]}, "samples: expected one number for each of widths, got"),
-        ({"samples": [6, 30]}, r"samples: expected at least D \+ 2 = 7 at width 5, to decorrelate"),
-        (
-            {"activation": "relu", "depth": 4, "widths": [40], "samples": [30]},
-            "widths: expected at most 3000 parameters in a ReLU network of more than two layers",
-        ),
-        ({"networks": 0}, "networks: expected at least 1, got 0"),
-        ({"jitters": 18}, "jitters: expected at least 19, got 18"),
-        ({"networks_per_item": 0}, "networks_per_item: expected at least 1, got 0"),
-    ],
-)
-def test_a_bad_setting_is_named(changes, message):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        config(**changes)
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (features(size=5), "at least 30 points with 12 features, got 'test'"),
-        (features(samples=25), "at least 30 points with 12 features, got 'test'"),
-        (
-            samples(*np.ones((2, 40))),
-            "a data set with several features per sample, got 'test'",
-        ),
-    ],
-)
-def test_a_data_set_that_is_too_small_is_named(data, message):
-    with pytest.raises(ValueError, match=f"^data: expected {message}"):
-        study.numerics(config(), data)
+test_items_repeat_and_a_probe_costs_less = contract(study.numerics, config, features)

@@ -176,11 +176,3 @@ def test_each_point_is_drawn_for_each_formula():
     assert {len(line.get_xdata()) for line in picture.axes[0].lines[1:]} == {4}
     assert "norms of products of all matrices but one" in figure.caption(data)
     plt.close("all")
-
-
-def test_other_networks_are_refused():
-    class OfRelu:
-        activation, parametrisations, depths, sizes = "relu", ["sp", "ntp"], [2], [1, 3]
-
-    with pytest.raises(ValueError, match="ensemble: expected linear networks, of two layers"):
-        predictions_config().require_networks(OfRelu)

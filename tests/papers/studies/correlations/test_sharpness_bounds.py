@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ensemble_arrays import configurations, ensemble
+from ensemble_arrays import ensemble
 from point_studies import bounds_config as config
 
 from hessian_papers.labelled import LEFT_OUT
@@ -66,8 +66,3 @@ def test_along_depth_there_are_more_terms():
     largest = actual["ratio"].sel(formula="maximum", level=1.0)
     assert (largest <= actual["depth"]).all()
     assert (largest.sel(depth=4) > 2).any()
-
-
-def test_the_configuration_is_valid():
-    (fields,) = configurations("sharpness_bounds").values()
-    assert sharpness_bounds.Config(**fields).depths == [2]

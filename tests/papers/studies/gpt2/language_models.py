@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
+from study_configs import configured
 
 from hessian_papers.labelled import data_set
 from hessian_papers.networks.gpt2 import VARIABLES
@@ -69,17 +70,10 @@ def pretrained(
 def config(**changes):
     """A configuration of the study of the error."""
     fields = {
-        "kind": "gauss_newton_error",
-        "paper": "singh2026cracking",
-        "artifact": "Figure 5",
-        "title": "test",
-        "ensemble": "test",
-        "seed": 0,
-        "along": ["residual", "loss", "step"],
-        "shown": "mean",
+        "ensemble": "test", "seed": 0, "along": ["residual", "loss", "step"], "shown": "mean",
         "points": 101,
-    }
-    return study.Config(**(fields | changes))
+    }  # fmt: skip
+    return configured(study, fields | changes)
 
 
 def read(networks, **changes):

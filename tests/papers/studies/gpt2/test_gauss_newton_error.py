@@ -227,23 +227,3 @@ def test_a_run_that_diverged_leaves_what_all_others_have():
         contrast(read(networks), "residual")
     networks["hessian"][:] = np.nan
     assert np.isnan(read(networks)["level"]).all()
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("along", [], "along: expected different ones of residual, loss, step, got"),
-        ("along", ["loss", "loss"], "along: expected different ones"),
-        ("along", ["time"], "along: expected different ones"),
-        ("shown", "all", "shown: expected one of mean, runs, got 'all'"),
-        ("points", 1, "points: expected at least 2, got 1"),
-    ],
-)
-def test_bad_settings_are_refused(field, value, message):
-    with pytest.raises(ValueError, match=message):
-        config(**{field: value})
-
-
-def test_other_networks_are_refused():
-    with pytest.raises(ValueError, match="ensemble: expected language models, with variants, got"):
-        config().require_networks(object())

@@ -1,10 +1,12 @@
 """The part that the GGN misses of a tiny GPT-2's Hessian, against dense matrices."""
 
-from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from fan_out_contract import contract
+from study_configs import configured
 from torch import nn
 from torch.func import functional_call
 
@@ -20,17 +22,8 @@ VARIANTS = ("attention", "no attention")
 
 
 def config(**changes):
-    fields = {
-        "kind": "gauss_newton_parts",
-        "paper": "singh2026cracking",
-        "artifact": "Section 4.3",
-        "title": "test",
-        "ensemble": "test",
-        "seed": 0,
-        "tolerance": 1e-6,
-        "memory": 1000,
-    }
-    return study.Config(**(fields | changes))
+    fields = {"ensemble": "test", "seed": 0, "tolerance": 1e-6, "memory": 1000}
+    return configured(study, fields | changes)
 
 
 def small(variant, seed):
@@ -74,15 +67,12 @@ def actual(networks):
         return study.gpt2(config(), networks)
 
 
-class _With(nn.Module):
-    """A model with other weights."""
+class _Calls(nn.Module):
+    """A function as a model."""
 
-    def __init__(self, model, weights):
+    def __init__(self, function):
         super().__init__()
-        self.model, self.weights = [model], weights
-
-    def forward(self, inputs):
-        return functional_call(self.model[0], self.weights, inputs)
+        self.forward = function
 
 
 class _Linearised(nn.Module):
@@ -100,17 +90,6 @@ class _Linearised(nn.Module):
         return value.detach() + slope.detach() * (inputs - inputs.detach())
 
 
-class _Says(nn.Module):
-    """A model with these logits."""
-
-    def __init__(self, logits):
-        super().__init__()
-        self.logits = logits
-
-    def forward(self, inputs):
-        return self
-
-
 def dense(model, tokens, loss):
     """Hessian and GGN of a loss by autograd."""
     model = model.double().eval()
@@ -121,16 +100,15 @@ def dense(model, tokens, loss):
     def network(theta):
         parts = theta.split([shape.numel() for shape in shapes])
         weights = dict(zip(names, map(torch.Tensor.view, parts, shapes), strict=True))
-
         weights["lm_head.weight"] = weights["transformer.wte.weight"]
-        return loss(_With(model, weights), tokens)
+        return loss(_Calls(lambda inputs: functional_call(model, weights, inputs)), tokens)
 
     hessian = torch.autograd.functional.hessian(lambda theta: network(theta)[0], start)
     jacobian = torch.autograd.functional.jacobian(lambda theta: network(theta)[1], start)
     logits = network(start)[1].detach()
 
     def of_logits(values):
-        return loss(_Says(values), tokens)[0]
+        return loss(_Calls(lambda _: SimpleNamespace(logits=values)), tokens)[0]
 
     curvature = torch.autograd.functional.hessian(of_logits, logits)
     count = logits.numel()
@@ -197,44 +175,4 @@ def test_the_released_product_has_another_eigenvalue_nearby(actual):
     assert ((shift > 1e-9) & (shift < 0.1)).all()
 
 
-def test_networks_stand_in_their_order(tmp_path):
-    items = study.gpt2.items(config(), kept(tmp_path, seeds=(5, 6), steps=(0, 7)))
-    assert len({item["kept"].digest for item in items}) == len(items) == 8
-    parts = [
-        {name: np.array(fact) for name, fact in item["facts"].items()}
-        | {"functional": np.array(number)}
-        for number, item in enumerate(items)
-    ]
-    actual = study.gpt2.gather(config(), parts)
-    labels = [actual[name].values.tolist() for name in ("variant", "seed", "step")]
-    assert labels == [list(VARIANTS), [5, 6], [0, 7]]
-    np.testing.assert_array_equal(actual["functional"], np.arange(8).reshape(2, 2, 2))
-    for item in items:
-        facts, number = item["facts"], int(Path(item["kept"].folder).name)
-        assert facts["variant"] == VARIANTS[number // 2]
-        assert facts["seed"] == (5, 6)[number % 2]
-        assert item["kept"].file == f"{facts['step']}.safetensors"
-        model = item["kept"].load()
-        expected = small(facts["variant"], facts["seed"] + facts["step"])
-        assert all(map(torch.equal, model.parameters(), expected.parameters()))
-    np.testing.assert_array_equal(items[0]["kept"].tokens, items[5]["kept"].tokens)
-    assert (items[0]["kept"].tokens != items[2]["kept"].tokens).any()
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("tolerance", 0.5, "tolerance: expected a relative residual from 1e-6 to 0.1, got 0.5"),
-        ("memory", 0, "memory: expected at least 1, or null, got 0"),
-    ],
-)
-def test_bad_settings_are_refused(field, value, message):
-    with pytest.raises(ValueError, match=message):
-        config(**{field: value})
-
-
-@pytest.mark.parametrize("given", [{}, {"variants": ["attention"], "kept": []}])
-def test_networks_without_weights_are_refused(given):
-    networks = type("Networks", (), given)()
-    with pytest.raises(ValueError, match="ensemble: expected language models of which weights are"):
-        config().require_networks(networks)
+test_items_repeat_and_a_probe_costs_less = contract(study.gpt2, config)

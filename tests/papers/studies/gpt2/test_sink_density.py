@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
-import yaml
+from fan_out_contract import contract
+from study_configs import configured
 
 from hessian_papers.labelled import data_set
 from hessian_papers.models import gpt2
@@ -17,7 +18,6 @@ from hessian_papers.networks.gpt2 import VARIABLES
 from hessian_papers.networks.tools.kept_models import KeptModel
 from hessian_papers.networks.tools.result import kept_in
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
-from hessian_papers.studies.gpt2.seeds import OPERATIONS
 from hessian_papers.studies.gpt2.sink_density import edits, study
 from hessian_spectra import curvature as cv
 from hessian_spectra.curvature.curvlinops_operators import load_curvlinops
@@ -29,22 +29,10 @@ LENGTH, SEEDS, STEPS = 6, 2, np.array([0, 2, 4])
 
 def config(**changes):
     fields = {
-        "kind": "sink_density",
-        "paper": "singh2026cracking",
-        "artifact": "Figure 6",
-        "title": "test",
-        "ensemble": "test",
-        "seed": 0,
-        "masses": [0.5, 0.81],
-        "directions": 2,
-        "tolerance": 1e-3,
-        "probes": 2,
-        "products": 8,
-        "points": 30,
-        "kappa": 3.0,
-        "memory": 100,
-    }
-    return study.Config(**(fields | changes))
+        "ensemble": "test", "seed": 0, "masses": [0.5, 0.81], "directions": 2, "tolerance": 1e-3,
+        "probes": 2, "products": 8, "points": 30, "kappa": 3.0, "memory": 100,
+    }  # fmt: skip
+    return configured(study, fields | changes)
 
 
 def model(seed=0, shape=SHAPE):
@@ -239,10 +227,10 @@ def test_ladders_have_their_targets(actual):
 
 
 @pytest.mark.parametrize(("number", "place"), [(0, 0), (1, 2)])
-def test_the_gauss_newton_matrix_and_the_parts_are_those_of_the_edited_model(
+def test_gauss_newton_matrix_and_functional_part_are_those_of_the_edited_model(
     actual, tokens, number, place
 ):
-    """Brute force in float64: dense matrices, and such in which one operation is linearised."""
+    """Brute force in float64; the parts of single operations have a study of their own."""
     edited = model(number)
     gpt2.set_sink(edited, float(actual["strength"][number, 0, place]))
     problem = cv.Problem(edited.double(), loss_fn=gpt2.language_loss, data=[tokens])
@@ -251,19 +239,12 @@ def test_the_gauss_newton_matrix_and_the_parts_are_those_of_the_edited_model(
     measured = actual.isel(seed=number, rung=place)
     assert float(measured["ggn"]) == pytest.approx(float(torch.linalg.eigvalsh(ggn)[-1]), rel=2e-3)
     assert 0 <= float(measured["ggn_residual"]) <= 1e-3
-    parts = measured["operation_part"]
-    assert parts["operation"].values.tolist() == [*OPERATIONS]
-    assert float(parts.sum()) == pytest.approx(float(measured["functional"]), abs=1e-6)
-
-    def share(matrix):
-        return float(vectors[:, -1] @ (hessian - matrix) @ vectors[:, -1] / values[-1])
-
-    # The eigenvector is known to some digits; of softmax there is little in so small a model.
-    assert float(measured["functional"]) == pytest.approx(share(ggn), abs=0.02)
-    for name, title, off in (("normalisation", "LayerNorm", 0.02), ("softmax", "softmax", 5e-4)):
-        linear = cv.dense_matrix(cv.linearised_hessian(problem, [name]))
-        assert float(parts.sel(operation=title)) == pytest.approx(share(linear), abs=off), title
-    assert abs(share(ggn)) > 0.5
+    # The eigenvector is known to some digits.
+    share = float(vectors[:, -1] @ (hessian - ggn) @ vectors[:, -1] / values[-1])
+    assert float(measured["functional"]) == pytest.approx(share, abs=0.02)
+    parts = measured["operation_part"].sum()
+    assert float(parts) == pytest.approx(float(measured["functional"]), abs=1e-6)
+    assert abs(share) > 0.5
 
 
 def test_a_sink_is_removed_down_to_uniform_attention(tokens, tmp_path):
@@ -312,87 +293,18 @@ def test_the_density_is_that_of_the_edited_model(actual, tokens):
     edited = model(1)
     gpt2.set_sink(edited, float(actual["strength"][1, 0, 2]))
     problem = cv.Problem(edited, loss_fn=gpt2.language_loss, data=[tokens])
-    settings = study.LadderMeasurement(
-        seed=1,
-        masses=[0.5],
-        directions=1,
-        tolerance=1e-3,
-        probes=2,
-        products=8,
-        points=30,
-        kappa=3.0,
-        memory=100,
-    )
-    expected = study._density(cv.hessian(problem), settings)
-    for name, array in expected.items():
-        np.testing.assert_allclose(actual[name][1, 2], array, rtol=1e-3, atol=1e-5, err_msg=name)
-    released = ReleasedHessian(problem)
-    other = study._density(released, settings)
-    for name in ("node", "weight"):
-        array = actual[f"released_{name}"][1]
-        np.testing.assert_allclose(array, other[name], rtol=1e-3, atol=1e-5, err_msg=name)
-        assert np.abs(array - actual[name][1, 2]).max() > 1e-4
+    for matrix, prefix, of in (
+        (cv.hessian(problem), "", actual.isel(rung=2)),
+        (ReleasedHessian(problem), "released_", actual),
+    ):
+        expected = study._density(matrix, config(seed=1))
+        for name in ("node", "weight"):
+            array = of[f"{prefix}{name}"][1]
+            np.testing.assert_allclose(array, expected[name], rtol=1e-3, atol=1e-5, err_msg=name)
+    assert np.abs(actual["released_node"][1] - actual["node"][1, 2]).max() > 1e-4
     nodes = actual["node"][1, 2]
     expected = study.kernel_width(3.0, 8) * float(nodes.max() - nodes.min())
     assert actual["width"][1, 2] == pytest.approx(expected)
 
 
-def test_the_training_comes_along(actual, networks):
-    own = networks.sel(variant="attention")
-    np.testing.assert_array_equal(actual["training_mass"], own["mass"])
-    np.testing.assert_array_equal(actual["training_largest"], own["hessian"])
-    assert actual["step"].values.tolist() == STEPS.tolist()
-    assert (actual["sequences"], actual["length"]) == (4, LENGTH)
-    assert actual["parameters"] == sum(p.numel() for p in model().parameters())
-
-
-def test_items_know_their_weights_and_not_each_other(networks):
-    items = study.gpt2.items(config(), networks)
-    assert [item["edit"] for item in items] == [*edits.EDITS] * SEEDS
-    assert len({item["kept"].digest for item in items}) == SEEDS
-    assert [item["settings"].seed for item in items[:: len(edits.EDITS)]] == [0, 1]
-    for item in items:
-        probe = study.gpt2.probe(item)
-        whole = study.gpt2.cost(item)
-        assert 0 < study.gpt2.cost(probe) <= whole
-        assert (study.gpt2.cost(probe) < whole) == (
-            item["edit"] in ("first-token", "random-weights")
-        )
-        assert probe["settings"].masses == [0.81]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"masses": []}, r"masses: expected shares of the attention in \(0, 1\), ascending, got"),
-        ({"masses": [0.8, 0.5]}, r"masses: .*, got \[0.8, 0.5\]"),
-        ({"masses": [0.5, 0.5]}, r"masses: .*, got \[0.5, 0.5\]"),
-        ({"masses": [0.5, 1.0]}, r"masses: .*, got \[0.5, 1.0\]"),
-        ({"tolerance": 0.0}, "tolerance: expected a relative residual from 1e-6 to 0.1, got 0.0"),
-        ({"probes": 1}, "probes: expected at least 2, got 1"),
-        ({"products": 1}, "products: expected so many that the kernel is narrower than"),
-        ({"kappa": 1.0}, "kappa: expected a number above 1, got 1.0"),
-    ],
-)
-def test_a_bad_setting_is_named(changes, message):
-    with pytest.raises(ValueError, match=message):
-        config(**changes)
-
-
-def networks_with(**settings):
-    return type("Networks", (), {"variants": ["attention"], "kept": [4]} | settings)
-
-
-@pytest.mark.parametrize(
-    "other", [networks_with(variants=["no attention"]), networks_with(kept=[]), object()]
-)
-def test_networks_without_attention_or_weights_are_refused(other):
-    config().require_networks(networks_with())
-    message = "ensemble: expected networks with the variant 'attention' and steps that are kept"
-    with pytest.raises(ValueError, match=message):
-        config().require_networks(other)
-
-
-def test_the_configuration_is_valid():
-    params = yaml.safe_load((ROOT / "params.yaml").read_text("utf-8"))
-    assert study.Config(**params["studies"]["cracking-fig6"]).kind == "sink_density"
+test_items_repeat_and_a_probe_costs_less = contract(study.gpt2, config)

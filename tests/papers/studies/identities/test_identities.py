@@ -1,7 +1,6 @@
 """The study of the identities: the texts and errors of the catalogue, as a data set."""
 
 import numpy as np
-import pytest
 from identities_arrays import both_sides, config
 
 from hessian_papers.studies.identities.identities.claims import errors
@@ -33,17 +32,3 @@ def test_errors_are_those_of_single_instances():
     assert right.sel(zero) == printed.sel(zero) < 13
     assert right.sel(monotone) < printed.sel(monotone)
     assert right.sel(theorem="bias-assumptions") == 5
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"instances": 5}, "instances: expected at least 6, got 5"),
-        ({"width": 1}, "width: expected 2 to 50, got 1"),
-        ({"width": 51}, "width: expected 2 to 50, got 51"),
-        ({"points": 1}, "points: expected at least 2, got 1"),
-    ],
-)
-def test_bad_values_are_refused_by_name(changes, message):
-    with pytest.raises(ValueError, match=message):
-        config(**changes)

@@ -184,17 +184,3 @@ def test_networks_that_diverge_are_told(data):
     assert not diverged.sel(labels="one", treated="plain").any()
     assert actual["trainings_left_out"] == diverged.sum()
     assert np.isfinite(actual["top"]).all()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"depth": 1}, "depth"),
-        ({"replicates": 0}, "replicates"),
-        ({"beyond": 0.0}, "beyond"),
-        ({"initial_range": [0.5, 0.1]}, "initial_range"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        config(**change)

@@ -1,9 +1,14 @@
 """Classifiers of few small images, as an ensemble that was trained."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import torch
 from small_images import data_of_images
+from torch import nn
 
 from hessian_papers.networks import classifiers
+from hessian_papers.networks.classifiers import kept_classifier
 from hessian_papers.networks.tools.result import kept_in
 from hessian_papers.work import TrainingRun
 
@@ -32,3 +37,35 @@ def ensemble(folder, *, shape=(4, 4), samples=40, random_labels=False, **changes
         for number, item in enumerate(classifiers.train.items(config, data))
     ]
     return kept_in(folder, classifiers.train.gather(config, parts))
+
+
+def dense(networks, network, seed, layer, *, images, epoch=EPOCHS):
+    """A layer in float64 on the first images: its Hessian, both factors, and the mean input."""
+    kept = kept_classifier(networks, network, seed, epoch)
+    model, (x, y) = kept.load().double(), kept.samples.trained()
+    x, y, module, seen = x[:images].double(), y[:images], model.get_submodule(layer), {}
+    hook = module.register_forward_hook(lambda _, given, out: seen.update(x=given[0], z=out))
+    model(x)
+    hook.remove()
+
+    def loss(weight):
+        scores = torch.func.functional_call(model, {f"{layer}.weight": weight}, x)
+        return nn.functional.cross_entropy(scores, y)
+
+    size, parts = module.weight.numel(), list(model.children())
+    rest = nn.Sequential(*parts[parts.index(module) + 1 :])
+
+    def own(z):
+        # A mean over samples: what each adds to its own output's second derivative.
+        return nn.functional.cross_entropy(rest(z), y)
+
+    hessian = torch.autograd.functional.hessian(loss, module.weight.detach())
+    by_output = torch.autograd.functional.hessian(own, seen["z"].detach())
+    inputs = seen["x"].detach()
+    return SimpleNamespace(
+        hessian=hessian.reshape(size, size),
+        output=torch.einsum("aiaj->ij", by_output),
+        input=inputs.T @ inputs / len(inputs),
+        mean=inputs.mean(dim=0),
+        shape=tuple(module.weight.shape),
+    )

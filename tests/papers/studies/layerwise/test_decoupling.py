@@ -5,6 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from fan_out_contract import contract
+from study_configs import configured
 from torch import nn
 
 from hessian_papers.networks.classifiers import kept_classifier
@@ -20,20 +22,10 @@ CASES = [("F-6^2", 0, "fc2"), ("F-6^2", 1, "fc3"), ("F-5-BN", 1, "fc2")]
 
 def config(**changes):
     fields = {
-        "kind": "decoupling",
-        "paper": "wu2022dissecting",
-        "artifact": "Figure 2",
-        "title": "A small one",
-        "ensemble": "small",
-        "seed": 0,
-        "networks": [],
-        "top": 20,
-        "tolerance": 1e-6,
-        "probes": 3,
-        "images": FEW,
-        "shown": ["fc2:F-6^2", "fc1:F-5-BN"],
-    }
-    return study.Config(**(fields | changes))
+        "ensemble": "small", "seed": 0, "networks": [], "top": 20, "tolerance": 1e-6, "probes": 3,
+        "images": FEW, "shown": ["fc2:F-6^2", "fc1:F-5-BN"],
+    }  # fmt: skip
+    return configured(study, fields | changes)
 
 
 @pytest.fixture(scope="module")
@@ -48,35 +40,11 @@ def actual(networks):
 
 
 def dense(networks, network, seed, layer, epoch=small_classifiers.EPOCHS, images=FEW):
-    """A layer in float64: its Hessian, the factors, the inputs."""
-    kept = kept_classifier(networks, network, 3 + seed, epoch)
-    model, (x, y) = kept.load().double(), kept.samples.trained()
-    x, y, module, seen = x[:images].double(), y[:images], model.get_submodule(layer), {}
-    hook = module.register_forward_hook(lambda _, given, out: seen.update(x=given[0], z=out))
-    model(x)
-    hook.remove()
-
-    def loss(weight):
-        scores = torch.func.functional_call(model, {f"{layer}.weight": weight}, x)
-        return nn.functional.cross_entropy(scores, y)
-
-    size, parts = module.weight.numel(), list(model.children())
-    rest = nn.Sequential(*parts[parts.index(module) + 1 :])
-
-    def own(z):
-        # A mean over samples: what each adds to its own output's second derivative.
-        return nn.functional.cross_entropy(rest(z), y)
-
-    hessian = torch.autograd.functional.hessian(loss, module.weight.detach())
-    by_output = torch.autograd.functional.hessian(own, seen["z"].detach())
-    inputs = seen["x"].detach().numpy()
-    return SimpleNamespace(
-        hessian=hessian.reshape(size, size).numpy(),
-        output=torch.einsum("aiaj->ij", by_output).numpy(),
-        input=inputs.T @ inputs / len(inputs),
-        mean=inputs.mean(axis=0),
-        shape=tuple(module.weight.shape),
+    """A layer in float64, as arrays."""
+    own = vars(
+        small_classifiers.dense(networks, network, 3 + seed, layer, epoch=epoch, images=images)
     )
+    return SimpleNamespace(**own | {k: own[k].numpy() for k in own if k != "shape"})
 
 
 def descending(matrix):
@@ -176,20 +144,6 @@ def test_shares_are_those_of_the_shown_layers_of_the_first_seed(networks, actual
         assert np.isnan(mine[:, 6:]).all()
 
 
-def test_networks_with_fewer_layers_are_filled_up(actual):
-    names = {name: actual[name].values.tolist() for name in ("layer_name", "outputs", "inputs")}
-    assert names["layer_name"] == [["fc1", "fc2", "fc3"], ["fc1", "fc2", ""]]
-    assert names["outputs"] == [[6, 6, 3], [5, 3, 0]]
-    assert names["inputs"] == [[16, 6, 6], [16, 5, 0]]
-    assert actual["seed"].values.tolist() == [3, 4]
-    assert actual["epoch"].values.tolist() == [0, small_classifiers.EPOCHS]
-    assert actual["spectral"].sel(network="F-5-BN")[:, 2].isnull().all()
-    assert actual["missed"].sel(network="F-5-BN")[:, :, 2].isnull().all()
-    assert np.isfinite(actual["missed"][..., :2, :]).all()
-    # The last layer of F-5-BN has 15 weights.
-    assert of_layer(actual, "F-5-BN", 0, "fc2")["hessian"].isnull().sum() == 5
-
-
 def test_of_layers_whose_networks_diverged_nothing_is_shown(networks):
     settings = config(networks=["F-5-BN"])
     parts = [study.measure(**item) for item in study._items(settings, networks)]
@@ -198,41 +152,13 @@ def test_of_layers_whose_networks_diverged_nothing_is_shown(networks):
     assert "output_share" not in shown
 
 
-def test_items_say_what_they_cost_and_a_probe_costs_less(networks):
-    items = study._items(config(), networks)
-    assert [item["last"] for item in items] == [False, True] * 4
-    costs = [study._cost(item) for item in items]
-    assert costs[1] > costs[0]
-    assert costs[1] > costs[5]  # more weights
-    probe = study._probe(items[1])
-    assert study._cost(probe) == costs[0]
-    assert "hessian" not in study.measure(**probe)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"top": 1}, "top: expected at least 2, got 1"),
-        ({"probes": 1}, "probes: expected at least 2, got 1"),
-        ({"images": -1}, "images: expected at least 0, got -1"),
-        ({"tolerance": 0.5}, "tolerance: expected a relative residual from 1e-7 to 0.1, got 0.5"),
-        ({"shown": []}, r"shown: expected different layers such as fc1:LeNet5, got \[\]"),
-        ({"networks": ["F-6", "F-6"]}, "networks: expected each of them once, got .*"),
-        ({"shown": ["fc1:F-6"] * 2}, "shown: expected different layers .*"),
-        ({"shown": ["fc1"]}, r"shown: expected different layers .*, got \['fc1'\]"),
-    ],
-)
-def test_a_bad_setting_is_named(changes, message):
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        config(**changes)
-
-
 def test_layers_that_are_not_there_are_not_shown(networks):
     ensemble = small_classifiers.settings(networks=NETWORKS)
     config().require_networks(ensemble)
     with pytest.raises(ValueError, match=r"^shown: expected layers of F-6.2, F-5-BN, such as fc1:"):
         config(shown=["fc1:F-7"]).require_networks(ensemble)
-    with pytest.raises(ValueError, match=r"^ensemble: expected classifiers of which weights are"):
-        config().require_networks(small_classifiers.settings(kept=[]))
     with pytest.raises(ValueError, match=r"^shown: expected layers fc1, fc2 of F-5-BN, got .fc3:F"):
         study.layerwise(config(shown=["fc3:F-5-BN"]), networks)
+
+
+test_items_repeat_and_a_probe_costs_less = contract(study.layerwise, config)

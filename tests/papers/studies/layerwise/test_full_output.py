@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from fan_out_contract import contract
+from study_configs import configured
 from torch import nn
 
 from hessian_papers.studies.layerwise.full_output import study
@@ -20,10 +22,9 @@ def networks(tmp_path_factory):
 
 def config(**changes):
     fields = {
-        "kind": "full_output", "paper": "wu2022dissecting", "artifact": "Figure 5", "title": "",
         "seed": 0, "ensemble": "made", "top": 4, "tolerance": 1e-7, "images": 0,
     }  # fmt: skip
-    return study.Config(**(fields | changes))
+    return configured(study, fields | changes)
 
 
 def test_the_top_is_that_of_the_dense_hessian(networks):
@@ -56,14 +57,4 @@ def test_the_data_set_of_an_ensemble(networks):
     assert (data["epoch"], data["classes"]) == (2, 3)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"top": 0}, "top: expected at least 1, got 0"),
-        ({"images": -1}, "images: expected at least 0, got -1"),
-        ({"tolerance": 1.0}, "tolerance: expected a relative residual from 1e-7 to 0.1, got 1.0"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        config(**change)
+test_items_repeat_and_a_probe_costs_less = contract(study.layerwise, config)

@@ -7,6 +7,7 @@ import pytest
 import scipy
 import torch
 import xarray as xr
+from fan_out_contract import contract
 from infinite_width_arrays import config
 from torch import nn
 from torch.autograd.functional import hessian
@@ -15,8 +16,6 @@ from hessian_papers import labelled
 from hessian_papers.studies.layerwise.infinite_width import quantities, study
 from hessian_papers.studies.layerwise.infinite_width.sampling import CHUNK, Expectations, Network
 from hessian_papers.theorems import rectified
-from hessian_spectra import closed_form as cf
-from hessian_spectra.curvature import subspace_overlap
 from hessian_spectra.seeding import generator
 
 
@@ -151,36 +150,6 @@ def test_limits_are_the_integrals():
     np.testing.assert_allclose(actual["projected_limit"], [0.6873, 1], atol=1e-4)
 
 
-def test_the_limits_are_those_of_wide_matrices():
-    """The limits are what the rows' space and the projection leave of M = Π Wᵀ A W Π itself."""
-    draws, n = generator(0, "wide"), 40000
-    second = torch.randn(4, n, generator=draws).double() / n**0.5
-    active = torch.special.ndtr(torch.randn(n, generator=draws).double() / math.sqrt(math.pi - 1))
-    p = torch.tensor([0.1, 0.2, 0.3, 0.4]).double()
-    softmax = torch.diag(p) - torch.outer(p, p)
-    limits = rectified.limits(["rectified"])
-    spaces = [cf.decoupled_top_space(second, probability) for probability in (active, active**0)]
-    assert subspace_overlap(*spaces) == pytest.approx(limits["space_limit"][0], abs=0.01)
-    weighted = second * active
-    inner, outer = softmax @ (weighted @ weighted.T), second @ weighted.T
-    whole = float(torch.trace(inner @ inner))
-    projected = float((outer @ softmax @ outer.T).square().sum())
-    assert projected / whole == pytest.approx(limits["projected_limit"][0], abs=0.02)
-
-
-def test_a_small_study_has_a_number_for_each_network():
-    small = config(widths=[8, 12], classes=[3], draws=2)
-    actual = study.numerics(small, xr.Dataset())
-    assert actual["width"].values.tolist() == [8, 12]
-    limits = study.closed_form(small, xr.Dataset())
-    assert limits["inputs"].values.tolist() == [[23, 42]]
-    rectified = actual[[*study.QUANTITIES]].sel(law="rectified", classes=3, alpha=0.5)
-    assert all(np.isfinite(values).all() for values in rectified.data_vars.values())
-    assert actual["layer"].sel(law="gaussian").isnull().all()
-    again = study.measure(**study._items(small, xr.Dataset())[3])
-    assert float(again["space"]) == rectified["space"].sel(width=12, draw=1)
-
-
 def test_a_width_with_too_many_weights_is_left_out(monkeypatch):
     """The first α lacks the first width, and the widths stay in their order all the same."""
     monkeypatch.setattr(study, "LARGEST_LAYER", 600)
@@ -194,29 +163,4 @@ def test_a_width_with_too_many_weights_is_left_out(monkeypatch):
     np.testing.assert_allclose(actual["norm"], actual["exact_norm"], rtol=1e-12)
 
 
-def test_an_item_costs_more_where_there_is_more_to_draw():
-    items = study._items(config(), xr.Dataset())
-    costs = [study._cost(item) for item in items]
-    assert costs.index(max(costs)) == 12
-    assert study._cost(study._probe(items[12])) < max(costs)
-    study.measure(**study._probe(items[0]))
-
-
-BAD = {
-    "laws": ([], ["uniform"], ["gaussian", "gaussian"]),
-    "widths": ([7], [16, 16]),
-    "classes": ([1], [3, 3]),
-    "draws": (1,),
-    "alpha": ([], [0.0], [0.5, 0.5], [0.5, 900.0]),
-    "layer_samples": (15,),
-    "samples": (31,),
-}
-
-
-def test_bad_settings_are_refused_in_one_line():
-    for name, values in BAD.items():
-        for value in values:
-            with pytest.raises(ValueError, match=f"^{name}: expected .*, got .*$"):
-                config(**{name: value})
-    with pytest.raises(ValueError, match=r"^widths: expected .*, got .*$"):
-        config(widths=[16], classes=[4, 16])
+test_items_repeat_and_a_probe_costs_less = contract(study.numerics, config, xr.Dataset)

@@ -107,11 +107,6 @@ def test_the_picture_is_the_same_again_and_bears_gradients_of_any_size():
     assert not study.embedded(0 * means, 0).any()
 
 
-def test_a_bad_setting_is_named():
-    with pytest.raises(ValueError, match="images: expected at least 0, got -1"):
-        config(images=-1)
-
-
 def sides(*, networks=("F-5^2", "F-5-BN"), epochs=(0, 9), classes=3, seeds=4, **numbers):
     """Planted arrays of two hidden layers and the last one."""
     right = {"by_score": (0.9, 0.4), "by_class": (0.0, 0.3)}

@@ -1,29 +1,27 @@
 """Overlaps of independently trained networks: against dense matrices, and by chance."""
 
-from dataclasses import replace
 from itertools import combinations, permutations
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from fan_out_contract import contract
+from study_configs import configured
 from torch import nn
 
-from hessian_papers.networks.classifiers import kept_classifier
 from hessian_papers.studies.layerwise.layers import own_layers
-from hessian_papers.studies.layerwise.model_overlaps import quantities
-from hessian_papers.studies.layerwise.model_overlaps.study import Config, layerwise
+from hessian_papers.studies.layerwise.model_overlaps import quantities, study
+from hessian_papers.studies.layerwise.model_overlaps.study import layerwise
 from hessian_spectra import curvature as cv
 from tests.papers.studies.layerwise import small_classifiers
 
 
 def config(**changes):
     fields = {
-        "kind": "model_overlaps", "paper": "wu2022dissecting", "artifact": "Figure 4",
-        "title": "overlaps", "seed": 0, "ensemble": "small", "networks": [],
-        "reach": 1.5, "top": 50, "tolerance": 1e-7, "images": 30,
+        "seed": 0, "ensemble": "small", "networks": [], "reach": 1.5, "top": 50, "tolerance": 1e-7,
+        "images": 30,
     }  # fmt: skip
-    return Config(**(fields | changes))
+    return configured(study, fields | changes)
 
 
 @pytest.fixture(scope="module")
@@ -41,32 +39,10 @@ def layer_in(data, network, layer):
     return own_layers(data.sel(network=network).isel(epoch=-1)).sel(layer=layer)
 
 
-def dense(networks, network, layer, seed, images=30):
-    """The Hessian of a layer's weight, and its two factors, sample by sample."""
-    kept = kept_classifier(networks, network, seed, small_classifiers.EPOCHS)
-    model, (x, y) = kept.load().double(), kept.samples.trained()
-    x, y, module = x[:images].double(), y[:images], model.get_submodule(layer)
-    actual = {}
-    hook = module.register_forward_hook(lambda _, given, out: actual.update(x=given[0], z=out))
-    model(x)
-    hook.remove()
-    shape = module.weight.shape
-
-    def loss(weight):
-        scores = torch.func.functional_call(model, {f"{layer}.weight": weight.reshape(shape)}, x)
-        return nn.functional.cross_entropy(scores, y)
-
-    hessian = torch.autograd.functional.hessian(loss, module.weight.detach().flatten())
-    rest = list(model.children())
-    rest = nn.Sequential(*rest[rest.index(module) + 1 :])
-    squares = [
-        torch.autograd.functional.hessian(
-            lambda z, label=label: nn.functional.cross_entropy(rest(z[None]), label[None]), z
-        )
-        for z, label in zip(actual["z"].detach(), y, strict=True)
-    ]
-    inputs = actual["x"].detach()
-    return hessian, torch.stack(squares).mean(dim=0), inputs.T @ inputs / images
+def dense(networks, network, layer, seed):
+    """The Hessian of a layer's weight, and its two factors."""
+    own = small_classifiers.dense(networks, network, seed, layer, images=30)
+    return own.hessian, own.output, own.input
 
 
 def top(matrix, count):
@@ -102,19 +78,6 @@ def test_eigenvalues_are_those_of_dense_matrices(networks, data):
     assert (row["residual"][:9] <= 1e-7).all()
 
 
-def test_what_layers_are_called_and_how_large_they_are(data):
-    expected = {
-        "outputs": [[6, 3, 0], [5, 5, 3]],
-        "inputs": [[16, 6, 0], [16, 5, 5]],
-        "layer_name": [["fc1", "fc2", ""], ["fc1", "fc2", "fc3"]],
-        "layer": [0, 1, 2],
-        "epoch": [small_classifiers.EPOCHS],
-        "images": 30,
-        "variation": [0, 0, 0],
-    }
-    assert {name: data[name].values.tolist() for name in expected} == expected
-
-
 def test_first_inputs(networks, data):
     seeds = networks["seed"].values.tolist()
     single, other = (dense(networks, "F-6", "fc2", seed)[2] for seed in (seeds[0], seeds[2]))
@@ -125,61 +88,16 @@ def test_first_inputs(networks, data):
     np.testing.assert_allclose(data["first_inputs"].sel(layer=0), 1, rtol=1e-9)
 
 
-def factors(m=4, n=6, seed=0):
-    """Eigenpairs of the factors of two products, with spectra that fall at different rates."""
-    draws = torch.Generator().manual_seed(seed)
-    actual = []
-    for size in (m, n, m, n):
-        root = torch.randn(size, size, generator=draws, dtype=torch.float64)
-        scales = torch.linspace(0, -2, size, dtype=torch.float64).exp()
-        shift = torch.ones(size, dtype=torch.float64)
-        actual.append(
-            quantities.eigenpairs(
-                (root * scales) @ (root * scales).T + 0.5 * torch.outer(shift, shift)
-            )
-        )
-    return actual
-
-
-def moved(single, other, matrices, count):
-    """The mean overlap of the first k eigenvectors over some matrices that move the outputs."""
-    (output, inputs), (moving, others) = single, other
-    places = quantities.top_places(output.values, inputs.values, count)
-    places_too = quantities.top_places(moving.values, others.values, count)
-    basis = torch.einsum("ok,ik->oik", output.vectors[:, places[0]], inputs.vectors[:, places[1]])
-    total = []
-    for matrix in matrices:
-        vectors = (matrix @ moving.vectors)[:, places_too[0]]
-        basis_too = torch.einsum("ok,ik->oik", vectors, others.vectors[:, places_too[1]])
-        total.append(cv.subspace_overlaps(basis.flatten(0, 1), basis_too.flatten(0, 1)))
-    return torch.stack(total)
-
-
-def expected_overlaps(single, other, squares, count):
-    (output, inputs), (moving, others) = single, other
-    places = quantities.top_places(output.values, inputs.values, count)
-    places_too = quantities.top_places(moving.values, others.values, count)
-    return quantities.product_overlaps(
-        squares(output.vectors, moving.vectors),
-        (inputs.vectors.T @ others.vectors).square(),
-        places,
-        places_too,
+@pytest.mark.parametrize("size", [1, 4])
+def test_what_is_expected_over_permutations_is_their_mean(size):
+    draws = torch.Generator().manual_seed(size)
+    first, other = (
+        torch.linalg.qr(torch.randn(size, size, generator=draws, dtype=torch.float64)).Q
+        for _ in range(2)
     )
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_what_is_expected_over_permutations_is_their_mean(seed):
-    m, count = 4, 14
-    single, other = factors(m, seed=seed)[:2], factors(m, seed=seed)[2:]
-    every = [torch.eye(m, dtype=torch.float64)[list(order)] for order in permutations(range(m))]
-    mean = moved(single, other, every, count).mean(dim=0)
-    actual = expected_overlaps(single, other, quantities.permuted_squares, count)
-    torch.testing.assert_close(actual, mean, rtol=1e-12, atol=1e-12)
-
-
-def test_a_single_output_has_nothing_to_permute():
-    single = torch.ones(1, 1, dtype=torch.float64)
-    assert quantities.permuted_squares(single, -single).item() == 1
+    moved = [other[list(order)] for order in permutations(range(size))]
+    mean = torch.stack([(first.T @ vectors).square() for vectors in moved]).mean(dim=0)
+    torch.testing.assert_close(quantities.permuted_squares(first, other), mean, rtol=1e-12, atol=0)
 
 
 def test_convolutions_are_measured(tmp_path):
@@ -205,62 +123,4 @@ def test_convolutions_are_measured(tmp_path):
         np.testing.assert_allclose(arrays[name][0], expected, rtol=2e-3, atol=1e-4)
 
 
-def test_only_the_networks_that_are_asked_for(networks):
-    items = layerwise.items(config(networks=["F-5^2-BN"]), networks)
-    assert [item["layer"] for item in items] == ["fc1", "fc2", "fc3"]
-    assert {element.network for item in items for element in item["kept"]} == {"F-5^2-BN"}
-    names = {element.path.name for item in items for element in item["kept"]}
-    assert names == {f"{small_classifiers.EPOCHS}.nc"}
-
-
-def test_a_probe_is_cheaper(networks):
-    for item in layerwise.items(config(), networks):
-        probe = layerwise.probe(item)
-        assert 0 < layerwise.cost(probe) < layerwise.cost(item)
-        layerwise.compute(**probe)
-
-
-def test_more_eigenpairs_cost_more(networks):
-    item = layerwise.items(config(), networks)[0]
-    fewer = {**item, "settings": replace(item["settings"], top=4)}
-    assert layerwise.cost(fewer) < layerwise.cost(item)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"networks": ["F-6", "F-6"]}, "networks: expected each of them once"),
-        ({"top": 1}, "top: expected at least 2, got 1"),
-        ({"reach": 0.0}, "reach: expected a positive number, got 0.0"),
-        ({"reach": float("inf")}, "reach: expected a positive number, got inf"),
-        ({"images": -1}, "images: expected at least 0, got -1"),
-        ({"tolerance": 1.0}, "tolerance: expected a relative residual from 1e-7 to 0.1, got 1.0"),
-    ],
-)
-def test_a_bad_setting_is_named(changes, message):
-    with pytest.raises(ValueError, match=message):
-        config(**changes)
-
-
-@pytest.mark.parametrize(
-    ("changes", "networks", "message"),
-    [
-        ({}, SimpleNamespace(seeds=3), "ensemble: expected classifiers of which weights are kept"),
-        ({}, {"kept": []}, "ensemble: expected classifiers of which weights are kept, got 'small'"),
-        (
-            {},
-            {"seeds": 1},
-            "ensemble: expected two seeds or more of each network, got '1 in small'",
-        ),
-        (
-            {"networks": ["F-7"]},
-            {},
-            r"networks: expected some of small's, F-6, F-5.*, got \['F-7'\]",
-        ),
-    ],
-)
-def test_a_bad_ensemble_is_named(changes, networks, message):
-    ensemble = small_classifiers.settings(**networks) if isinstance(networks, dict) else networks
-    with pytest.raises(ValueError, match=message):
-        config(**changes).require_networks(ensemble)
-    config().require_networks(small_classifiers.settings())
+test_items_repeat_and_a_probe_costs_less = contract(layerwise, config)

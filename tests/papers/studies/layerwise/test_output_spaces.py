@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from fan_out_contract import contract
+from study_configs import configured
 from torch import nn
 
 from hessian_papers.studies.layerwise.output_spaces import study
@@ -130,10 +132,9 @@ def networks(tmp_path_factory):
 
 def study_config(**changes):
     fields = {
-        "kind": "output_spaces", "paper": "wu2022dissecting", "artifact": "Table 8", "title": "",
         "seed": 0, "ensemble": "made", "images": 0,
     }  # fmt: skip
-    return study.Config(**(fields | changes))
+    return configured(study, fields | changes)
 
 
 def test_the_arrays_of_an_ensemble(networks):
@@ -151,8 +152,4 @@ def test_the_arrays_of_an_ensemble(networks):
     assert study.measure(**few[0])["printed_error"][0] != whole[0]
 
 
-def test_what_is_no_classifier_is_refused(networks):
-    with pytest.raises(ValueError, match="ensemble: expected classifiers of which weights are ke"):
-        study_config().require_networks(object())
-    with pytest.raises(ValueError, match="images: expected at least 0, got -1"):
-        study_config(images=-1)
+test_items_repeat_and_a_probe_costs_less = contract(study.layerwise, study_config)

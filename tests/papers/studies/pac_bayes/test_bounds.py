@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 import torch
+from fan_out_contract import contract
 from scipy import stats
+from study_configs import configured
 
 from hessian_papers.labelled import LEFT_OUT
 from hessian_papers.ledger.bounds import NothingToMeasure
@@ -34,7 +36,6 @@ def networks(tmp_path_factory):
 
 def config(**changes):
     fields = {
-        "kind": "bounds", "paper": "wu2022dissecting", "artifact": "Table 10", "title": "bounds",
         "seed": 0, "ensemble": "small", "methods": METHODS,
         "half_log_variance": -3.0, "epochs": 6, "batch_size": 16, "learning_rate": 0.02,
         "decay_every": 3, "smoothing": 0.9, "refresh": 2, "delta": 0.025, "draws_delta": 0.01,
@@ -42,27 +43,14 @@ def config(**changes):
         "local_epochs": 4, "local_batch_size": 8, "local_learning_rate": 0.02,
         "local_objective": "inverse",
     }  # fmt: skip
-    return study.Config(**(fields | changes))
+    return configured(
+        study, {"paper": "wu2022dissecting", "artifact": "Table 10"} | fields | changes
+    )
 
 
 @pytest.fixture(scope="module")
 def actual(networks):
     return study.pac_bayes(config(), networks)
-
-
-def test_arrays_are_by_network_method_and_seed(actual):
-    assert actual["bound"].shape == (2, 5, 2)
-    assert actual["method"].values.tolist() == METHODS
-    assert actual["layer"].values.tolist() == ["fc1", "fc2", "fc3"]
-    assert actual["variance"].shape == (2, 5, 2, 3, study.PARTS, 3)
-    # The first network has two layers.
-    last = actual["rank_correlation"].sel(layer="fc3").isnull()
-    assert last.all(("method", "seed")).values.tolist() == [True, False]
-    assert actual["path_epoch"].values.tolist() == list(range(7))
-    first = actual["path_surrogate"].notnull().isel(network=0, method=0, seed=0)
-    assert first.values.tolist() == [False, *[True] * 6]
-    sizes = [int(actual[name]) for name in ("epoch", "classes", "samples", "held_out")]
-    assert sizes == [small_classifiers.EPOCHS, 3, 40, 20]
 
 
 def test_each_bound_is_that_of_its_terms(actual):
@@ -141,61 +129,6 @@ def test_curvature_is_the_quadratic_form_of_each_direction(networks, method):
     assert quantities["rank_correlation"][1] == pytest.approx(expected)
 
 
-class Ensemble:
-    """Settings of networks, as far as a study asks."""
-
-    def __init__(self, **changes):
-        fields = {
-            "networks": NETWORKS, "kept": [0, 9], "inputs": "unit interval", "held_out": 5,
-        } | changes  # fmt: skip
-        vars(self).update(fields)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"kept": [9]}, "ensemble: expected classifiers with the weights of epoch 0 kept"),
-        ({"networks": ["F-5-BN"]}, r"ensemble: expected fully connected classifiers F-n\^m alone"),
-        ({"networks": ["LeNet5"]}, "ensemble: expected fully connected classifiers"),
-        ({"inputs": "standardised"}, "unit interval: no prior may know the images, got 'small'"),
-        ({"held_out": 0}, "held_out: expected at least 1, got 0"),
-    ],
-)
-def test_networks_that_make_no_bound_are_refused(changes, message):
-    config().require_networks(Ensemble())
-    with pytest.raises(ValueError, match=message):
-        config().require_networks(Ensemble(**changes))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"methods": []}, "methods: expected different names of base, approximate, "),
-        ({"methods": ["base", "base"]}, "methods: expected different names of base"),
-        ({"methods": ["bayes"]}, "methods: expected different names .* got"),
-        ({"draws": 0}, "draws: expected at least 1, got 0"),
-        ({"paper_seeds": 0}, "paper_seeds: expected at least 1, got 0"),
-        ({"local_epochs": 0}, "local_epochs: expected at least 1, got 0"),
-        ({"local_objective": "best"}, "local_objective: expected one of inverse, quadratic, "),
-        ({"refresh": 0}, "refresh: expected at least 1, got 0"),
-        ({"draws_delta": 0.98}, "draws_delta: expected a probability that leaves room for delta"),
-        ({"delta": 0.0}, r"delta: expected a probability in \(0, 1\), got 0.0"),
-    ],
-)
-def test_bad_settings_are_refused(changes, message):
-    with pytest.raises(ValueError, match=message):
-        config(**changes)
-
-
-def test_the_first_parts_of_the_directions_are_single(networks, actual):
-    ends = (
-        actual["rank"].sel({"network": "F-6", "method": "local", "layer": "fc1", "seed": 4}).values
-    )
-    assert ends[:4].tolist() == [1, 2, 3, 4]
-    assert (np.diff(ends) >= 0).all()
-    assert ends[-1] == 6 * 16
-
-
 def test_networks_that_the_papers_methods_do_not_take_are_no_failures(networks):
     methods = ["base", "local"]
     data = study.pac_bayes(config(paper_seeds=1, epochs=1, methods=methods), networks)
@@ -203,16 +136,6 @@ def test_networks_that_the_papers_methods_do_not_take_are_no_failures(networks):
     assert known.values.tolist() == [[1, 2], [1, 2]]
     assert LEFT_OUT not in data
     assert failures(data).size == 6
-
-
-def test_items_say_what_they_cost_and_a_probe_costs_less(networks):
-    items = study.pac_bayes.items(config(epochs=100), networks)
-    assert len(items) == 2 * 5 * 2
-    few = study.pac_bayes.items(config(paper_seeds=1), networks)
-    assert len(few) == 2 * (4 * 1 + 1 * 2)
-    for item in items:
-        probe = study.pac_bayes.probe(item)
-        assert 0 < study.pac_bayes.cost(probe) < study.pac_bayes.cost(item)
 
 
 def test_rows_of_the_table_are_those_of_this_run(actual):
@@ -242,3 +165,6 @@ def test_which_rows_there_are_is_known_by_the_data_alone(tmp_path, random_labels
     assert row.network == ("R-600" if random_labels else "T-600")
     with pytest.raises(TypeError, match="random_labels"):
         config(random_labels=not random_labels)
+
+
+test_items_repeat_and_a_probe_costs_less = contract(study.pac_bayes, config)

@@ -26,16 +26,6 @@ def test_second_moments_lie_inside_the_interval():
     np.testing.assert_allclose(study.second_moments(config()), [2.5, 7.5, 12.5, 17.5])
 
 
-def test_spectra_have_one_row_a_scale(data):
-    assert data["width"].values.tolist() == [2, 4]
-    for targets in ("fixed", "scaled"):
-        for network, width in (("first", 2), ("second", 4)):
-            chosen = spectra(data, network=network, targets=targets)
-            for of in ("exact", "numerical"):
-                assert eigenvalues(chosen, "bulk", of).shape == (4, 2 * width - 2)
-                assert eigenvalues(chosen, "outlier 2", of).shape == (4, 1)
-
-
 def test_the_bulk_of_the_wider_network_stands_around_the_small_outlier(data):
     chosen = spectra(data, network="second", targets="fixed")
     np.testing.assert_array_equal(ranks(chosen, "bulk"), np.tile([1, 2, 3, 5, 6, 7], (4, 1)))
@@ -95,19 +85,3 @@ def test_the_controls_draw_every_error_and_each_eigenvalue_along_the_scale(data)
 def test_what_the_texts_name_is_drawn(data):
     for picture, text in ((draw(data), caption(data)), controls(data)):
         assert undrawn(picture, text) == []
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"width": 1},
-        {"second_width": -3},
-        {"variance_times_fan_in": 0.0},
-        {"variance_times_fan_in": float("nan")},
-        {"largest_second_moment": -1.0},
-        {"scales": 1},
-    ],
-)
-def test_bad_settings_are_refused_in_one_line(change):
-    with pytest.raises(ValueError, match=f"^{next(iter(change))}: expected .*, got .*$"):
-        config(**change)

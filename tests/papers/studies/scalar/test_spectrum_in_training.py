@@ -46,19 +46,6 @@ def several():
     return data_of(sides(COORDINATES)).squeeze("run")
 
 
-def test_arrays_have_one_row_a_step(plain, several):
-    assert plain["run"].values.tolist() == ["linear", "relu", "linear_high"]
-    assert plain["exact"].shape == (3, 121, 12)
-    # The first twelve steps and every eighth one.
-    numerical = plain["numerical"].dropna("step")
-    assert numerical["step"].values.tolist() == [*range(12), *range(16, 121, 8)]
-    assert numerical.shape == (3, 26, 12)
-    assert several["step"].values.tolist() == [0, 4, 8, 12, 16, 20]
-    assert compared(several)["step"].values.tolist() == [0, 8, 16]
-    assert several["exact"].shape == several["decorrelated"].shape == several["kind"].shape
-    assert several["exact"].shape == (6, 18)
-
-
 def test_the_pair_keeps_its_kind_and_its_cell(plain):
     large, small = pair(plain)
     assert (large > small).all()
@@ -98,11 +85,6 @@ def test_all_runs_start_from_the_same_draw_and_go_their_own_ways():
     assert len({tuple(v) for v in first}) == 1
     assert len({tuple(v) for v in last}) == trained.sizes["run"] == len(runs)
     assert (trained["diverged_at"] == -1).all()
-
-
-def test_the_same_configuration_gives_the_same_arrays(plain, spaces):
-    assert plain.identical(data_of(pair_sides(high=HIGH)))
-    assert spaces.identical(data_of(sides(EIGENSPACE)))
 
 
 def test_recorded_weights_are_the_networks():
@@ -176,16 +158,6 @@ def test_a_relu_network_is_followed_until_its_positive_cell_is_empty():
     assert pair(run)[0].notnull().all()
 
 
-@pytest.mark.parametrize("name", [*PROVED, *EXTENDED])
-@pytest.mark.parametrize("key", ["iterate", "rotation"])
-def test_those_that_combine_linearly_stay(name, key, spaces):
-    run = spaces.sel(run=name)
-    assert run[key].max() < 1e-13
-    # Numerical eigenvectors are known to round-off over the gap, 1e-16 / 1e-5.
-    assert run[f"numerical_{key}"].max() < 1e-10
-    assert run["invariance"].max() < 1e-13
-
-
 @pytest.mark.parametrize("name", LEAVING.values())
 def test_the_others_leave_and_both_sides_see_the_same(name, spaces):
     run = spaces.sel(run=name)
@@ -194,20 +166,6 @@ def test_the_others_leave_and_both_sides_see_the_same(name, spaces):
         numerical = run[f"numerical_{key}"].dropna("step")
         assert len(numerical) > 2
         np.testing.assert_allclose(run[key].sel(step=numerical["step"]), numerical, atol=tolerance)
-
-
-def test_outliers_and_bulk_make_up_the_spectrum_of_several_inputs(several):
-    outliers, bulk = group(several, "outlier"), group(several, "bulk")
-    assert outliers.shape == (6, 6)
-    assert bulk.shape == (6, 12)
-    together = np.concatenate([outliers, bulk], axis=1)
-    np.testing.assert_array_equal(np.sort(together, axis=1), several["exact"])
-
-
-def test_without_correlations_both_forms_agree():
-    data = compared(data_of(sides(COORDINATES, three_features(correlated=False))))
-    for form in ("decorrelated", "exact"):
-        assert error(data.assign(exact=data[form])).max() < 1e-12
 
 
 def test_a_relu_network_needs_inputs_that_it_sees():
@@ -226,56 +184,3 @@ def test_a_relu_network_without_positive_units_is_refused(seed):
     else:
         with pytest.raises(ValueError, match=rf"seed: expected one that draws .*, got {seed}"):
             config(PAIR, width=1, seed=seed)
-
-
-def refused_run(message, **settings):
-    return PAIR, {"runs": {"a": settings}}, rf"^runs\.a\.{message}"
-
-
-@pytest.mark.parametrize(
-    ("settings", "changes", "message"),
-    [
-        (PAIR, {"follows": "bulk"}, "follows: expected one of pair, eigenspace, coordinates"),
-        (PAIR, {"runs": {}}, "runs: expected at least one"),
-        (PAIR, {"runs": {"a": {"rate": 1}}}, r"runs\.a: expected some of .*, got \['rate'\]"),
-        refused_run("network: expected one of linear, relu, got", network="multi_input"),
-        refused_run("network: expected one of linear, relu, multi", network="tanh"),
-        refused_run(r"momentum: expected a number in \[0, 1\), got 1.0", momentum=1.0),
-        refused_run("learning_rate: expected a positive number", learning_rate=-1.0),
-        refused_run("initial_scale: expected a positive number", initial_scale=0.0),
-        refused_run("weight_decay: expected at least 0", weight_decay=-0.1),
-        refused_run("batch_size: expected at least 0", batch_size=-1),
-        refused_run("nesterov: expected a momentum above 0 with it", nesterov=True),
-        refused_run("velocity_scale: expected a momentum above 0", velocity_scale=0.1),
-        (PAIR, {"width": -3}, "width: expected at least 1, got -3"),
-        (PAIR, {"width": 3000}, "width: expected at most 5000 parameters .*, got 6000"),
-        (EIGENSPACE, {"width": 1}, "width: expected at least 2 .*, got 1"),
-        (PAIR, {"initial_scale": 0.0}, "initial_scale: expected a positive number from 1e-06"),
-        (PAIR, {"learning_rate": -0.1}, "learning_rate: expected a positive number, got -0.1"),
-        (PAIR, {"input_scales": [2.0, 0.5, 2.0]}, "input_scales: expected each of them once"),
-        (PAIR, {"input_scales": [0.0]}, "input_scales: expected positive numbers"),
-        (PAIR, {"high_settings": [[1.0, 2.0]] * 2}, "high_settings: expected each of them once"),
-        (PAIR, {"high_momenta": [1.0]}, r"high_momenta: expected numbers in \[0, 1\), got \[1.0\]"),
-        (PAIR, {"high_settings": [[1.0]]}, "high_settings: expected a rate and a scale each"),
-        (PAIR, {"steps": 0}, "steps: expected at least 1, got 0"),
-        (PAIR, {"record_every": 0}, "record_every: expected at least 1"),
-        (PAIR, {"numeric_every": 0}, "numeric_every: expected at least 1"),
-    ],
-)
-def test_a_bad_setting_is_named(settings, changes, message):
-    with pytest.raises(ValueError, match=message):
-        config(settings, **changes)
-
-
-@pytest.mark.parametrize(
-    ("settings", "shape", "message"),
-    [
-        (PAIR, (5, 2), "data: expected a data set with one feature per sample, got 'test'"),
-        (EIGENSPACE, (20, 2), "data: expected a data set with one feature per sample"),
-        (COORDINATES, (5,), "data: expected a data set with several features per sample"),
-        (EIGENSPACE, (4,), r"runs.sgd.batch_size: expected at most the 4 samples of test, got 5"),
-    ],
-)
-def test_data_that_a_study_does_not_take_are_refused(settings, shape, message):
-    with pytest.raises(ValueError, match=message):
-        study.train(config(settings), samples(np.ones(shape), np.ones(shape[0])))

@@ -8,18 +8,18 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers.constraints import Count, Once
+from hessian_papers.constraints import Count, PositiveNumbers
 from hessian_papers.data.base import SCALAR_TOKENS
 from hessian_papers.data.tools.pairs import SEQUENCES, inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, assembled, joined
 from hessian_papers.results import stacked
 from hessian_papers.studies import spectra, trainings
 from hessian_papers.studies.training import (
+    Dense,
     TrainingConfig,
     curvature_shown,
     numeric_spectrum,
     recorded,
-    require_dense,
 )
 from hessian_papers.training.descent import gradient_descent
 from hessian_papers.work import TrainingRun, alone
@@ -28,7 +28,6 @@ from hessian_spectra import statistics
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, SelfAttention
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require
 
 WEIGHTS = ("w_value", "w_query", "w_key")
 # What 9ξ²/4 is the sum of: 3γ², 6ζγ⟨w_Q, w_K⟩, 3(β² − αζ)(‖w_Q‖² + ‖w_K‖²) and the squared trace.
@@ -52,15 +51,9 @@ class Config(TrainingConfig):
 
     takes = SCALAR_TOKENS
 
-    key_dimension: Count
+    key_dimension: Annotated[Count, Dense(2, besides=1)]
     draws: Count
-    rates: Annotated[list[float], Once()]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive = bool(self.rates) and all(rate > 0 for rate in self.rates)
-        require(positive, "rates", "one positive number or more", self.rates)
-        require_dense(2 * self.key_dimension + 1, "key_dimension")
+    rates: PositiveNumbers
 
 
 def initial_weights(config: Config) -> tuple[Tensor, Tensor, Tensor]:
@@ -298,11 +291,7 @@ def _at_step(x: Tensor, y: Tensor, value: Tensor, query: Tensor, key: Tensor) ->
     squared_norms = query @ query + key @ key
     measured = dict(zip(WEIGHTS, (value, query, key), strict=True)) | moments._asdict()
     measured["residual"] = value * moments.m_1 - y
-    eigenvalues = spectrum.arrays()
-    arrays = {
-        "exact": eigenvalues["eigenvalues"],
-        "kind": eigenvalues["kind"],
-        "cell": eigenvalues["cell"],
+    arrays = spectra.of_closed_form(spectrum.arrays()) | {
         "sharpness": spectrum.eigenvalues[-1].numpy(),
         "trace": (coefficients.alpha + coefficients.zeta * squared_norms).numpy(),
         "half_width": cf.attention_cubic(coefficients, query, key).half_width().numpy(),

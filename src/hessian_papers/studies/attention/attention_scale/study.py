@@ -263,13 +263,10 @@ def _exact(network: Network) -> Arrays:
 
 def _distinct(spectrum: Spectrum) -> Arrays:
     """A closed form's eigenvalues, each once, and how often it occurs."""
-    arrays = replace(spectrum, multiplicities=[1] * len(spectrum.kinds)).arrays()
+    once = replace(spectrum, multiplicities=[1] * len(spectrum.kinds)).arrays()
     often = dict(zip(spectrum.kinds, spectrum.multiplicities, strict=True))
-    return {
-        "exact": arrays["eigenvalues"],
-        "kind": arrays["kind"],
-        "multiplicity": np.array([often[kind] for kind in arrays["kind"].tolist()]),
-    }
+    number = np.array([often[kind] for kind in once["kind"].tolist()])
+    return {"exact": once["eigenvalues"], "kind": once["kind"], "multiplicity": number}
 
 
 def _condition_number(eigenvalues: np.ndarray) -> np.ndarray:

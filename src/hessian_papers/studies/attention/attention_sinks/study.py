@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,7 +10,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers.constraints import AtLeast, Count
+from hessian_papers.constraints import Ascending, AtLeast, Between, Constraint, Count, Each
 from hessian_papers.data.base import VECTOR_TOKENS, Form
 from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.studies.base import DataStudyConfig
@@ -28,6 +27,15 @@ from hessian_spectra.validation import require
 SAME = 1e-11
 # Of the largest eigenvalues of draws it is known to this share which of two is larger.
 DECIDED = 1e-2
+# Outside, eigenvalues that differ in exact numbers are equal in float64: the attention is uniform,
+# or each token's is on a single one, and the bulk is lost beside the rest.
+ValueNorm = Between(0.01, 100.0, "a number from 0.01 to 100")
+QueryKeyNorm = Between(0.01, 20.0, "a number from 0.01 to 20")
+Pairs = Each(
+    "one pair of norms or more, of W_V from 0.01 to 100 and of W_Q and W_K from 0.01 to 20",
+    lambda pair: len(pair) == 2 and ValueNorm.fits(pair[0]) and QueryKeyNorm.fits(pair[1]),
+)
+Biases = Each("at least two finite numbers, ascending", math.isfinite, least=2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,38 +59,20 @@ class Config(DataStudyConfig):
     takes = VECTOR_TOKENS
 
     key_dimension: Count
-    value_norm: float
-    query_key_norm: float
-    sink_biases: list[float]
+    value_norm: Annotated[float, ValueNorm]
+    query_key_norm: Annotated[float, QueryKeyNorm]
+    sink_biases: Annotated[list[float], Biases, Ascending(Biases.expected)]
     points: Annotated[int, AtLeast(2)]
-    outlier_share: float
+    outlier_share: Annotated[float, Constraint("a share in (0, 1]", lambda share: 0 < share <= 1)]
     replicates: Count
     draws: Count
-    draw_norms: list[list[float]]
+    draw_norms: Annotated[list[list[float]], Pairs]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        pairs = all(len(pair) == 2 for pair in self.draw_norms)
-        expected = "one pair of norms or more, of W_V and of W_Q and W_K"
-        require(pairs and len(self.draw_norms) > 0, "draw_norms", expected, self.draw_norms)
         apart = len({query_key for _, query_key in self.draw_norms}) == len(self.draw_norms)
         expected = "pairs that differ in the norm of W_Q and W_K"
         require(apart, "draw_norms", expected, self.draw_norms)
-        own = self.value_norm, self.query_key_norm
-        # Outside, eigenvalues that differ in exact numbers are equal in float64: the attention is
-        # uniform, or each token's is on a single one, and the bulk is lost beside the rest.
-        for norms, fields in (
-            (own, ("value_norm", "query_key_norm")),
-            *((pair, ("draw_norms", "draw_norms")) for pair in self.draw_norms),
-        ):
-            for norm, field, most in zip(norms, fields, (100, 20), strict=True):
-                require(0.01 <= norm <= most, field, f"a number from 0.01 to {most}", norm)
-        biases = list(self.sink_biases)
-        ascending = len(biases) >= 2 and all(a < b for a, b in pairwise(biases))
-        fits = ascending and all(map(math.isfinite, biases))
-        require(fits, "sink_biases", "at least two finite numbers, ascending", biases)
-        fits = 0 < self.outlier_share <= 1
-        require(fits, "outlier_share", "a share in (0, 1]", self.outlier_share)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -152,16 +142,7 @@ class Network:
 
 
 def networks_of(config: Config, data: xr.Dataset) -> Iterator[Network]:
-    """The network of the figure and its replicates; replicate ``k`` has token ``k + 1`` first.
-
-    Raises:
-        ValueError: the tokens of the data set are not vectors, or no eigenvalue would repeat.
-    """
-    if data["x"].ndim != 3:
-        raise ValueError(
-            f"data: expected sequences of vectors (batch, length, d), got {data['x'].shape}"
-        )
-    config.require_data(Form(VECTOR_TOKENS, data["x"].shape))
+    """The network of the figure and its replicates; replicate ``k`` has token ``k + 1`` first."""
     key_dimension = config.key_dimension
     for replicate in range(config.replicates + 1):
         purpose = "weights" if replicate == 0 else f"weights of replicate {replicate}"

@@ -5,21 +5,22 @@ residuals, that is with the network's own outputs as targets, the two are one. S
 give the Gauss-Newton matrix as well, and the functional part is what they lose with the residuals.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import Annotated
+from itertools import product
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor, nn
 
-from hessian_papers.constraints import AtLeast, Count, Once
-from hessian_papers.labelled import Variable, Variables, data_set
+from hessian_papers.constraints import AtLeast, Count, PositiveNumbers
+from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.studies.base import StudyConfig
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
+from hessian_spectra.files import Arrays
 from hessian_spectra.models import HalfSquaredError, SelfAttention, TwoLayerLinear, TwoLayerReLU
 from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
@@ -42,7 +43,7 @@ class Config(StudyConfig):
     """
 
     width: Annotated[int, AtLeast(2)]
-    norms: Annotated[list[float], Once()]
+    norms: PositiveNumbers
     batch: Count
     length: Annotated[int, AtLeast(2)]
     draws: Annotated[int, AtLeast(2)]
@@ -50,8 +51,6 @@ class Config(StudyConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive = bool(self.norms) and min(self.norms) > 0
-        require(positive, "norms", "one positive number or more", self.norms)
         require(self.checked <= self.draws, "checked", f"at most {self.draws}", self.checked)
 
 
@@ -73,20 +72,49 @@ VARIABLES: Variables = {
 }
 
 
-@dataclass(frozen=True)
-class Draw:
-    """Unit vectors ``first``, ``second`` (d,), the sign of w_V (), ``x`` and ``y`` (batch, n)."""
+class Network(NamedTuple):
+    """A network of one draw at one norm, and its data.
 
-    first: Tensor
-    second: Tensor
-    sign: Tensor
+    Attributes:
+        model: one of ``MODELS``.
+        number: of the draw.
+        labels: the model and the norm.
+        value: w_V ``()``, of attention alone.
+        w: ``(d,)`` w_Q, or the second layer.
+        v: ``(d,)`` w_K, or the first layer.
+        x: ``(batch, length)``.
+        y: ``(batch, length)``.
+    """
+
+    model: str
+    number: np.ndarray
+    labels: Arrays
+    value: Tensor
+    w: Tensor
+    v: Tensor
     x: Tensor
     y: Tensor
 
+    def problem(self) -> cv.Problem:
+        """The network as a module, with its loss."""
+        data = (self.x, self.y)
+        if self.model == "attention":
+            network: nn.Module = SelfAttention(self.value, self.w, self.v)
+        else:
+            network = {"linear": TwoLayerLinear, "relu": TwoLayerReLU}[self.model](self.v, self.w)
+            data = self.x.flatten(), self.y.flatten()
+        return cv.Problem(network, HalfSquaredError("element"), [data])
 
-def draws(config: Config) -> Iterator[Draw]:
-    """Independent normal weights, inputs and targets."""
-    for number in range(config.draws):
+    def quantities(self, targets: Tensor | None) -> np.ndarray:
+        """The quantities of the Hessian; without targets those of the Gauss-Newton matrix."""
+        if self.model == "attention":
+            return _of_attention(self.value, self.w, self.v, self.x, targets)
+        return _without_attention(self.w, self.v, self.x, targets, relu=self.model == "relu")
+
+
+def networks(config: Config, count: int) -> Iterator[Network]:
+    """Networks of the first draws: independent normal weights, inputs and targets."""
+    for number in range(count):
         numbers = generator(config.seed, f"draw {number}")
 
         def normal(*sizes: int, numbers: torch.Generator = numbers) -> Tensor:
@@ -95,90 +123,53 @@ def draws(config: Config) -> Iterator[Draw]:
         first, second = (weights / weights.norm() for weights in normal(2, config.width))
         sign = torch.sign(normal(1))[0]
         x, y = normal(2, config.batch, config.length)
-        yield Draw(first, second, sign, x, y)
+        for model, norm in product(MODELS, sorted(config.norms)):
+            labels = {"model": np.array(model), "weight_norm": np.array(norm)}
+            weights = norm * sign, norm * first, norm * second
+            yield Network(model, np.array(number), labels, *weights, x, y)
 
 
 def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """Largest eigenvalue and bounds of Hessian and Gauss-Newton matrix, of every draw."""
-    norms = sorted(config.norms)
-    values = np.array([[*_of_draw(draw, norms)] for draw in draws(config)])
-    values = values.reshape(config.draws, len(norms), len(MODELS), 2, len(QUANTITIES))
-    hessian, gauss_newton = np.moveaxis(values.swapaxes(1, 2), 3, 0)
-    labels = {
-        "model": list(MODELS),
-        "weight_norm": norms,
-        "quantity": list(QUANTITIES),
-        "draw": range(config.draws),
-        "width": config.width,
-    }
-    return data_set(labels | {"hessian": hessian, "gauss_newton": gauss_newton}, VARIABLES)
-
-
-def _of_draw(draw: Draw, norms: Iterable[float]) -> Iterator[list[float]]:
-    """The quantities for each norm, model and matrix."""
-    for norm in norms:
-        w, v = norm * draw.first, norm * draw.second
-        for targets in (draw.y, None):
-            yield _of_attention(norm * draw.sign, w, v, draw.x, targets)
-        for relu in (False, True):
-            for targets in (draw.y, None):
-                yield _without_attention(w, v, draw.x, targets, relu=relu)
+    common = {"quantity": np.array(QUANTITIES), "width": np.array(config.width)}
+    parts = [
+        {"draw": network.number, **network.labels, **common}
+        | {"hessian": network.quantities(network.y), "gauss_newton": network.quantities(None)}
+        for network in networks(config, config.draws)
+    ]
+    return assembled(parts, VARIABLES, ["draw", "model", "weight_norm"])
 
 
 def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The largest eigenvalues of the matrices of networks as modules, of some draws."""
-    norms = sorted(config.norms)
-    problems = (
-        cv.Problem(network, HalfSquaredError("element"), [data])
-        for draw in islice(draws(config), config.checked)
-        for norm in norms
-        for network, data in _networks(draw, norm)
-    )
-    values = [
-        [
-            torch.linalg.eigvalsh(cv.dense_matrix(matrix(problem, check=False)))[-1].item()
-            for matrix in (cv.hessian, cv.ggn)
-        ]
-        for problem in problems
-    ]
-    table = np.reshape(values, (config.checked, len(norms), len(MODELS), 2)).swapaxes(1, 2)
-    labels = {
-        "model": list(MODELS),
-        "weight_norm": norms,
-        "checked_draw": range(config.checked),
-        "numerical_hessian": table[..., 0],
-        "numerical_gauss_newton": table[..., 1],
-    }
-    return data_set(labels, VARIABLES)
-
-
-def _networks(draw: Draw, norm: float) -> Iterator[tuple[nn.Module, tuple[Tensor, Tensor]]]:
-    """The networks of a draw in the order of the models, each with its data."""
-    w, v = norm * draw.first, norm * draw.second
-    yield SelfAttention(norm * draw.sign, w, v), (draw.x, draw.y)
-    flat = draw.x.flatten(), draw.y.flatten()
-    yield TwoLayerLinear(v, w), flat
-    yield TwoLayerReLU(v, w), flat
+    parts = []
+    for network in networks(config, config.checked):
+        problem = network.problem()
+        parts.append({"checked_draw": network.number, **network.labels})
+        for name, matrix in (("hessian", cv.hessian), ("gauss_newton", cv.ggn)):
+            values = torch.linalg.eigvalsh(cv.dense_matrix(matrix(problem, check=False)))
+            parts[-1][f"numerical_{name}"] = values[-1].numpy()
+    return assembled(parts, VARIABLES, ["checked_draw", "model", "weight_norm"])
 
 
 def _of_attention(
     value: Tensor, query: Tensor, key: Tensor, x: Tensor, y: Tensor | None
-) -> list[float]:
+) -> np.ndarray:
     """Theorem 3.5 and Remark B.4; without targets those of the Gauss-Newton matrix."""
     if y is None:
         y = value * cf.attention_moments(query, key, x).m_1
     numbers = cf.attention_coefficients(value, query, key, x, y)
     bounds = cf.attention_largest_eigenvalue_bounds(numbers, query, key)
     largest = cf.attention_spectrum(numbers, query, key).eigenvalues[-1]
-    return [float(largest), float(bounds.lower), float(bounds.upper)]
+    return np.array([largest, bounds.lower, bounds.upper])
 
 
 def _without_attention(
     w: Tensor, v: Tensor, x: Tensor, y: Tensor | None, *, relu: bool
-) -> list[float]:
+) -> np.ndarray:
     """Theorems 3.1 and 3.4, which give the largest eigenvalue itself: it is its own bound."""
     x = x.flatten()
     hidden = torch.outer(x, v)
     targets = (hidden.relu() if relu else hidden) @ w if y is None else y.flatten()
     spectrum = (cf.two_layer_relu if relu else cf.two_layer_linear)(w, v, x, targets)
-    return 3 * [float(spectrum.eigenvalues[-1])]
+    return np.full(3, spectrum.eigenvalues[-1])

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers, Once
+from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers, Each, Once
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.studies.base import StudyConfig
 from hessian_spectra import closed_form as cf
@@ -29,6 +29,7 @@ from hessian_spectra.validation import require
 # Normal entries of variance 2/(1 + d_K); of norm 1, as in Figure 2; of variance 1/3, which is the
 # standard parametrisation of a layer with one input.
 INITIALISATIONS = ("xavier", "unit", "sp")
+Several = Each("two positive numbers or more", lambda factor: factor > 0, least=2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,7 @@ class Config(StudyConfig):
     key_dimensions: Annotated[list[int], DifferentNumbers(3)]
     length: Annotated[int, AtLeast(2)]
     draws: Annotated[int, AtLeast(2)]
-    factors: Annotated[list[float], Once()]
+    factors: Annotated[list[float], Once(), Several]
     checked: Count
     checked_dimension: int
 
@@ -58,8 +59,6 @@ class Config(StudyConfig):
         # A bulk eigenvalue occurs d_K − 1 times, and the bulk is found as what repeats.
         require(len(self.key_dimensions) > 1, "key_dimensions", "two or more", self.key_dimensions)
         require(self.checked <= self.draws, "checked", f"at most {self.draws}", self.checked)
-        positive = len(self.factors) > 1 and min(self.factors) > 0
-        require(positive, "factors", "two positive numbers or more", self.factors)
         smallest, own = min(self.key_dimensions), self.checked_dimension
         expected = f"at least the smallest key dimension, {smallest}"
         require(own >= smallest, "checked_dimension", expected, own)

@@ -117,18 +117,15 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
     Returns:
         What ``VARIABLES`` declares; of two sizes ``lead`` and ``mean_difference`` in place of the
         correlations.
-
-    Raises:
-        ValueError: the ensemble lacks what the configuration asks for.
     """
     points = select(config, ensembles)
     target, values = points[config.target].values, _factors(config, points)
-    r = of_each_teacher(target, values, points["teacher"].values)
+    r = of_each_teacher(target, values.values, points["teacher"].values)
     arrays = described(points, config.along) | {
         **settings(config),
         **{name: np.array(getattr(config, name)) for name in ("target", "highlighted")},
         "group": np.array(config.quantities),
-        "layer": np.arange(values.shape[-2]) + _first_layer(config),
+        "layer": values["layer"].values,
         **dict.fromkeys(("norm", "other_norm"), np.array(config.norms)),
         "magnitude_ratio": magnitude_ratio(points),
         **_ends(points),
@@ -167,13 +164,8 @@ def _ends(points: xr.Dataset) -> Arrays:
     }
 
 
-def _first_layer(config: Config) -> int:
-    """The first label along ``layer``: 0 if there are alignments."""
-    return 0 if "alignments" in config.quantities else 1
-
-
-def _factors(config: Config, points: xr.Dataset) -> np.ndarray:
-    """Squared norms of matrices and products, absolute alignments.
+def _factors(config: Config, points: xr.Dataset) -> xr.DataArray:
+    """Squared norms of matrices and products, absolute alignments, whose layer is 0.
 
     Returns:
         The values along parametrisation, depth, size, time, networks, group, layer and norm; NaN
@@ -182,13 +174,10 @@ def _factors(config: Config, points: xr.Dataset) -> np.ndarray:
     depth = int(points["depth"].max())
     chosen = points.sel(norm=config.norms, layer=slice(depth))
     known = {
-        "matrices": chosen["norms"].values ** 2,
-        "products": chosen["products"].values ** 2,
-        "alignments": np.abs(chosen["alignments"].values)[..., None, :],
+        "matrices": chosen["norms"] ** 2,
+        "products": chosen["products"] ** 2,
+        "alignments": abs(chosen["alignments"]).expand_dims(layer=[0]),
     }
-    groups = []
-    for name in config.quantities:
-        room = [(0, 0)] * known[name].ndim
-        room[-2] = (0, depth) if name == "alignments" else (1 - _first_layer(config), 0)
-        groups.append(np.pad(known[name], room, constant_values=np.nan))
-    return np.stack(groups, axis=-3)
+    first = 0 if "alignments" in config.quantities else 1
+    groups = [known[name].reindex(layer=range(first, depth + 1)) for name in config.quantities]
+    return xr.concat(groups, "group").transpose(..., "group", "layer", "norm")

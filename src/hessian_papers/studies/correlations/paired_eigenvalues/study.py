@@ -162,7 +162,6 @@ class Point:
 def _points(config: Config, data: xr.Dataset) -> Iterator[Point]:
     """All points: cases, then widths, then input sizes, ascending."""
     x, y = data["x"].values, data["y"].values
-    config.require_data(Form.of_features(data["x"]))
     common: dict[str, Any] = {n: getattr(config, n) for n in ("activation", "depth", "seed")}
     for case in config.cases:
         _, kind = case.split("-")
@@ -222,9 +221,6 @@ def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
 
     Spectra are known in two-layer linear networks, with one input or with orthonormal first layer
     and decorrelated data.
-
-    Raises:
-        ValueError: the data set is too small.
     """
     points = _points(config, samples)
     return assembled([_theory(point, range(config.networks)) for point in points], VARIABLES, AXES)
@@ -273,14 +269,11 @@ def _distances(eigenvalues: Tensor, multiplicities: Tensor, target: float) -> Te
 
 
 def _items(config: Config, samples: xr.Dataset) -> list[Item]:
-    chunks = [
-        list(range(config.networks))[first : first + config.networks_per_item]
-        for first in range(0, config.networks, config.networks_per_item)
-    ]
+    numbers, each = range(config.networks), config.networks_per_item
     return [
-        {"point": point, "networks": chunk, "jitters": config.jitters}
+        {"point": point, "networks": [*numbers[first : first + each]], "jitters": config.jitters}
         for point in _points(config, samples)
-        for chunk in chunks
+        for first in numbers[::each]
     ]
 
 

@@ -65,9 +65,6 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
 
     Returns:
         What ``VARIABLES`` declares; NaN where all networks of a teacher diverged.
-
-    Raises:
-        ValueError: the ensemble lacks what the configuration asks for.
     """
     points = select(config, ensembles)
     layers = np.arange(1, points["depth"].max().item() + 1)

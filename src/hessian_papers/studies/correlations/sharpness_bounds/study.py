@@ -62,9 +62,6 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
 
     Returns:
         What ``VARIABLES`` declares; NaN where no network is finite.
-
-    Raises:
-        ValueError: the ensemble lacks what the configuration asks for.
     """
     points = select(config, ensembles)
     sharpness = points["sharpness"].values

@@ -111,9 +111,8 @@ def _networks(config: Config, data: xr.Dataset) -> Iterator[_Network]:
     """All networks; each has draws of its own.
 
     Raises:
-        ValueError: the data have too few inputs or samples.
+        ValueError: the inputs depend on each other.
     """
-    config.require_data(Form.of_features(data["x"]))
     x = torch.as_tensor(data["x"].values, dtype=torch.float64)
     for number, sizes in enumerate(config.architectures, start=1):
         inputs, rank = whiten(x[:, : sizes[0]], config.input_scale)

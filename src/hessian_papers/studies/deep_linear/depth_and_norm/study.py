@@ -85,12 +85,7 @@ class _Network:
 
 
 def _networks(config: Config, data: xr.Dataset) -> Iterator[_Network]:
-    """The networks of all depths, of all norms for each.
-
-    Raises:
-        ValueError: the data have too few inputs or samples.
-    """
-    config.require_data(Form.of_features(data["x"]))
+    """The networks of all depths, of all norms for each."""
     x = torch.as_tensor(data["x"].values, dtype=torch.float64)
     largest = config.largest_width
     whitened = {

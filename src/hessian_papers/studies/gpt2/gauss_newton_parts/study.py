@@ -29,11 +29,10 @@ from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
 from hessian_papers.networks.tools.memory import Megabytes, product_memory
 from hessian_papers.studies.base import EnsembleStudyConfig
-from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
+from hessian_papers.studies.gpt2.extremes import Extremes
 from hessian_papers.studies.gpt2.functional_parts import by_operation
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
 from hessian_papers.studies.gpt2.seeds import OPERATIONS
-from hessian_papers.studies.layerwise.ensembles import top_of
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
@@ -68,34 +67,6 @@ class Config(PartsMeasurement, EnsembleStudyConfig):
         require(suited, "ensemble", "language models of which weights are kept", self.ensemble)
 
 
-class _Top:
-    """Largest eigenvalues of several matrices, and their relative residuals."""
-
-    def __init__(self, settings: PartsMeasurement) -> None:
-        self._settings = settings
-        self.pairs: dict[str, tuple[float, float]] = {}
-
-    def __call__(
-        self, name: str, operator: cv.SymmetricOperator, start: Tensor | None = None
-    ) -> Tensor:
-        """Keep the eigenvalue of a matrix; its eigenvector ``(p,)``."""
-        settings = self._settings
-        top = top_of(operator, 1, tol=settings.tolerance, start=start, seed=settings.seed)
-        self.pairs[name] = float(top.values[0]), float(top.residuals[0])
-        return top.vectors[:, 0]
-
-    def released(self, operator: cv.SymmetricOperator, start: Tensor) -> None:
-        """Keep that of the released product, searched from the right matrix's eigenvector."""
-        self.pairs["released hessian"] = extreme_eigenvalue(
-            operator,
-            start,
-            largest=True,
-            tol=self._settings.tolerance,
-            scale=self.pairs["hessian"][0],
-            products=RELEASED_PRODUCTS,
-        )
-
-
 def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasurement) -> Arrays:
     """The part of one network's Hessian that the GGN misses.
 
@@ -116,27 +87,29 @@ def measure(kept: KeptModel, facts: Mapping[str, Any], settings: PartsMeasuremen
         data = [torch.from_numpy(kept.tokens)]
         return cv.Problem(model, loss_fn=loss, data=data, weights=len, memory=memory)
 
-    problem, top = problem_of(architectures.language_loss), _Top(settings)
+    problem = problem_of(architectures.language_loss)
+    top = Extremes(tol=settings.tolerance, seed=settings.seed)
     hessian, ggn = cv.hessian(problem), cv.ggn(problem)
-    released = ReleasedHessian(problem)
-    vector = top("hessian", hessian)
-    top.released(released, vector)
-    top("ggn", ggn, vector)
-    del hessian, ggn, released  # the graphs that they hold
+    top.search("hessian", hessian)
+    (largest, _), vector = top.pairs["hessian"], top.vectors["hessian"]
+    how: Any = {"largest": True, "products": RELEASED_PRODUCTS, "scale": largest}
+    top.search_released("released hessian", ReleasedHessian(problem), "hessian", **how)
+    top.search("ggn", ggn, "hessian")
+    del hessian, ggn  # the graphs that they hold
     squared = problem_of(architectures.squared_loss)
     # The network was checked with the other loss, and either loss with dense matrices in tests.
-    start = top("squared hessian", cv.hessian(squared, check=False), vector)
-    top("squared ggn", cv.ggn(squared, check=False), start)
+    top.search("squared hessian", cv.hessian(squared, check=False), "hessian")
+    top.search("squared ggn", cv.ggn(squared, check=False), "squared hessian")
     model.double()
     exact = problem_of(architectures.language_loss)
-    eigenvalues, residuals = zip(*top.pairs.values(), strict=True)
+    eigenvalues, residuals = top.columns(top.pairs)
     arrays = {
         **facts,
         "matrix": [*top.pairs],
         "eigenvalue": eigenvalues,
         "residual": residuals,
         "operation": OPERATIONS,
-        **by_operation(exact, vector, top.pairs["hessian"][0]),
+        **by_operation(exact, vector, largest),
     }
     return {name: np.array(values) for name, values in arrays.items()}
 

@@ -11,15 +11,15 @@ import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Annotated, Any
 
 import numpy as np
 import torch
 import xarray as xr
-from torch import Tensor, nn
+from torch import nn
 
-from hessian_papers.constraints import AtLeast, Between, Count
+from hessian_papers.constraints import Above, Ascending, AtLeast, Between, Count, Each
 from hessian_papers.labelled import Variable, Variables, gathering
 from hessian_papers.models import gpt2 as architectures
 from hessian_papers.networks.base import shared
@@ -27,7 +27,7 @@ from hessian_papers.networks.tools.divergence import surviving
 from hessian_papers.networks.tools.kept_models import KeptModel, kept_model
 from hessian_papers.networks.tools.memory import Megabytes, product_memory
 from hessian_papers.studies.base import EnsembleStudyConfig
-from hessian_papers.studies.gpt2.arnoldi import extreme_eigenvalue
+from hessian_papers.studies.gpt2.extremes import Extremes
 from hessian_papers.studies.gpt2.functional_parts import by_operation
 from hessian_papers.studies.gpt2.released_hessian import ReleasedHessian
 from hessian_papers.studies.gpt2.seeds import ATTENTION, OPERATIONS
@@ -50,6 +50,7 @@ BETWEEN = 1000
 PRODUCTS = 25
 # The most products of curvlinops for each of its extreme eigenvalues.
 RELEASED_PRODUCTS = 10
+Masses = Each("shares of the attention in (0, 1), ascending", lambda mass: 0 < mass < 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +72,13 @@ class LadderMeasurement:
     """
 
     seed: int
-    masses: list[float]
+    masses: Annotated[list[float], Masses, Ascending(Masses.expected)]
     directions: Count
     tolerance: Annotated[float, Between(1e-6, 0.1, "a relative residual from 1e-6 to 0.1")]
     probes: Annotated[int, AtLeast(2)]
     products: int
     points: Annotated[int, AtLeast(2)]
-    kappa: float
+    kappa: Annotated[float, Above(1.0, "a number above 1")]
     memory: Megabytes
 
 
@@ -87,11 +88,6 @@ class Config(LadderMeasurement, EnsembleStudyConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        masses = list(self.masses)
-        ascending = all(a < b for a, b in pairwise(masses))
-        fits = bool(masses) and ascending and all(0 < mass < 1 for mass in masses)
-        require(fits, "masses", "shares of the attention in (0, 1), ascending", masses)
-        require(self.kappa > 1, "kappa", "a number above 1", self.kappa)
         narrow = self.products >= 2 and kernel_width(self.kappa, self.products) < 1
         expected = "so many that the kernel is narrower than the spectrum"
         require(narrow, "products", expected, self.products)
@@ -119,61 +115,28 @@ def kernel_width(kappa: float, products: int) -> float:
     return 1.1 / ((products - 1) * math.sqrt(8 * math.log(kappa)))
 
 
-def _by_end(pairs: list[tuple[float, float]], prefix: str = "") -> Arrays:
-    """Eigenvalues and their residuals, of each end of the spectrum."""
-    eigenvalues, residuals = np.array(pairs).T
-    return {f"{prefix}eigenvalue": eigenvalues, f"{prefix}residual": residuals}
+def _edges(operator: cv.SymmetricOperator, top: Extremes) -> Arrays:
+    """``eigenvalue`` and ``residual`` of the largest and the smallest one."""
+    for end, which in ENDS.items():
+        top.search(end, operator, which=which)
+    return dict(zip(("eigenvalue", "residual"), top.columns(ENDS), strict=True))
 
 
-class _Edges:
-    """The extreme eigenvalues, each search started from what the one before found."""
+def _gauss_newton(problem: cv.Problem, top: Extremes) -> Arrays:
+    """``ggn`` and ``ggn_residual``, at first from the Hessian's eigenvector."""
+    top.search(GGN, cv.ggn(problem), "largest")
+    return dict(zip((GGN, f"{GGN}_residual"), map(np.array, top.pairs[GGN]), strict=True))
 
-    def __init__(self, settings: LadderMeasurement) -> None:
-        self._settings = settings
-        self.vectors: dict[str, Tensor] = {}
-        self.scale = 0.0
 
-    def _pair(self, name: str, operator: cv.SymmetricOperator, which: Which) -> tuple[float, float]:
-        """An eigenvalue and its residual."""
-        pair = cv.top_eigenpairs(
-            operator,
-            k=1,
-            tol=self._settings.tolerance,
-            which=which,
-            start=self.vectors.get(name),
-            seed=self._settings.seed,
-        )
-        assert pair.residuals is not None
-        self.vectors[name] = pair.eigenvectors()[:, 0]
-        return float(pair.eigenvalues[0]), float(pair.residuals[0])
-
-    def __call__(self, operator: cv.SymmetricOperator) -> Arrays:
-        """``eigenvalue`` and ``residual`` of the largest and the smallest one."""
-        pairs = [self._pair(end, operator, which) for end, which in ENDS.items()]
-        self.scale = max(abs(value) for value, _ in pairs)
-        return _by_end(pairs)
-
-    def gauss_newton(self, problem: cv.Problem) -> Arrays:
-        """``ggn`` and ``ggn_residual``, at first from the Hessian's eigenvector."""
-        self.vectors.setdefault(GGN, self.vectors["largest"])
-        eigenvalue, residual = self._pair(GGN, cv.ggn(problem), ENDS["largest"])
-        return {GGN: np.array(eigenvalue), f"{GGN}_residual": np.array(residual)}
-
-    def released(self, problem: cv.Problem) -> Arrays:
-        """Top eigenpairs by the product of curvlinops as it is released, from those found last."""
-        operator = ReleasedHessian(problem)
-        pairs = [
-            extreme_eigenvalue(
-                operator,
-                self.vectors[end],
-                largest=end == "largest",
-                tol=self._settings.tolerance,
-                scale=self.scale,
-                products=RELEASED_PRODUCTS,
-            )
-            for end in ENDS
-        ]
-        return _by_end(pairs, "released_")
+def _released(problem: cv.Problem, top: Extremes) -> Arrays:
+    """Top eigenpairs by the product of curvlinops as it is released, from those found last."""
+    operator, scale = ReleasedHessian(problem), float(np.abs(top.columns(ENDS)[0]).max())
+    names = {end: f"released {end}" for end in ENDS}
+    for end, name in names.items():
+        how: Any = {"largest": end == "largest", "products": RELEASED_PRODUCTS, "scale": scale}
+        top.search_released(name, operator, end, **how)
+    columns = top.columns(names.values())
+    return dict(zip(("released_eigenvalue", "released_residual"), columns, strict=True))
 
 
 def _density(operator: cv.SymmetricOperator, settings: LadderMeasurement) -> Arrays:
@@ -238,7 +201,7 @@ def _measured(
     first, last = edit == SINK, len(settings.masses)
     targets = settings.masses if first else settings.masses[-1:]
     steps = chain([0.0] if first else [], edited(edit, model, data, targets, settings.seed))
-    edges = _Edges(settings)
+    top = Extremes(tol=settings.tolerance, seed=settings.seed)
     rungs: dict[int, dict[str, Any]] = {}
     released: dict[int, dict[str, Any]] = {}
     for rung, strength in enumerate(steps, 0 if first else last):
@@ -246,13 +209,13 @@ def _measured(
             continue
         operator, mass = cv.hessian(problem), mass_on(model, data, token)
         rungs[rung] = {"strength": strength, "mass": mass, "loss": loss_of(model, data)}
-        rungs[rung] |= edges(operator)
+        rungs[rung] |= _edges(operator, top)
         if first:
-            rungs[rung] |= _density(operator, settings) | edges.gauss_newton(problem)
+            rungs[rung] |= _density(operator, settings) | _gauss_newton(problem, top)
             exact, value = problem_of(copy.deepcopy(model).double()), rungs[rung]["eigenvalue"][0]
-            rungs[rung] |= by_operation(exact, edges.vectors["largest"], float(value))
+            rungs[rung] |= by_operation(exact, top.vectors["largest"], float(value))
         if first and rung in (0, last):
-            released[rung] = edges.released(problem)
+            released[rung] = _released(problem, top)
     arrays = _on_rungs(rungs, last + 1)
     if first:
         # The model still has the strongest sink.

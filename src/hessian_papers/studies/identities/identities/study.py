@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 import xarray as xr
 
-from hessian_papers.constraints import AtLeast
+from hessian_papers.constraints import AtLeast, Between
 from hessian_papers.data.base import ONE_FEATURE, Form
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies.base import DataStudyConfig
@@ -53,12 +53,8 @@ class Config(DataStudyConfig):
     takes = ONE_FEATURE
 
     instances: Annotated[int, AtLeast(6)]
-    width: int
+    width: Annotated[int, Between(2.0, 50.0, "2 to 50")]
     points: Annotated[int, AtLeast(2)]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require(2 <= self.width <= 50, "width", "2 to 50", self.width)
 
     def require_data(self, form: Form) -> None:
         """Refuse other data than one feature, and too few for inputs of full rank."""

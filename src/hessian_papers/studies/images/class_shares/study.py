@@ -16,7 +16,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers.constraints import AtLeast, Different, Once
+from hessian_papers.constraints import AtLeast, Different, Each, Once
 from hessian_papers.data.tools.subsets import imbalanced_subset, share_range
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.networks.tools.images import CASES, image_sets, network_item, split, training
@@ -32,10 +32,11 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import Activation
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import require
 
 # Residual of the sharpness, relative; its own error is about the square of it.
 TOLERANCE = 1e-5
+Shares = Each("one or more shares in (0, 1]", lambda share: 0 < share <= 1)
+Sizes = Each("numbers of at least 1", lambda size: size >= 1, least=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,17 +53,9 @@ class Config(ImageStudyConfig):
     """
 
     cases: Annotated[list[str], Different(CASES)]
-    shares: Annotated[list[float], Once()]
-    other_samples: Annotated[list[int], Once()]
+    shares: Annotated[list[float], Once(), Shares]
+    other_samples: Annotated[list[int], Once(), Sizes]
     further_replicates: Annotated[int, AtLeast(0)]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        shares = list(self.shares)
-        valid = len(shares) > 0 and all(0 < share <= 1 for share in shares)
-        require(valid, "shares", "one or more shares in (0, 1]", shares)
-        sizes = list(self.other_samples)
-        require(all(n >= 1 for n in sizes), "other_samples", "numbers of at least 1", sizes)
 
 
 VARIABLES: Variables = {

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 from tqdm import tqdm
 
-from hessian_papers.constraints import AtLeast, Count, Positive
+from hessian_papers.constraints import AtLeast, Constraint, Count, Positive
 from hessian_papers.data.base import IMAGES, Form
 from hessian_papers.data.images import LABELS as CLASSES
 from hessian_papers.data.tools.reduction import ReducedRegression, reduce_regression
@@ -44,6 +44,10 @@ BALANCED = ("whitened", "raw")
 # What is left of the loss when training is half, nearly and wholly done.
 LEFT = {"half": 0.5, "nearly": 0.01, "rest": 1e-3}
 LOSS_LIMIT = 1e12
+InitialRange = Constraint(
+    "two numbers, 0 < smallest <= largest",
+    lambda ends: len(ends) == 2 and 0 < ends[0] <= ends[1],
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,18 +75,12 @@ class Config(DataStudyConfig):
     replicates: Count
     depth: Annotated[int, AtLeast(2)]
     width: Count
-    initial_range: list[float]
+    initial_range: Annotated[list[float], InitialRange]
     learning_rate: Positive
     epochs: Count
     recorded: Count
     weight_decay: Positive
     beyond: Positive
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        ends = list(self.initial_range)
-        ordered = len(ends) == 2 and 0 < ends[0] <= ends[-1]
-        require(ordered, "initial_range", "two numbers, 0 < smallest <= largest", ends)
 
     def require_data(self, form: Form) -> None:
         """Refuse data of anything but images, or of fewer of a class than a subset has."""

@@ -10,14 +10,14 @@ square of its mean stays: of H, of 256 inputs each, some 1e-4.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import xarray as xr
 
-from hessian_papers.constraints import AtLeast, Different, DifferentNumbers, Once
+from hessian_papers.constraints import AtLeast, Different, DifferentNumbers, PositiveNumbers
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies.base import StudyConfig
 from hessian_papers.studies.layerwise.infinite_width.quantities import (
@@ -59,7 +59,7 @@ class Config(StudyConfig):
     laws: Annotated[list[str], Different(tuple(LAWS))]
     widths: list[int]
     classes: Annotated[list[int], DifferentNumbers(2)]
-    alpha: Annotated[list[float], Once()]
+    alpha: PositiveNumbers
     draws: Annotated[int, AtLeast(2)]
     samples: int
     layer_samples: int
@@ -69,8 +69,6 @@ class Config(StudyConfig):
         # Fewer units may all be inactive; the space of all units is no top space.
         different = DifferentNumbers(max(max(self.classes) + 1, SMALLEST_WIDTH))
         require(different.fits(self.widths), "widths", different.expected, self.widths)
-        positive = bool(self.alpha) and min(self.alpha) > 0
-        require(positive, "alpha", "positive numbers", self.alpha)
         # Each α has a width, and each width an α.
         extremes = (max(self.alpha), min(self.widths)), (min(self.alpha), max(self.widths))
         weights = max(width * _inputs(alpha, width) for alpha, width in extremes)
@@ -153,23 +151,14 @@ def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     ]
     every = itertools.product(config.laws, config.classes, sizes, range(config.draws))
     return [
-        dict(zip(AXES, (law, classes, *size, draw), strict=True)) | common
+        {"labels": dict(zip(AXES, (law, classes, *size, draw), strict=True)), **common}
         for law, classes, size, draw in every
     ]
 
 
-def measure(
-    *,
-    law: str,
-    classes: int,
-    alpha: float,
-    width: int,
-    draw: int,
-    samples: int,
-    layer_samples: int,
-    seed: int,
-) -> Arrays:
+def measure(labels: Mapping[str, Any], samples: int, layer_samples: int, seed: int) -> Arrays:
     """The labels and :data:`QUANTITIES` of one network."""
+    law, classes, alpha, width, draw = (labels[name] for name in AXES)
     inputs = _inputs(alpha, width)
     purpose = f"{law} inputs, width {width}, {inputs} inputs, {classes} classes, draw {draw}"
     network = Network.drawn(law, width, inputs, classes, generator(seed, f"weights: {purpose}"))
@@ -186,10 +175,8 @@ def measure(
     if kept:
         values |= layer_quantities(halves, spaces)
     values["row_sum"] = network.second.sum(dim=1).square().mean()
-    labels = dict(zip(AXES, (law, classes, alpha, width, draw), strict=True))
-    labels["samples"] = samples
-    numbers = {name: float(value) for name, value in values.items()}
-    return {name: np.array(value) for name, value in (labels | numbers).items()}
+    numbers = {name: float(value) for name, value in values.items()} | {"samples": samples}
+    return {name: np.array(value) for name, value in {**labels, **numbers}.items()}
 
 
 def _gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
@@ -201,9 +188,9 @@ def _gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
 
 def _cost(item: Item) -> float:
     """Roughly the operations of drawing the inputs and their pre-activations."""
-    inputs = _inputs(item["alpha"], item["width"])
-    columns = inputs if item["law"] == "rectified" else item["width"]
-    products = (columns + item["classes"] * item["width"]) * item["width"]
+    law, classes, alpha, width, _ = (item["labels"][name] for name in AXES)
+    columns = _inputs(alpha, width) if law == "rectified" else width
+    products = (columns + classes * width) * width
     return float(item["samples"]) * float(products + 20 * columns) + 1e8
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hessian_papers.constraints import AtLeast
+from hessian_papers.constraints import AtLeast, Each, Once
+from hessian_papers.results import stacked
 from hessian_papers.studies.layerwise.ensembles import EigenpairMeasurement, top_of
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
@@ -25,6 +26,7 @@ CORRECTED: Mapping[str, cv.FactorKind] = {
     "weighted, corrected": "weighted",
 }
 FORMS = (*FACTORS, *CORRECTED)
+Dampings = Each("one or more numbers from 1e-6 to 1", lambda damping: 1e-6 <= damping <= 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +41,7 @@ class FactorMeasurement(EigenpairMeasurement):
 
     top: Annotated[int, AtLeast(1)]
     probes: Annotated[int, AtLeast(2)]
-    dampings: list[float]
+    dampings: Annotated[list[float], Once(), Dampings]
 
 
 def measured(
@@ -66,13 +68,9 @@ def measured(
     largest = float(top.values[0])
     if not largest > 0:
         # Where all units are off, or the loss is 0, nothing is near or far.
-        empty = {name: np.stack([value] * len(FORMS)) for name, value in _nothing(settings).items()}
-        plain = np.full(len(settings.dampings), np.nan)
-        return empty | {
-            "plain_decrease": plain,
-            "largest": np.array(largest),
-            "residual": np.array(np.nan),
-        }
+        numbers = {"largest": np.array(largest), "residual": np.array(np.nan)}
+        plain = {"plain_decrease": np.full(len(settings.dampings), np.nan)}
+        return stacked([_nothing(settings)] * len(FORMS)) | plain | numbers
     probes = _probes(matrix, settings)
     images = matrix @ probes
     steps = [_Step.exact(matrix, gradient, damping * largest) for damping in settings.dampings]
@@ -93,7 +91,7 @@ def measured(
             }
         )
     return {
-        **{name: np.stack([row[name] for row in rows]) for name in rows[0]},
+        **stacked(rows),
         "plain_decrease": np.array([step.decrease(gradient) for step in steps]),
         "largest": np.array(largest),
         "residual": np.array(float(top.residuals.max())),

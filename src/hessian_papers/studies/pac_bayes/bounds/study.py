@@ -17,7 +17,7 @@ import torch
 import xarray as xr
 from torch import Tensor, nn
 
-from hessian_papers.constraints import Checked, Count, OneOf, Positive
+from hessian_papers.constraints import Checked, Count, Different, OneOf, Positive
 from hessian_papers.labelled import Variable, Variables, assembled, left_out
 from hessian_papers.networks.base import shared
 from hessian_papers.networks.classifiers import KeptClassifier, kept_classifier
@@ -124,20 +124,17 @@ class Config(BoundMeasurement, ClassifierStudyConfig):
         paper_seeds: networks of each architecture that the paper's methods take; they are slow.
     """
 
-    methods: list[str]
+    methods: Annotated[list[str], Different(tuple(METHODS))]
     paper_seeds: Count
 
     def __post_init__(self) -> None:
         super().__post_init__()
         # The library's settings end the chain before it.
         Checked.__post_init__(self)
-        names = [*self.methods]
-        fits = bool(names) and len({*names}) == len(names) and {*names} <= {*METHODS}
-        require(fits, "methods", f"different names of {', '.join(METHODS)}", names)
         both = self.delta + self.draws_delta
         fits = 0 < self.draws_delta < 1 and both < 1
         require(fits, "draws_delta", "a probability that leaves room for delta", self.draws_delta)
-        self.descent(names[0])
+        self.descent(self.methods[0])
 
     def require_networks(self, networks: Any) -> None:
         """Refuse networks that are no such classifiers, or of which the first weights are gone."""

@@ -20,10 +20,11 @@ from hessian_papers.data.base import ONE_FEATURE
 from hessian_papers.data.tools.pairs import inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models.initialisation import standard_parametrisation
+from hessian_papers.results import stacked
 from hessian_papers.studies import spectra
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.scalar.data_scale.derived import TARGETS
-from hessian_papers.studies.training import numeric_spectrum, require_dense
+from hessian_papers.studies.training import Dense, numeric_spectrum
 from hessian_spectra import closed_form as cf
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import TwoLayerLinear
@@ -44,16 +45,12 @@ class Config(DataStudyConfig):
 
     takes = ONE_FEATURE
 
-    width: Annotated[int, AtLeast(2)]
-    second_width: Annotated[int, AtLeast(2)]
+    # A single hidden unit has no bulk.
+    width: Annotated[int, AtLeast(2), Dense(2)]
+    second_width: Annotated[int, AtLeast(2), Dense(2)]
     variance_times_fan_in: Scale
     largest_second_moment: Scale
     scales: Annotated[int, AtLeast(2)]
-
-    def __post_init__(self) -> None:
-        # A single hidden unit has no bulk.
-        super().__post_init__()
-        require_dense(2 * max(self.width, self.second_width), "width")
 
 
 def second_moments(config: Config) -> np.ndarray:
@@ -96,10 +93,11 @@ def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """All eigenvalues by Theorem 3.1 of singh2026cracking, and what is known of the networks."""
 
     def read(v: Tensor, w: Tensor, rescaled: list[tuple[Tensor, Tensor]]) -> Arrays:
-        rows = [cf.two_layer_linear(w, v, x, y).arrays() for x, y in rescaled]
+        exact = (cf.two_layer_linear(w, v, x, y) for x, y in rescaled)
+        rows = [spectra.of_closed_form(each.arrays()) for each in exact]
         squared_norm = np.array((v.square().sum() + w.square().sum()).item())
         known = {"width": np.array(len(v)), "squared_norm": squared_norm}
-        return known | spectra.closed_form_arrays(rows)
+        return known | stacked(rows)
 
     return _read(config, samples, read)
 

@@ -9,19 +9,20 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers.constraints import AtLeast, Count, Once, Positive
-from hessian_papers.data.base import ONE_FEATURE, Form
+from hessian_papers.constraints import AtLeast, Count, Positive, PositiveNumbers, Range
+from hessian_papers.data.base import ONE_FEATURE
 from hessian_papers.data.tools.pairs import inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
+from hessian_papers.results import stacked
 from hessian_papers.studies import spectra
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.scalar.learning_phases.heads import learning
 from hessian_papers.studies.scalar.outliers import course
-from hessian_papers.studies.training import numeric_spectrum, require_dense
+from hessian_papers.studies.training import Dense, numeric_spectrum
 from hessian_spectra import closed_form as cf
 from hessian_spectra.models import TwoLayerLinear
 from hessian_spectra.seeding import generator
-from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require
+from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,28 +47,15 @@ class Config(DataStudyConfig):
 
     instances: Count
     without_signal: Annotated[int, AtLeast(0)]
-    width: Count
-    solution: list[float]
-    ratio: list[float]
-    weight_scale: list[float]
+    width: Annotated[Count, Dense(2)]
+    solution: Annotated[list[float], Range(SMALLEST_SCALE, LARGEST_SCALE)]
+    ratio: Annotated[list[float], Range(-LARGEST_SCALE, LARGEST_SCALE)]
+    weight_scale: Annotated[list[float], Range(SMALLEST_SCALE, LARGEST_SCALE)]
     heads: Annotated[int, AtLeast(2)]
     head_draws: Annotated[int, AtLeast(2)]
-    head_scales: Annotated[list[float], Once()]
+    head_scales: PositiveNumbers
     head_rate: Positive
     head_steps: Count
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_dense(2 * self.width, "width")
-        scales = bool(self.head_scales) and min(self.head_scales) > 0
-        require(scales, "head_scales", "one positive number or more", self.head_scales)
-        for name in ("solution", "ratio", "weight_scale"):
-            bounds = list(getattr(self, name))
-            ordered = len(bounds) == 2 and all(map(math.isfinite, bounds)) and bounds[0] < bounds[1]
-            require(ordered, name, "two numbers, the smaller one first", bounds)
-            smallest = -LARGEST_SCALE if name == "ratio" else SMALLEST_SCALE
-            fits = smallest <= bounds[0] and bounds[1] <= LARGEST_SCALE
-            require(fits, name, f"numbers from {smallest:g} to {LARGEST_SCALE:g}", bounds)
 
 
 @dataclass(frozen=True)
@@ -100,11 +88,7 @@ def instances(config: Config, data: xr.Dataset) -> Instances:
     Targets are θ* x plus the part of the data set's targets that no linear function of x explains,
     so that the loss stays above zero. Weights are Gaussian; then v is moved along w until ⟨w, v⟩
     has its value (t θ*, or one as large without a signal), which leaves them random otherwise.
-
-    Raises:
-        ValueError: the data set has more than one feature.
     """
-    config.require_data(Form.of_features(data["x"]))
     x, y = inputs_and_targets(data)
     unexplained = y - x * torch.dot(x, y) / torch.dot(x, x)
     total = 2 * config.instances + config.without_signal
@@ -168,7 +152,7 @@ def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """The outlier pair, the trace and the phase of every network, and the heads in training."""
     drawn = instances(config, samples)
     rows = [
-        cf.two_layer_linear(w, v, drawn.x, y).arrays()
+        spectra.of_closed_form(cf.two_layer_linear(w, v, drawn.x, y).arrays())
         for y, v, w in zip(drawn.y, drawn.v, drawn.w, strict=True)
     ]
     second_moment = drawn.x.square().mean()
@@ -178,7 +162,7 @@ def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
         for inner, solution in zip(alignment, drawn.solution, strict=True)
     ]
     arrays = {
-        **spectra.closed_form_arrays(rows),
+        **stacked(rows),
         "trace": second_moment * (drawn.v.square() + drawn.w.square()).sum(dim=1),
         "phase": phase,
         "solution": drawn.solution,

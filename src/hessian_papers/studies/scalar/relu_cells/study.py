@@ -5,6 +5,7 @@ the Hessian falls into two blocks, each that of a linear network on the points o
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from hessian_papers.labelled import Variable, Variables, data_set
 from hessian_papers.models.initialisation import standard_parametrisation
 from hessian_papers.studies import spectra
 from hessian_papers.studies.base import DataStudyConfig
-from hessian_papers.studies.training import require_dense
+from hessian_papers.studies.training import Dense
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
 from hessian_spectra.models import HalfSquaredError, TwoLayerReLU
@@ -38,13 +39,12 @@ class Config(DataStudyConfig):
 
     takes = ONE_FEATURE
 
-    width: Count
+    width: Annotated[Count, Dense(2)]
     positive_units: int
     variance_times_fan_in: Scale
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_dense(2 * self.width, "width")
         fits = 0 <= self.positive_units <= self.width
         require(fits, "positive_units", f"0 to {self.width} (width)", self.positive_units)
 
@@ -80,14 +80,13 @@ def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     """All eigenvalues by Theorem 3.4 of singh2026cracking, and what is known of the cells."""
     v, w = _weights(config)
     x, y = inputs_and_targets(samples)
-    arrays = cf.two_layer_relu(w, v, x, y).arrays()
     known = {
-        "exact": arrays.pop("eigenvalues"),
         "density": (x > 0).double().mean(),
         "width": config.width,
         "positive_units": config.positive_units,
     }
-    return data_set(arrays | known, VARIABLES)
+    exact = spectra.of_closed_form(cf.two_layer_relu(w, v, x, y).arrays())
+    return data_set(exact | known, VARIABLES)
 
 
 def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:

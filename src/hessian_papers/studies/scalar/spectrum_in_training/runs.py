@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from hessian_papers.constraints import AtLeast, Checked, Constraint, OneOf, Positive, Scale
+from hessian_papers.constraints import AtLeast, Checked, Fraction, OneOf, Positive, Scale
 from hessian_papers.training.optimizers import stochastic_gradient_descent
 from hessian_spectra import closed_form as cf
 from hessian_spectra.models import MultiInputLinear, TwoLayerLinear, TwoLayerReLU
@@ -35,9 +35,6 @@ NETWORKS: Mapping[str, Network] = {
     SEVERAL: Network(MultiInputLinear, lambda v, w, x, y: cf.multi_input(w, v, x, y)),
 }
 
-Momentum = Annotated[float, Constraint("a number in [0, 1)", lambda momentum: 0 <= momentum < 1)]
-NotNegative = Annotated[float, Constraint("at least 0", lambda number: number >= 0)]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Run(Checked):
@@ -59,10 +56,10 @@ class Run(Checked):
     initial_scale: Scale
     learning_rate: Positive
     adam: bool = False
-    momentum: Momentum = 0.0
+    momentum: Fraction = 0.0
     nesterov: bool = False
-    velocity_scale: NotNegative = 0.0
-    weight_decay: NotNegative = 0.0
+    velocity_scale: Annotated[float, AtLeast(0)] = 0.0
+    weight_decay: Annotated[float, AtLeast(0)] = 0.0
     batch_size: Annotated[int, AtLeast(0)] = 0
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from hessian_papers.constraints import AtLeast, Constraint, Once, OneOf
+from hessian_papers.constraints import AtLeast, Each, Once, OneOf
 from hessian_papers.data.base import ONE_FEATURE, SEVERAL_FEATURES, Form
 from hessian_papers.data.tools.pairs import SCALARS, VECTORS, inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, arrays_of, assembled
@@ -49,11 +49,10 @@ RATES = ("learning_rate", "momentum")
 SIDE = "mean sign of λ₂ over the last steps at which it is resolved; NaN if training diverged"
 SHARE = "|λ₂|/λ₁ after the last step"
 
-AllPositive = Constraint("positive numbers", lambda numbers: all(n > 0 for n in numbers))
-Momenta = Constraint("numbers in [0, 1)", lambda numbers: all(0 <= n < 1 for n in numbers))
-Pairs = Constraint(
-    "a rate and a scale each, positive",
-    lambda pairs: all(len(pair) == 2 and min(pair) > 0 for pair in pairs),
+AllPositive = Each("positive numbers", lambda number: number > 0, least=0)
+Momenta = Each("numbers in [0, 1)", lambda number: 0 <= number < 1, least=0)
+Pairs = Each(
+    "a rate and a scale each, positive", lambda pair: len(pair) == 2 and min(pair) > 0, least=0
 )
 
 
@@ -132,10 +131,9 @@ def _train(config: Config, data: Arrays, run: TrainingRun) -> Arrays:
         What :func:`trained` declares; of ``emptied_at`` see :func:`_kept`.
 
     Raises:
-        ValueError: the data set has other inputs, or none with x > 0 for a ReLU network, or a run
-            starts with an infinite loss.
+        ValueError: the data set has no input with x > 0 for a ReLU network, or a run starts with an
+            infinite loss.
     """
-    config.require_data(Form.of_features(data["x"]))
     runs, x, y = config.settings(), torch.from_numpy(data["x"]), torch.from_numpy(data["y"])
     seen = bool((x > 0).any()) or all(each.network != "relu" for each in runs.values())
     require(seen, "data", "a sample with x > 0 for the ReLU network", config.data)
@@ -283,9 +281,9 @@ def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     common = _over_seeds(config, x, y) if config.follows == "pair" else {}
     parts, start = [], None
     for state in _states(config, networks):
-        spectrum = NETWORKS[state.run.network].spectrum(state.v, state.w, x, y).arrays()
+        spectrum = NETWORKS[state.run.network].spectrum(state.v, state.w, x, y)
         rates = {name: np.array(getattr(state.run, name)) for name in RATES}
-        part = {"exact": spectrum.pop("eigenvalues"), **spectrum, **common, **rates}
+        part = {**spectra.of_closed_form(spectrum.arrays()), **common, **rates}
         if config.follows == "pair":
             part |= _pair(state, x, y)
         elif config.follows == "eigenspace":
