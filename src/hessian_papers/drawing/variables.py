@@ -162,7 +162,10 @@ def _curve(axes: Axes, values: xr.DataArray, along: xr.DataArray, look: Look) ->
         y = y.clip(min=FLOOR)
     alike = [dim for dim in y.dims if dim != inner]
     rows = (each.values.reshape(len(y), -1) for each in (x, y))
-    several = {*alike} & {*ALIKE} and look.get("linestyle") != "none"
+    if look.get("linestyle") == "none":  # points that look alike are one curve
+        axes.plot(*(row[y.notnull().values.reshape(row.shape)] for row in rows), **look)
+        return
+    several = {*alike} & {*ALIKE}
     if len(y) == 1 and not look.get("marker"):
         look = {**look, "marker": "."}  # a line of one point is none
     axes.plot(*rows, **{**look, **(THIN if several else {})})
