@@ -140,7 +140,7 @@ def forest(blocks: Sequence[Block]) -> Figure:
     )
     for axes, beside in zip(grid[:, 0], panels, strict=True):
         if len(beside) == 1:
-            _draw(axes, *beside, 6)
+            _draw(axes, beside[0], 6)
             continue
         places = axes.get_subplotspec().subgridspec(1, len(beside))
         axes.remove()

@@ -144,14 +144,6 @@ def test_bad_settings_are_refused_in_one_line(change):
         SPECTRUM.config(**change)
 
 
-def test_figure_shows_three_networks_and_leaves_the_rest_to_the_claims():
-    many = SPECTRUM.data(SPECTRUM.both(architectures=[[3, 2], [2, 2], [3, 3, 3], [3, 2, 3]], top=2))
-    assert many.sizes["network"] == 4
-    second, text = controls(many)
-    assert len(second.axes) == 2 * 4
-    assert "(d) " not in text
-
-
 def test_labels_that_are_lost_in_rounding_are_left_out():
     """At depth 24 the smallest singular values have 24th powers below the rounding of the rest."""
     deep, shallow = [5] * 25, [4, 4, 4]
