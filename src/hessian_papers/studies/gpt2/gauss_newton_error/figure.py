@@ -16,18 +16,11 @@ from hessian_papers.studies.gpt2.drawing import LOOKS
 from hessian_papers.studies.gpt2.gauss_newton_error.derived import added, compared_at, contrast
 from hessian_spectra.pictures import style
 
-AXES = {
-    "residual": "mean residual norm",
-    "loss": "loss",
-    "step": "step",
-}
+AXES = {"residual": "mean residual norm", "loss": "loss", "step": "step"}
 ERROR = r"relative error of $\lambda_{\max}$(GGN)"
 FALLING = ("residual", "loss")  # drawn so that training goes to the right
 RUN: dict[str, Any] = {"linewidth": 0.6, "markersize": 2.0, "alpha": 0.6}
-CONTRASTS = {
-    "difference": "what attention adds to it",
-    "ratio": "ln of the ratio of the errors",
-}
+CONTRASTS = {"difference": "what attention adds to it", "ratio": "ln of the ratio of the errors"}
 LEVELS = {"added": {"label": ""}, "none": {"label": "", "linestyle": "-"}}
 BAND: dict[str, Any] = {"alpha": 0.22, "linewidth": 0}
 
