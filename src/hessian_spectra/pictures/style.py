@@ -138,7 +138,7 @@ def letter(axes: Axes, text: str) -> None:
 
 
 def look(color: Any, marker: str | None = None, label: str | None = None, **more: Any) -> Any:
-    """How a line or a band is drawn, as matplotlib's keywords: those that are given.
+    """The look of a line or a band as matplotlib's keywords, those that are given.
 
     Example:
         >>> look(BLUE, "o", "theory", linewidth=1.2)
