@@ -242,7 +242,7 @@ SEVERAL = (
 def _compare_cases(main: xr.Dataset) -> list[Panel]:
     """Several cases, told apart by marker."""
     over, balance, error = (
-        named(values.rename("each"), name)
+        named(values.clip(min=SMALLEST).rename("each"), name)
         for values, name in (
             (ratio(main), RATIO),
             (last_defect(main), "defect of balancedness"),
