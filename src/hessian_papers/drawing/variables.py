@@ -35,6 +35,9 @@ COLOURS = (style.BLUE, style.VERMILION, style.GREEN, style.ORANGE, style.PURPLE,
 MARKERS = "os^Dv"
 # An axis of positive numbers is logarithmic where the largest is so many times the smallest.
 WIDE = 30
+# What a band has, and how it looks.
+ESTIMATES = ("value", "low", "high")
+BAND: Look = {"alpha": 0.2, "linewidth": 0}
 # Characters of a line of an axis' name.
 LINE = 30
 
@@ -48,7 +51,7 @@ class Panel(NamedTuple):
         values: the variables. A dimension with labels tells curves apart, the first by colour and
             the second by marker; one without labels, or of :data:`ALIKE`, does not, and beneath
             the mean of such curves each is thin. What does not have the coordinate's dimension is
-            a level across the panel.
+            a level across the panel; what is :func:`banded` has a band around it.
         drawn: draws what else there is.
     """
 
@@ -71,6 +74,16 @@ def named(values: xr.DataArray, name: str, *, rounding: bool = False) -> xr.Data
         {'long_name': 'relative error', 'units': 'of rounding'}
     """
     return values.assign_attrs(long_name=name, **({"units": ROUNDING} if rounding else {}))
+
+
+def banded(value: xr.DataArray, low: xr.DataArray, high: xr.DataArray) -> xr.DataArray:
+    """Values within a band, which is drawn around their curve.
+
+    Example:
+        >>> banded(xr.DataArray([1.0]), xr.DataArray([0.5]), xr.DataArray([2.0])).estimate.values
+        array(['value', 'low', 'high'], dtype='<U5')
+    """
+    return xr.concat([value, low, high], xr.Variable("estimate", [*ESTIMATES]))
 
 
 def picture(
@@ -110,7 +123,8 @@ def picture(
 def _draw(axes: Axes, values: xr.DataArray, along: str, looks: Looks) -> Iterator[tuple[str, Look]]:
     """Draw the curves of a variable; the name and the look of each thing that tells them apart."""
     inner = values[along].dims[-1] if along in values.coords else None
-    apart = [d for d in values.dims if d in values.coords and d not in (inner, *ALIKE)]
+    whole = (inner, "estimate", *ALIKE)
+    apart = [d for d in values.dims if d in values.coords and d not in whole]
     base = PLAIN if inner in values.dims else LEVEL
     if _is_error(values):
         base = ERROR
@@ -155,14 +169,20 @@ def _without_name(look: Look) -> dict[str, Any]:
 
 
 def _curve(axes: Axes, values: xr.DataArray, along: xr.DataArray, look: Look) -> None:
-    """One curve, or curves that look alike and their mean."""
+    """One curve, or curves that look alike and their mean; around what is banded its band."""
+    if "estimate" in values.dims:
+        values, low, high = (values.sel(estimate=name, drop=True) for name in ESTIMATES)
+        axes.fill_between(along, low, high, color=look["color"], **BAND)
     inner = along.dims[-1]
     x, y = (each.transpose(inner, ...) for each in xr.broadcast(along, values))
     if _is_error(values):
         y = y.clip(min=FLOOR)
     alike = [dim for dim in y.dims if dim != inner]
     rows = (each.values.reshape(len(y), -1) for each in (x, y))
-    several = {*alike} & {*ALIKE} and look.get("linestyle") != "none"
+    if look.get("linestyle") == "none":  # points that look alike are one curve
+        axes.plot(*(row[y.notnull().values.reshape(row.shape)] for row in rows), **look)
+        return
+    several = {*alike} & {*ALIKE}
     if len(y) == 1 and not look.get("marker"):
         look = {**look, "marker": "."}  # a line of one point is none
     axes.plot(*rows, **{**look, **(THIN if several else {})})

@@ -133,10 +133,7 @@ def _density(axes: Axes, values: Values) -> str:
             label=f"top {len(top)}",
         )  # fmt: skip
         axes.legend(loc="upper right")
-    axes.set_yscale("log")
-    axes.set_ylim(floor, max(upper) * 3)
-    axes.set_xlabel("eigenvalue")
-    axes.set_ylabel("density")
+    axes.set(yscale="log", ylim=(floor, max(upper) * 3), xlabel="eigenvalue", ylabel="density")
     return "spectral density"
 
 
@@ -147,9 +144,8 @@ def _gradient(axes: Axes, values: Values) -> str:
     sums = [sum(shares[:place]) for place in places]
     axes.bar(places, shares, color=style.SKY, width=0.7, label="each")
     axes.plot(places, sums, color=style.BLACK, marker="o", markersize=2.5, label="together")
-    axes.set_ylim(0, 1.05)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    axes.set_xlabel("eigenvector, from the top")
+    axes.set(ylim=(0, 1.05), xlabel="eigenvector, from the top")
     axes.set_ylabel("share of its squared length")
     axes.legend(loc="best")
     return "gradient"

@@ -87,8 +87,7 @@ def draw_curve(curve: Curve, direction: str = "the direction") -> Figure:
     axes.set_ylim(low - margin, high + margin)
     if len(x) > 1:
         axes.set_xlim(x[0], x[-1])
-    axes.set_xlabel(f"distance along {direction}")
-    axes.set_ylabel("loss")
+    axes.set(xlabel=f"distance along {direction}", ylabel="loss")
     axes.legend(loc="best")
     return figure
 
@@ -123,8 +122,8 @@ def draw_plane(
     if x[0] <= 0 <= x[-1] and y[0] <= 0 <= y[-1]:
         axes.plot(0.0, 0.0, color=style.VERMILION, zorder=4, clip_on=False, **_HERE)
     _finish(figure, axes, filled, isinstance(norm, LogNorm))
-    axes.set_xlabel(f"distance along {directions[0]}")
-    axes.set_ylabel(f"distance along {directions[1]}")
+    first, second = (f"distance along {direction}" for direction in directions)
+    axes.set(xlabel=first, ylabel=second)
     return figure
 
 

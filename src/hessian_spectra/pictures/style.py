@@ -137,6 +137,17 @@ def letter(axes: Axes, text: str) -> None:
     axes.set_title(text, loc="left")
 
 
+def look(color: Any, marker: str | None = None, label: str | None = None, **more: Any) -> Any:
+    """The look of a line or a band as matplotlib's keywords, those that are given.
+
+    Example:
+        >>> look(BLUE, "o", "theory", linewidth=1.2)
+        {'color': '#0072B2', 'marker': 'o', 'label': 'theory', 'linewidth': 1.2}
+    """
+    given = {"color": color, "marker": marker, "label": label, **more}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def entry(label: str, **look: Any) -> Line2D:
     """A line or marker of a legend."""
     return Line2D([], [], label=label, **look)

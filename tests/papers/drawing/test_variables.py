@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from hessian_papers.drawing.errors import FLOOR, ROUNDING
-from hessian_papers.drawing.variables import Panel, named, picture
+from hessian_papers.drawing.variables import Panel, banded, named, picture
 from hessian_spectra.pictures import style
 
 STEPS = np.arange(5)
@@ -58,6 +58,21 @@ def test_curves_have_places_of_their_own_and_leave_out_what_is_unknown():
     numbers = numbers.assign_coords(place=("step", STEPS**2))
     (line,) = lines(picture([Panel("", "place", [numbers, numbers * np.nan])]))
     np.testing.assert_array_equal(line.get_xydata(), [[0, 1], [1, 2], [9, 4], [16, 5]])
+
+
+def test_points_that_look_alike_are_one_curve():
+    numbers = values("seed step").where(STEPS != 2).rename("each")
+    (line,) = lines(picture([Panel("", "step", [numbers])], {"each": {"linestyle": "none"}}))
+    assert sorted(line.get_ydata()) == sorted(numbers.values[:, STEPS != 2].ravel())
+
+
+def test_an_interval_is_a_band_around_its_curve():
+    numbers = values("kind step", kind=["a", "b"])
+    figure = picture([Panel("", "step", [banded(numbers, numbers - 1, numbers + 2)])])
+    assert [line.get_ydata().tolist() for line in lines(figure)] == numbers.values.tolist()
+    for band, line in zip(figure.axes[0].collections, lines(figure), strict=True):
+        heights = band.get_paths()[0].vertices[:, 1]
+        assert (heights.min(), heights.max()) == (line.get_ydata()[0] - 1, line.get_ydata()[-1] + 2)
 
 
 def test_a_number_is_a_level():

@@ -87,17 +87,6 @@ def test_every_layer_is_a_line(deep, quantities):
     np.testing.assert_array_equal(drawn(of_sp), values_of(data, lead, parametrisation="sp"))
 
 
-def test_alignments_are_drawn_and_compared_with_the_matrices(wide):
-    data = read(wide, quantities=["alignments", "matrices"])
-    panels = figure.draw(data).axes
-    expected = values_of(data, "correlation", group="alignments", **FIRST)
-    np.testing.assert_array_equal(drawn(panels[0]), expected)
-    controls, text = figure.controls(data)
-    assert "best alignment − best matrix" in controls.axes[0].get_ylabel()
-    assert "best alignment − best matrix" in text
-    assert "absolute alignments" in figure.caption(data)
-
-
 def test_the_caption_tells_the_setting_and_how_training_ended(wide):
     text = plain(figure.caption(read(wide)))
     assert "Bands: 95 %, Student's t over teachers. Per point" in text
@@ -131,13 +120,6 @@ def test_each_teacher_is_a_thin_line_of_the_controls():
         value = data[name].sel(estimate="value")
         each = data[f"each_{name}"].mean("teacher")
         np.testing.assert_allclose(each.transpose(*value.dims), value, atol=2e-12)
-
-
-def test_a_single_size_can_be_drawn_and_has_no_controls(wide):
-    data = read(wide, sizes=[1])
-    assert len(figure.draw(data).axes) == 4
-    with pytest.raises(NothingToMeasure, match="no lead"):
-        figure.controls(data)
 
 
 def test_a_point_where_all_diverged_can_be_drawn(wide):

@@ -112,14 +112,6 @@ def test_the_figure_shows_the_first_network_and_the_controls_every_positive_eige
     assert undrawn(figure, caption(data)) == undrawn(second, text) == []
 
 
-def test_figure_shows_three_networks_and_leaves_the_rest_to_the_claims():
-    many = SPECTRUM.data(SPECTRUM.both(architectures=[[3, 2], [2, 2], [3, 3, 3], [3, 2, 3]], top=2))
-    assert many.sizes["network"] == 4
-    second, text = controls(many)
-    assert len(second.axes) == 2 * 4
-    assert "(d) " not in text
-
-
 def test_labels_that_are_lost_in_rounding_are_left_out():
     """At depth 24 the smallest singular values have 24th powers below the rounding of the rest."""
     deep, shallow = [5] * 25, [4, 4, 4]

@@ -84,20 +84,8 @@ def test_a_run_of_older_code_is_drawn_without_them(data):
     assert "removed" not in caption
 
 
-def test_the_caption_has_the_setting(data):
-    setting = "GPT-2 with 1000 parameters, 8 sequences of 16 tokens"
-    assert setting in figure.caption(data)
-    assert "of 3 models" in figure.controls(data)[1]
-
-
 def test_a_network_that_is_not_trained_is_drawn_by_points(data):
     panel = figure.controls(data.isel(step=[0]))[0].axes[-1]
     heads = [line for line in panel.lines if line.get_color() == style.SKY]
     assert {line.get_marker() for line in heads} == {"."}
     assert panel.get_xlim() == (0, 1)
-
-
-def test_one_network_is_drawn():
-    data = data_of(ladder(), slice(1))
-    assert len(figure.draw(data).axes) == 1
-    assert len(figure.controls(data)[0].axes) == 6

@@ -136,9 +136,6 @@ def test_all_eigenvalues_are_taken_where_there_are_fewer_than_asked_for():
         unknown = errors(network.sel(matrix="ggn")).isnull()
         assert (unknown == (network["exact"] == 0)).all()
         assert np.isfinite(errors(network.sel(matrix="hessian")).mean("rank")).all()
-    assert len(figure.draw(data).axes) == 2
-    assert len(figure.controls(data)[0].axes) == 8
-    assert "nan" not in figure.caption(data)
 
 
 def test_the_print_counts_too_few_and_fails_for_the_narrow_network_only(pairs):
@@ -176,7 +173,5 @@ def test_the_figure_shows_the_errors_of_the_widest_network_and_the_controls_all(
     assert "over the 6 largest" in caption
     assert undrawn(drawn, caption) == []
     second, text = figure.controls(pairs[1])
-    assert [len(axes.lines) for axes in second.axes] == [3, 3, 2, 2, 3, 3, 2, 2]
-    texts = [text.get_text() for axes in second.axes for text in axes.texts]
-    assert {"27 positive", "in print 9"} <= {*texts}
+    assert [len(axes.lines) for axes in second.axes] == [3, 3, 2, 2] * 2
     assert undrawn(second, text) == []

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, contract, planted_data
+from claims_contract import Planted, contract
 
 from hessian_papers.studies.layerwise.full_output.claims import statements
-from hessian_papers.studies.layerwise.full_output.figure import caption, draw
 from hessian_papers.studies.layerwise.full_output.study import VARIABLES
-from tests.papers.studies.layerwise.pictures import require_readable
 
 
 def sides(*, networks=("F-5", "F-5^2"), seeds=4, top=6, classes=4, off=0.1, overlap=0.8):
@@ -45,12 +43,3 @@ def planted():
 
 
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
-
-
-@pytest.mark.parametrize("arrays", [sides(), sides(seeds=1, networks=("F-5",)), sides(top=1)])
-def test_figure_and_caption_bear_what_is_there(arrays):
-    data = planted_data(arrays, VARIABLES)
-    figure, text = draw(data), caption(data)
-    assert len(figure.axes) == 2 * data.sizes["network"]
-    assert "means over" in text
-    require_readable(figure, text)

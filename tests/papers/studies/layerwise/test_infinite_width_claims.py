@@ -7,7 +7,6 @@ import xarray as xr
 from claims_contract import Kind, Planted, contract, planted_data
 from infinite_width_arrays import sides
 
-from hessian_papers.formulas import plain
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.infinite_width import claims
 from hessian_papers.studies.layerwise.infinite_width.claims import statements
@@ -158,12 +157,6 @@ def test_the_figures_show_every_mean_and_the_limits():
         assert any(np.allclose(root, line.get_ydata()) for line in axes.lines), name
     heights = {round(float(line.get_ydata()[0]), 3) for line in norms.lines}
     assert {0.687, 1.0} <= heights
-
-
-def test_the_caption_has_the_spaces():
-    text = plain(caption(data_of()))
-    assert "R{W_i} ∖ {1ᵀW}, {Π Wᵀa: Σa = 0}" in text
-    assert "classifiers, rectified Gaussian inputs, c = 3, 10, d = n^(1+α)" in text
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,8 @@ from hessian_papers.studies.layerwise.kronecker_factors.claims import (
     statements,
     worse_than_zero,
 )
-from hessian_papers.studies.layerwise.kronecker_factors.figure import caption, controls, draw
 from hessian_papers.studies.layerwise.kronecker_factors.quantities import FORMS
 from hessian_papers.studies.layerwise.kronecker_factors.study import VARIABLES
-from tests.papers.studies.layerwise.pictures import require_readable
 
 LAYERS = ("conv1", "fc1", "fc2")
 ERRORS = {"expand": 0.9, "reduce": 0.7, "weighted": 0.4, "nearest": 0.3}
@@ -89,11 +87,3 @@ def test_networks_without_curvature_are_left_out():
     assert worse_than_zero(data.assign(spectral=some), **case).sizes["seed"] == 2
     with pytest.raises(NothingToMeasure, match=r"^in no network here the layer has a curvature"):
         worse_than_zero(data.assign(spectral=some.where(False)), **case)
-
-
-@pytest.mark.parametrize("arrays", [sides(), sides(seeds=1, epochs=(4,))])
-def test_figures_and_captions_bear_what_is_there(arrays):
-    data = planted_data(arrays, VARIABLES)
-    for figure, text in ((draw(data), caption(data)), controls(data)):
-        assert len(figure.axes) == len(LAYERS)
-        require_readable(figure, text)

@@ -26,7 +26,6 @@ from hessian_papers.studies.layerwise.model_overlaps.figure import (
 )
 from hessian_papers.studies.layerwise.model_overlaps.study import VARIABLES
 from hessian_spectra.pictures import style
-from tests.papers.studies.layerwise.pictures import require_readable
 
 KIND = Kind(statements, VARIABLES)
 
@@ -217,15 +216,3 @@ def test_differently_trained_networks_are_compared_with_those_trained_alike(plan
     assert entries[0].measure().value == pytest.approx(0.7, abs=0.01)
     before = without_variations(sides())
     assert not list(planted[0].entries(KIND, "same_after_other_training", before))
-
-
-def test_the_caption_has_the_setting():
-    text = caption(data_of(noise=0.0))
-    assert "on 200 images, mean over pairs of 4 networks" in text
-
-
-@pytest.mark.parametrize("arrays", REDUCED)
-def test_figures_and_captions_bear_what_is_missing(arrays):
-    data = data_of(arrays)
-    for picture in ((draw(data), caption(data)), controls(data)):
-        require_readable(*picture)

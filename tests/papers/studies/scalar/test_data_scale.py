@@ -10,7 +10,6 @@ from hessian_papers.studies.scalar.data_scale import study
 from hessian_papers.studies.scalar.data_scale.derived import departure, eigenvalues
 from hessian_papers.studies.scalar.data_scale.figure import caption, controls, draw
 from hessian_papers.studies.spectra import ranks, spectra
-from tests.pipelines.marks import undrawn
 
 
 def data_of(*networks, **changes):
@@ -80,8 +79,3 @@ def test_the_controls_draw_every_error_and_each_eigenvalue_along_the_scale(data)
     drawn = {tuple(line.get_ydata()) for line in panels[0].lines}
     large = eigenvalues(spectra(data, network="first", targets="fixed"), "outlier 1")
     assert tuple(large.values[:, 0]) in drawn
-
-
-def test_what_the_texts_name_is_drawn(data):
-    for picture, text in ((draw(data), caption(data)), controls(data)):
-        assert undrawn(picture, text) == []

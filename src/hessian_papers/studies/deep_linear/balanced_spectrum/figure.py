@@ -28,25 +28,10 @@ LINES: dict[str, Look] = {
 # The marks of the errors.
 WORDS = {"corrected": "from the labels, corrected", "printed": "from the labels, in print"}
 LOOKS: dict[str, Look] = {
-    "printed": {
-        "color": style.VERMILION,
-        "marker": "s",
-        "markersize": 1.8,
-        "label": WORDS["printed"],
-    },
-    "weights": {
-        "color": style.GREEN,
-        "marker": "D",
-        "markersize": 1.8,
-        "label": "from the weights",
-    },
-    "corrected": {
-        "color": style.BLUE,
-        "marker": "o",
-        "markersize": 1.8,
-        "label": WORDS["corrected"],
-    },
-    "Lanczos": {"color": style.BLACK, "marker": "^", "fillstyle": "none", "label": "Lanczos (top)"},
+    "printed": style.look(style.VERMILION, "s", WORDS["printed"], markersize=1.8),
+    "weights": style.look(style.GREEN, "D", "from the weights", markersize=1.8),
+    "corrected": style.look(style.BLUE, "o", WORDS["corrected"], markersize=1.8),
+    "Lanczos": style.look(style.BLACK, "^", "Lanczos (top)", fillstyle="none"),
 }
 # The variables that they show of labels that are fitted, and of others.
 FITTED = dict(zip(LOOKS, ("printed", "from_weights", "from_labels", "top"), strict=True))

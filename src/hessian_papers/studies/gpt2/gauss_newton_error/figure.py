@@ -1,6 +1,7 @@
 """The relative error of the largest GGN eigenvalue with and without attention, and what it adds."""
 
-from collections.abc import Iterable, Sequence
+import contextlib
+import itertools
 from typing import Any
 
 import numpy as np
@@ -9,20 +10,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.drawing.variables import Panel, banded, named, picture
+from hessian_papers.ledger.bounds import NothingToMeasure, needs
 from hessian_papers.studies.gpt2.drawing import LOOKS
 from hessian_papers.studies.gpt2.gauss_newton_error.derived import added, compared_at, contrast
-from hessian_papers.studies.gpt2.seeds import COMPARED
 from hessian_spectra.pictures import style
 
-AXES = {
-    "residual": "mean residual norm",
-    "loss": "loss",
-    "step": "step",
-}
+AXES = {"residual": "mean residual norm", "loss": "loss", "step": "step"}
 ERROR = r"relative error of $\lambda_{\max}$(GGN)"
 FALLING = ("residual", "loss")  # drawn so that training goes to the right
 RUN: dict[str, Any] = {"linewidth": 0.6, "markersize": 2.0, "alpha": 0.6}
+CONTRASTS = {"difference": "what attention adds to it", "ratio": "ln of the ratio of the errors"}
+LEVELS = {"added": {"label": ""}, "none": {"label": "", "linestyle": "-"}}
 BAND: dict[str, Any] = {"alpha": 0.22, "linewidth": 0}
 
 
@@ -59,32 +58,6 @@ def _draw_means(axes: Axes, data: xr.Dataset, along: str) -> None:
             axes.fill_between(level, mean - error, mean + error, color=colour, **BAND)
 
 
-def _draw_contrast(axes: Axes, data: xr.Dataset, along: str, compared: str) -> None:
-    """The increase by attention: its mean with the interval, or each pair of runs."""
-    axes.axhline(0, color=style.BLACK, linewidth=0.8)
-    try:
-        mean = contrast(data, along, compared)
-    except NothingToMeasure as missing:
-        axes.text(0.5, 0.6, str(missing).partition("configuration ")[2], ha="center",
-                  transform=axes.transAxes, fontsize=7)  # fmt: skip
-        return
-    if data["shown"] == "runs":
-        pairs = added(data, along, compared)
-        axes.plot(pairs["level"], pairs["value"].values.T, color=style.BLACK, linewidth=0.8)
-        return
-    level, known = mean["level"].values, mean["value"].values
-    axes.plot(level, known, color=style.BLACK, linewidth=1.2)
-    known = known[np.isfinite(known)]
-    # The interval of few seeds may be many times as wide as the mean is high.
-    least, most = known.min(initial=0.0), known.max(initial=0.0)
-    room = 0.5 * (most - least) or 1.0
-    bottom, top = least - room, most + room
-    if data.sizes["seed"] > 1:
-        low, high = (mean[end].clip(2 * bottom, 2 * top).values for end in ("low", "high"))
-        axes.fill_between(level, low, high, color=style.GREY, **BAND)
-    axes.set_ylim(bottom, top)
-
-
 def _draw_loss(axes: Axes, data: xr.Dataset) -> None:
     for variant in data["variant"].values:
         losses, colour = data["loss"].sel(variant=variant), LOOKS[variant][0]
@@ -105,68 +78,66 @@ def _draw_errors(axes: Axes, data: xr.Dataset, along: str) -> None:
         _draw_bars(axes, data, along)
 
 
-def _along(axes: Axes, data: xr.Dataset, along: str) -> None:
-    """The horizontal axis of a column of panels."""
-    axes.set_xlabel(AXES[along])
-    if along in FALLING:
-        axes.invert_xaxis()
-
-
-def _panels(rows: Sequence[float], along: Sequence[str]) -> tuple[Figure, np.ndarray]:
-    figure, grid = style.panels(
-        len(rows),
-        len(along),
-        height=1.65 if len(rows) > 1 else 2.6,
-        width=style.FULL_WIDTH if len(along) > 1 else 0.72 * style.FULL_WIDTH,
-        height_ratios=rows,
-        sharex="col",
-        squeeze=False,
-    )
-    return figure, grid
-
-
-def _leave_empty(panels: Iterable[Axes]) -> None:
-    """No panel where another column has one."""
-    for axes in panels:
-        axes.set_axis_off()
-
-
-def _finish(figure: Figure, grid: np.ndarray, data: xr.Dataset, along: Sequence[str]) -> None:
-    for letter, column, name in zip(style.letters(), grid.T, along, strict=False):
-        _along(column[-1], data, name)
-        top = next(axes for axes in column if axes.axison)
-        prefix = f"({letter}) " if len(along) > 1 else ""
-        style.letter(top, f"{prefix}at equal {AXES[name].removeprefix('mean ')}")
-    figure.align_ylabels(grid[:, 0])
+def _at_equal(along: str) -> str:
+    return f"at equal {AXES[along].removeprefix('mean ')}"
 
 
 def draw(data: xr.Dataset) -> Figure:
     """The errors along each quantity, and the loss along the step."""
     along = compared_at(data)
     ratios = (1.0,) * ("step" in along) + (1.8,)
-    figure, grid = _panels(ratios, along)
-    for column, name in zip(grid.T, along, strict=True):
-        if name == "step":
-            _draw_loss(column[0], data)
-        else:
-            _leave_empty(column[:-1])
-        _draw_errors(column[-1], data, name)
+    figure, grid = style.panels(
+        len(ratios),
+        len(along),
+        height=1.65 if len(ratios) > 1 else 2.6,
+        width=style.FULL_WIDTH if len(along) > 1 else 0.72 * style.FULL_WIDTH,
+        height_ratios=ratios,
+        sharex="col",
+        squeeze=False,
+    )
+    for letter, column, name in zip(style.letters(), grid.T, along, strict=False):
+        *above, errors = column
+        for axes in above:
+            if name == "step":
+                _draw_loss(axes, data)
+            else:
+                axes.set_axis_off()
+        _draw_errors(errors, data, name)
+        errors.set_xlabel(AXES[name])
+        if name in FALLING:
+            errors.invert_xaxis()
+        top = column[0] if column[0].axison else errors
+        style.letter(top, f"({letter}) {_at_equal(name)}" if len(along) > 1 else _at_equal(name))
     grid[-1, 0].set_ylabel(ERROR)
-    _finish(figure, grid, data, along)
+    figure.align_ylabels(grid[:, 0])
     figure.legend(handles=_handles(data), loc="outside upper center", ncols=2)
     return figure
 
 
+def _contrast(data: xr.Dataset, along: str, compared: str) -> Panel:
+    """The increase by attention: its mean with the interval, or each pair of runs."""
+    mean = contrast(data, along, compared)
+    if data["shown"] == "runs":
+        values = added(data, along, compared)["value"].rename(seed="pair").drop_vars("pair")
+    else:
+        values = banded(*(mean[end] for end in ("value", "low", "high")))
+    values = named(values.rename("added").rename(level=AXES[along]), CONTRASTS[compared])
+    turned = Axes.invert_xaxis if along in FALLING else Axes.get_xaxis
+    return Panel(_at_equal(along), AXES[along], [values, xr.DataArray(0.0, name="none")], turned)
+
+
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
-    """The increase of the errors by attention."""
-    along = compared_at(data)
-    figure, grid = _panels((1.0, 1.0), along)
-    for column, name in zip(grid.T, along, strict=True):
-        for axes, compared in zip(column, COMPARED, strict=True):
-            _draw_contrast(axes, data, name, compared)
-    grid[-2, 0].set_ylabel("what attention\nadds to it")
-    grid[-1, 0].set_ylabel("ln of the ratio\nof the errors")
-    _finish(figure, grid, data, along)
+    """The increase of the errors by attention, wherever all runs have a common level.
+
+    Raises:
+        NothingToMeasure: nowhere have they one.
+    """
+    panels = []
+    for compared, along in itertools.product(CONTRASTS, compared_at(data)):
+        with contextlib.suppress(NothingToMeasure):
+            panels.append(_contrast(data, along, compared))
+    needs(panels, "in this configuration nothing is common to all runs")
+    figure = picture(panels, LEVELS, columns=-(-len(panels) // len(CONTRASTS)))
     of = (
         "of each pair of runs" if data["shown"] == "runs" else "paired by seed, with Student's 95 %"
     )

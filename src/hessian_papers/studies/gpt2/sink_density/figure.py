@@ -25,10 +25,8 @@ LOOKS: dict[str, dict[str, Any]] = {
     NO_SINK: {"color": style.GREEN, "marker": "v", "label": "without its own sink"},
     "softmax": {"color": style.VERMILION, "marker": "o", "label": "softmax"},
     "functional": {"marker": "_", "linestyle": "--", "label": "all operations"},
-    "released": {
-        **{"linestyle": "none", "marker": "D", "markersize": 5, "markerfacecolor": "none"},
-        "label": "sink, curvlinops as released",
-    },
+    "released": style.EXACT_RING
+    | {"marker": "D", "markersize": 5, "label": "sink, curvlinops as released"},
     "others": {"color": style.SKY, "label": "another head"},
     "first": {"color": style.VERMILION, "label": "head 1 of a block"},
     "mean": {"label": "mean of all heads"},
@@ -37,12 +35,9 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 ONE = xr.DataArray(1.0, name="one")
 ATTENTION, GROWN = "attention on token 1", "ratio to that without edit"
-RELEASED_DENSITY: dict[str, Any] = {
-    "linestyle": (0, (1, 3)),
-    "linewidth": 1.4,
-    "color": style.BLACK,
-    "label": "as released",
-}
+RELEASED_DENSITY = style.look(
+    style.BLACK, label="as released", linestyle=(0, (1, 3)), linewidth=1.4
+)
 EDGE: dict[str, Any] = {"marker": "|", "markersize": 9, "markeredgewidth": 1.4}
 
 

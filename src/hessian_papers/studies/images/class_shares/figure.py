@@ -5,9 +5,7 @@ it depends on the number of samples, and errors. For several: how far each is fr
 which of the theory's assumptions it lacks.
 """
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from operator import itemgetter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
+from hessian_papers.drawing.variables import Panel, named, picture
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.images.class_shares.derived import (
     at_shares,
@@ -33,25 +32,28 @@ from hessian_papers.studies.images.class_shares.derived import (
 from hessian_papers.studies.images.drawing import image_set
 from hessian_spectra.pictures import style
 
-# A value of each network, from some of them.
-Quantity = Callable[[xr.Dataset], xr.DataArray]
 Look = dict[str, Any]
 
 # One look for one image set, by the order in which they come.
 SETS = ((style.BLUE, "o"), (style.VERMILION, "s"), (style.GREEN, "^"), (style.PURPLE, "D"))
-# Of several cases each has a marker, and colours are the image sets' alone.
-CASES = "osD^vPX*"
 PARTS = {"raw": "raw inputs", "kaiming": "Kaiming initialisation", "tanh": "Tanh layers"}
 SHARE = r"share of the largest class $\alpha_{\max}$"
 SHARPNESS = r"sharpness $\lambda_{\max}$"
 RATIO = "sharpness / eq. (14)"
 MARKERS: Look = {"linestyle": "none", "markersize": 3.8, "markeredgewidth": 0.8}
-GREY: Look = MARKERS | {"color": style.GREY, "marker": "o"}
-OPEN: Look = {"markerfacecolor": "white"}
 EQUATION: Look = {"color": style.BLACK, "linewidth": 1.4}
 FIT: Look = {"color": style.GREY, "linewidth": 1}
 EDGE: Look = {"color": style.BLACK, "linewidth": 0.9, "linestyle": "-."}
-RESIDUAL: Look = {"color": style.BLACK, "linewidth": 0.8, "linestyle": "--"}
+ONE = xr.DataArray(1.0, name="one")
+# Of the second picture.
+NOT_ALL = "(b) labels not fitted, (c) labels alone, eq. (14)"
+LOOKS: dict[str, Look] = {
+    "each": MARKERS | {"label": ""},
+    "open": {**MARKERS, "markerfacecolor": "white", "label": NOT_ALL},
+    "line": {"label": "", "marker": "None"},
+    "residual": {"label": "solver's residual"},
+    "one": EQUATION | {"label": "", "linestyle": "-"},
+}
 # An error that is rounding is drawn at the bottom of its axis.
 SMALLEST = 1e-9
 
@@ -81,21 +83,21 @@ def _label_curve(axes: Axes, data: xr.Dataset) -> None:
     axes.plot(x, np.exp(np.interp(np.log(x), np.log(share), np.log(labels))), **EQUATION)
 
 
-def _points(axes: Axes, data: xr.Dataset, quantity: Quantity, **look: Any) -> None:
-    """Each network's value at its share, with the look of its image set."""
+def _points(axes: Axes, data: xr.Dataset) -> None:
+    """Each network's sharpness at its share, with the look of its image set."""
     for _, images, colour, marker in _image_sets(data):
-        options = MARKERS | {"color": colour, "marker": marker, "alpha": 0.75} | look
-        axes.plot(images["share"], quantity(images).clip(min=SMALLEST), **options)
+        options = MARKERS | {"color": colour, "marker": marker, "alpha": 0.75}
+        axes.plot(images["share"], images["sharpness"].clip(min=SMALLEST), **options)
     axes.set_xlim(0, 1.03)
     axes.xaxis.set_major_locator(FixedLocator([0, 0.2, 0.4, 0.6, 0.8, 1]))
     axes.set_xlabel(SHARE)
 
 
-def _lines(axes: Axes, data: xr.Dataset, quantity: Quantity, **look: Any) -> None:
+def _lines(axes: Axes, data: xr.Dataset, formula: str, linestyle: str = "-") -> None:
     """The mean over replicates of what a formula gives, one line an image set."""
     for _, images, colour, _ in _image_sets(data):
-        means = at_shares(images, quantity(images))
-        axes.plot(means["share"], means, color=colour, **look)
+        means = at_shares(images, images[formula])
+        axes.plot(means["share"], means, color=colour, linewidth=1, linestyle=linestyle)
 
 
 def _scale(axes: Axes, data: xr.Dataset) -> bool:
@@ -170,13 +172,13 @@ def draw(data: xr.Dataset) -> Figure:
 def _case_panel(axes: Axes, data: xr.Dataset, item: xr.Dataset) -> None:
     """One case; the curve is drawn between the shares of all."""
     _label_curve(axes, data)
-    _lines(axes, item, itemgetter("fit"), linewidth=1)
+    _lines(axes, item, "fit")
     # For balanced layers the bound is the sharpness of the least-squares solution.
     if not item["case"].str.contains("-balanced-").all():
-        _lines(axes, item, itemgetter("bound"), linewidth=1, linestyle=":")
+        _lines(axes, item, "bound", ":")
     if item["fit"].isnull().all():
-        _lines(axes, item, itemgetter("first_layer"), linewidth=1, linestyle="--")
-    _points(axes, item, itemgetter("sharpness"))
+        _lines(axes, item, "first_layer", "--")
+    _points(axes, item)
     if _scale(axes, item):
         axes.axhline(float(data["edge"]), **EDGE)
     if count_diverged(item):
@@ -200,6 +202,12 @@ def caption(data: xr.Dataset) -> str:
     return f"{text} None of {data.sizes['network']} networks diverged."
 
 
+def _by_setting(data: xr.Dataset) -> xr.Dataset:
+    """The networks by image set, case, size, share and replicate, a dimension each."""
+    networks = data.set_index(network=["source", "case", "samples", "share", "replicate"])
+    return networks.drop_duplicates("network").unstack("network").rename(share=SHARE)
+
+
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The distances from the curve, and where they come from.
 
@@ -207,16 +215,19 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
         NothingToMeasure: no network has a sharpness.
     """
     _require_some(data)
-    figure, panels = style.panels(1, 3, height=2.9)
-    several = len(by(data, "case")) > 1
-    titles = (_compare_cases if several else _compare_formulas)(figure, panels, data)
-    for axes, letter, title in zip(panels, style.letters(), titles, strict=False):
-        style.letter(axes, f"({letter}) {title}")
-    return figure, SEVERAL if several else SINGLE
+    networks, size = _by_setting(data), int(data["samples"][0])
+    looks = LOOKS | {case: {"label": case_name(case)} for case in by(data, "case")}
+    looks |= {
+        images["source"].values[0]: {"label": name, "color": colour, "marker": marker}
+        for name, images, colour, marker in _image_sets(data)
+    }
+    if networks.sizes["case"] > 1:
+        return picture(_compare_cases(networks.sel(samples=size)), looks), SEVERAL
+    return picture(_compare_formulas(networks.squeeze("case", drop=True), size), looks), SINGLE
 
 
 SINGLE = (
-    "(a) Sharpness over eq. (14); thin lines: for the part of the labels that the inputs fit. "
+    "(a) Sharpness over eq. (14); lines: for the part of the labels that the inputs fit. "
     "(b) The same by number of samples; line: the share with the lowest mean. (c) The defect of "
     "balancedness counts to first order where equal shares are fitted, elsewhere to second. "
     "Dashed: an eigenvalue's error, about its squared residual."
@@ -228,77 +239,37 @@ SEVERAL = (
 )
 
 
-def _compare_cases(figure: Figure, panels: np.ndarray, data: xr.Dataset) -> tuple[str, ...]:
-    """Several cases by marker in each panel; the panels' titles."""
-    markers = dict(zip(by(data, "case"), CASES, strict=False))
-    quantities: dict[str, Quantity] = {
-        RATIO: ratio,
-        "defect of balancedness": last_defect,
-        "relative error": gauss_newton_error,
-    }
-    for axes, (label, quantity) in zip(panels, quantities.items(), strict=True):
-        for case, networks in by(of_own_size(data), "case").items():
-            _points(axes, networks, quantity, marker=markers[case])
-        style.logarithmic(axes)
-        axes.set_ylabel(label)
-    panels[0].axhline(1, **EQUATION)
-    sets = [style.entry(name, color=colour, lw=5) for name, _, colour, _ in _image_sets(data)]
-    cases = [style.entry(case_name(c), **GREY | {"marker": m}) for c, m in markers.items()]
-    _legend(figure, sets, cases, rows=2)
-    return "all, over eq. (14)", "balance of the layers", "Gauss-Newton matrix"
-
-
-def _compare_formulas(figure: Figure, panels: np.ndarray, data: xr.Dataset) -> tuple[str, ...]:
-    """One case: over the curve, at each number of samples, and errors; the panels' titles."""
-    over, by_samples, errors = panels
-    main = of_own_size(data)
-    over.axhline(1, **EQUATION)
-    _lines(over, main, lambda main: main["fit"] / main["labels"], linewidth=1)
-    _points(over, main, ratio)
-    over.set_ylabel(RATIO)
-    _by_samples(by_samples, data)
-    _points(errors, data, partial(error, formula="labels"), **OPEN)
-    _points(errors, data, partial(error, formula="fit"))
-    errors.axhline(float(data["residual"].max()), **RESIDUAL)
-    errors.set_yscale("log")
-    errors.set_ylabel("relative error of the formula")
-    keys = (
-        [style.entry("least squares (mean)", **FIT), *_sets(data)],
-        [
-            style.entry("inputs fit all labels", **GREY),
-            style.entry("they do not", **GREY | OPEN),
-            style.entry("lowest mean of a share", **FIT),
-        ],
-        [
-            style.entry("labels alone, eq. (14)", **GREY | OPEN),
-            style.entry("least squares", **GREY),
-            style.entry("solver's residual", **RESIDUAL),
-        ],
+def _compare_cases(main: xr.Dataset) -> list[Panel]:
+    """Several cases, told apart by marker."""
+    over, balance, error = (
+        named(values.clip(min=SMALLEST).rename("each"), name)
+        for values, name in (
+            (ratio(main), RATIO),
+            (last_defect(main), "defect of balancedness"),
+            (gauss_newton_error(main), "relative error"),
+        )
     )
-    for axes, handles in zip(panels, keys, strict=True):
-        axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2))
-    return f"n = {main['samples'].values[0]}", "each n", "both formulas, all n"
+    return [
+        Panel("all, over eq. (14)", SHARE, [over, ONE]),
+        Panel("balance of the layers", SHARE, [balance]),
+        Panel("Gauss-Newton matrix", SHARE, [error]),
+    ]
 
 
-def _by_samples(axes: Axes, data: xr.Dataset) -> None:
-    """The ratio at each number of samples: all shares, and a line through the lowest."""
-    image_sets = list(_image_sets(data))
-    for place, (_, images, colour, marker) in enumerate(image_sets):
-        # Image sets stand beside each other.
-        aside = 1.035 ** (2 * place - len(image_sets) + 1)
-        ratios, sizes = ratio(images), images["samples"] * aside
-        for group, face in ((fitted(images), colour), (~fitted(images), "white")):
-            look = MARKERS | {"color": colour, "marker": marker, "markerfacecolor": face}
-            axes.plot(sizes[group], ratios[group], **look)
-        by_size = sorted(by(images, "samples").items())
-        lowest = [
-            min(at_shares(sized, ratio(sized)).values, default=np.nan) for _, sized in by_size
-        ]
-        axes.plot([size * aside for size, _ in by_size], lowest, color=colour, lw=1, zorder=1)
-    axes.set_xscale("log")
-    all_sizes = np.unique(data["samples"]).tolist()
-    style.mark(axes.xaxis, all_sizes)
-    axes.set_xlim(all_sizes[0] / 1.3, all_sizes[-1] * 1.3)
-    axes.axhline(1, **EQUATION)
-    axes.set_xlabel("samples $n$")
-    axes.set_ylabel(RATIO)
+def _compare_formulas(data: xr.Dataset, size: int) -> list[Panel]:
+    """One case: over the curve, at each number of samples, and errors."""
+    ratios, fits = named(ratio(data), RATIO), fitted(data)
+    fit = (data["fit"] / data["labels"]).mean("replicate").rename("line")
+    own = [each.sel(samples=size) for each in (ratios.rename("each"), fit)]
+    lowest = ratios.mean("replicate").min(SHARE).rename("line")
+    each_size = [ratios.where(fits).rename("each"), ratios.where(~fits).rename("open")]
+    errors = [
+        named(error(data, formula).clip(min=SMALLEST).rename(name), "relative error of the formula")
+        for formula, name in (("labels", "open"), ("fit", "each"))
+    ]
+    residual = data["residual"].max().rename("residual")
+    return [
+        Panel(f"n = {size}", SHARE, [*own, ONE]),
+        Panel("each n", "samples", [*(each.drop_vars(SHARE) for each in each_size), lowest, ONE]),
+        Panel("both formulas, all n", SHARE, [e.drop_vars("samples") for e in errors] + [residual]),
+    ]

@@ -6,8 +6,10 @@ hold the same largest sums, and those against the Gauss-Newton matrix, for which
 exact.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -16,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from hessian_papers.drawing.variables import Panel, banded, named, picture
 from hessian_papers.studies.images.derived import quotient
 from hessian_papers.studies.images.drawing import image_set
 from hessian_papers.studies.images.through_training.derived import (
@@ -30,9 +33,6 @@ from hessian_spectra.pictures import style
 Look = dict[str, Any]
 POINT: Look = {"linestyle": "none", "marker": "o", "markersize": 3.5, "color": style.BLACK}
 EQUATION: Look = {"color": style.COLOURS["trace"], **style.EXACT}
-LOSS: Look = {"color": style.COLOURS["loss"], "linewidth": 1.0, "marker": "o", "markersize": 2}
-FLOOR: Look = {"color": style.GREEN, "linestyle": "--", "linewidth": 1.0}
-BAND: Look = {"color": style.GREY, "alpha": 0.2, "linewidth": 0}
 BOUND: Look = {"color": style.BLACK, "linestyle": "--", "linewidth": 1.0}
 LOOKS: dict[Form, Look] = {
     "printed": {"color": style.VERMILION, "marker": "s", "markersize": 6, "markerfacecolor": "w"},
@@ -48,60 +48,48 @@ TRACES = (
     style.entry("Hutchinson ± standard error", **POINT),
     style.entry("equation (7)", **EQUATION),
 )
-DIFFERENCES = (
-    style.entry("loss of least squares", **FLOOR),
-    Patch(**BAND, label=f"±{DEVIATIONS:g} standard errors"),
-)
 ERRORS = (
     *(style.entry(WORDS[form], linewidth=1.2, **look) for form, look in LOOKS.items()),
     Patch(color=style.GREY, alpha=0.3, linewidth=0, label="range over the eigenvalues"),
 )
-BOUNDS = (style.entry("bound by the residual", **BOUND),)
+# Of the second picture.
+SECOND: dict[str, Look] = {
+    **{form: look | {"label": WORDS[form]} for form, look in LOOKS.items()},
+    "errors": {"label": ""},
+    "bound": BOUND | {"label": "bound by the residual"},
+    "loss": {"label": "", "marker": "o", "markersize": 2},
+    "floor": {"color": style.GREEN, "label": "loss of least squares"},
+    "difference": POINT | {"label": ""},
+    "zero": EQUATION | {"label": "", "linestyle": "-"},
+    "ends": {"label": f"±{DEVIATIONS:g} standard errors", "linestyle": ":"},
+}
 
 
-class Row(NamedTuple):
-    """A row of panels, one for each image set.
-
-    Attributes:
-        label: of the vertical axis.
-        height: relative to the other rows.
-        draw: draws the networks of an image set.
-    """
-
-    label: str
-    height: float
-    draw: Callable[[Axes, xr.Dataset], None]
-
-
-def _panels(data: xr.Dataset, height: float, rows: Sequence[Row], keys: Iterable[Artist]) -> Figure:
-    """Rows of panels against the epoch, a column for each image set; the height is of all rows."""
+def _panels(
+    data: xr.Dataset,
+    height: float,
+    label: str,
+    draw: Callable[[Axes, xr.Dataset], None],
+    keys: Sequence[Artist],
+) -> Figure:
+    """A panel against the epoch for each image set."""
     sources = data["source"].values
-    figure, grid = style.panels(
-        len(rows),
-        len(sources),
-        height=height / len(rows),
-        # More than four would be too narrow on a page; the figure is wider for them.
-        width=max(min(style.FULL_WIDTH, 2.25 * len(sources) + 2.0), 1.6 * len(sources)),
-        sharex="col",
-        squeeze=False,
-        height_ratios=[row.height for row in rows],
-    )
-    for column, letter, source in zip(grid.T, style.letters(), sources, strict=False):
-        of_set = data.sel(source=source)
-        for axes, row in zip(column, rows, strict=True):
-            row.draw(axes, of_set)
-            axes.set_ylabel(row.label)
-        last = max(int(network["epoch"].max()) for network in networks(of_set))
-        _epoch_axis(column[-1], last, narrow=len(sources) > 1)
-        style.letter(column[0], f"({letter}) {image_set(source)}")
-    figure.align_ylabels(grid)
+    # More than four would be too narrow on a page; the figure is wider for them.
+    width = max(min(style.FULL_WIDTH, 2.25 * len(sources) + 2.0), 1.6 * len(sources))
+    figure, (panels,) = style.panels(1, len(sources), height=height, width=width, squeeze=False)
+    for axes, letter, source in zip(panels, style.letters(), sources, strict=False):
+        draw(axes, data.sel(source=source))
+        axes.set_ylabel(label)
+        _epoch_axis(axes, data.sel(source=source), narrow=len(sources) > 1)
+        style.letter(axes, f"({letter}) {image_set(source)}")
     ncols = 4 if len(sources) > 1 else 2
-    figure.legend(handles=[*keys], loc="outside upper center", ncols=ncols)
+    figure.legend(handles=keys, loc="outside upper center", ncols=ncols)
     return figure
 
 
-def _epoch_axis(axes: Axes, last: int, *, narrow: bool) -> None:
+def _epoch_axis(axes: Axes, data: xr.Dataset, *, narrow: bool) -> None:
     """Epochs in the logarithm from 1 on, with the start, epoch 0, at a distance of its own."""
+    last = max(int(network["epoch"].max()) for network in networks(data))
     axes.set_xscale("symlog", linthresh=1, linscale=0.4)
     decades = int(np.ceil(np.log10(max(last, 10))))
     step = 2 if narrow else 1
@@ -119,22 +107,6 @@ def _draw_trace(axes: Axes, data: xr.Dataset) -> None:
         bars, look = network["standard_error"], POINT | {"elinewidth": 0.9, "capsize": 2}
         axes.errorbar(network["epoch"], network["estimate"], bars, **look)
         axes.plot(network["epoch"], network["trace"], zorder=3, **EQUATION)
-
-
-def _draw_loss(axes: Axes, data: xr.Dataset) -> None:
-    for network in networks(data):
-        axes.plot(network["epoch"], network["loss"], **LOSS)
-        axes.axhline(float(network["floor"]), **FLOOR)
-    axes.set_ylim(bottom=0)
-
-
-def _draw_differences(axes: Axes, data: xr.Dataset) -> None:
-    for network in networks(data):
-        axes.plot(network["epoch"], standardised(network), **POINT)
-    axes.axhspan(-DEVIATIONS, DEVIATIONS, **BAND)
-    axes.axhline(0, **EQUATION)
-    limit = max(3.0, 1.1 * float(abs(standardised(data)).fillna(0).max()))
-    axes.set_ylim(-limit, limit)
 
 
 def _percent(data: xr.Dataset) -> xr.DataArray:
@@ -163,48 +135,59 @@ def _draw_errors(axes: Axes, data: xr.Dataset) -> None:
     axes.text(0.03, 0.02, f"in print {printed}", color=style.VERMILION, **place)
 
 
-def _draw_bounded(axes: Axes, data: xr.Dataset) -> None:
-    _draw_errors(axes, data)
-    for network in networks(data.sel(matrix="hessian")):
-        bound = 100 * quotient(weyl_bound(network), network["numerical"].min("rank"))
-        axes.plot(network["epoch"], bound, **BOUND)
-
-
-def _draw_gauss_newton(axes: Axes, data: xr.Dataset) -> None:
-    for network in networks(data.sel(matrix="ggn")):
-        for form, look in LOOKS.items():
-            error = _percent(network).sel(form=form).max("rank")
-            axes.plot(network["epoch"], error, linewidth=1.0, **look)
-    style.logarithmic(axes)
-    axes.set_ylim(SMALLEST / 3, 1e4)
-
-
-def _of_width(width: int, draw: Callable[[Axes, xr.Dataset], None]) -> Callable[..., None]:
-    """The drawing of the networks of one width alone."""
-    return lambda axes, data: draw(axes, data.sel(width=width))
-
-
 def draw(data: xr.Dataset) -> Figure:
     """The trace of each image set, or the errors of the top eigenvalues of the widest network."""
     if "estimate" in data:
-        return _panels(data, 2.2, [Row("trace of the Hessian", 1.0, _draw_trace)], TRACES)
+        return _panels(data, 2.2, "trace of the Hessian", _draw_trace, TRACES)
     label = f"error of top {data.sizes['rank']},\n% of each"
-    row = Row(label, 1.0, _of_width(int(data["width"].max()), _draw_errors))
-    return _panels(data, 2.3, [row], ERRORS)
+    return _panels(data.sel(width=data["width"].max()), 2.3, label, _draw_errors, ERRORS)
+
+
+def _losses(data: xr.Dataset) -> Iterator[xr.DataArray]:
+    """The loss of each network, and that of least squares."""
+    for network in networks(data):
+        yield from (named(network["loss"], "loss"), network["floor"])
+
+
+def _differences(data: xr.Dataset) -> Iterator[xr.DataArray]:
+    """The differences of estimates and formula, and where nearly all of them should be."""
+    for network in networks(data):
+        yield named(standardised(network).rename("difference"), "difference / standard error")
+    for name, level in (("zero", 0.0), ("ends", DEVIATIONS), ("ends", -DEVIATIONS)):
+        yield xr.DataArray(level, name=name)
+
+
+def _bounded(data: xr.Dataset) -> Iterator[xr.DataArray]:
+    """Mean and range of each network's errors, and their bound."""
+    for network in networks(data.sel(matrix="hessian")):
+        error = _percent(network)
+        ends = (getattr(error, of)("rank") for of in ("mean", "min", "max"))
+        yield named(banded(*ends).rename("errors"), f"error of top {data.sizes['rank']}, % of each")
+        bound = 100 * quotient(weyl_bound(network), network["numerical"].min("rank"))
+        yield bound.rename("bound")
+
+
+def _of_gauss_newton(data: xr.Dataset) -> Iterator[xr.DataArray]:
+    """The largest error of each network against its Gauss-Newton matrix."""
+    for network in networks(data.sel(matrix="ggn")):
+        yield named(_percent(network).max("rank").rename("errors"), "Gauss-Newton, %")
 
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The loss and the differences beside the traces; all errors beside those of Figure 4."""
-    if "estimate" in data:
-        rows = [Row("loss", 0.65, _draw_loss)]
-        rows += [Row("difference /\nstandard error", 0.9, _draw_differences)]
-        return _panels(data, 2.8, rows, DIFFERENCES), TRACE_CONTROLS
-    rows = []
-    for width in data["width"].values.tolist():
-        label = f"width {width}: error\nof top {data.sizes['rank']}, % of each"
-        rows.append(Row(label, 1.4, _of_width(width, _draw_bounded)))
-        rows.append(Row("Gauss-\nNewton, %", 0.6, _of_width(width, _draw_gauss_newton)))
-    return _panels(data, 1.45 * len(rows), rows, (*ERRORS, *BOUNDS)), PAIR_CONTROLS
+    traces, sources = "estimate" in data, data["source"].values
+    rows = [(data, "", values) for values in (_losses, _differences)] if traces else [
+        (data.sel(width=width), f", width {width}", values)
+        for width in data["width"].values
+        for values in (_bounded, _of_gauss_newton)
+    ]  # fmt: skip
+    panels = []
+    for (networks_of_row, words, values), source in itertools.product(rows, sources):
+        own = networks_of_row.sel(source=source)
+        axis = partial(_epoch_axis, data=own, narrow=len(sources) > 1)
+        panels.append(Panel(f"{image_set(source)}{words}", "epoch", [*values(own)], axis))
+    text = TRACE_CONTROLS if traces else PAIR_CONTROLS
+    return picture(panels, SECOND, columns=len(sources)), text
 
 
 TRACE_CONTROLS = (

@@ -12,26 +12,19 @@ from hessian_papers.studies.layerwise.kronecker_factors.derived import middle_da
 from hessian_papers.studies.layerwise.layers import own_layers
 from hessian_spectra.pictures import style
 
-Looks = Mapping[str, Mapping[str, Any]]
+Look = Mapping[str, Any]
+Looks = Mapping[str, Look]
+DASHED: Look = {"linestyle": "--", "fillstyle": "none"}
 PRODUCTS: Looks = {
-    "expand": {
-        "color": style.VERMILION,
-        "marker": "o",
-        "label": "KFAC's, as in the paper (expand)",
-    },
-    "reduce": {"color": style.ORANGE, "marker": "s", "label": "sums over positions (reduce)"},
-    "weighted": {"color": style.BLUE, "marker": "^", "label": "weighted by curvature (Shampoo's)"},
-    "nearest": {"color": style.BLACK, "marker": "v", "label": "nearest in the Frobenius norm"},
+    "expand": style.look(style.VERMILION, "o", "KFAC's, as in the paper (expand)"),
+    "reduce": style.look(style.ORANGE, "s", "sums over positions (reduce)"),
+    "weighted": style.look(style.BLUE, "^", "weighted by curvature (Shampoo's)"),
+    "nearest": style.look(style.BLACK, "v", "nearest in the Frobenius norm"),
 }
+EKFAC, SOAP = "KFAC's, eigenvalues corrected (EKFAC)", "weighted, eigenvalues corrected (SOAP's)"
 CORRECTED: Looks = {
-    "expand, corrected": {
-        **{"color": style.VERMILION, "marker": "o", "linestyle": "--", "fillstyle": "none"},
-        "label": "KFAC's, eigenvalues corrected (EKFAC)",
-    },
-    "weighted, corrected": {
-        **{"color": style.BLUE, "marker": "^", "linestyle": "--", "fillstyle": "none"},
-        "label": "weighted, eigenvalues corrected (SOAP's)",
-    },
+    "expand, corrected": style.look(style.VERMILION, "o", EKFAC, **DASHED),
+    "weighted, corrected": style.look(style.BLUE, "^", SOAP, **DASHED),
 }
 PLAIN = {"color": style.GREY, "linestyle": ":", "label": "the gradient itself"}
 
@@ -40,7 +33,7 @@ PLAIN = {"color": style.GREY, "linestyle": ":", "label": "the gradient itself"}
 LEAST = 1e-12
 
 
-def _curve(axes: Axes, losses: xr.DataArray, values: xr.DataArray, look: Mapping[str, Any]) -> None:
+def _curve(axes: Axes, losses: xr.DataArray, values: xr.DataArray, look: Look) -> None:
     """The mean over seeds by the mean loss, with the range."""
     mean, low, high = (getattr(values, of)("seed") for of in ("mean", "min", "max"))
     axes.plot(losses, mean, markersize=3, **{**look, "label": None})

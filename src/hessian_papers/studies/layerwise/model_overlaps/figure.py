@@ -13,30 +13,26 @@ from hessian_papers.studies.layerwise.model_overlaps.derived import layers, pair
 from hessian_spectra.pictures import style
 
 Looks = Mapping[str, Mapping[str, Any]]
-THEOREM: Looks = {
-    "theorem": {
-        **{"color": style.GREEN, "linestyle": ":", "linewidth": 1.4},
-        "label": r"Theorem G.1, $(k/m)\,(t_1 \cdot t_1')^2$; last layer: no $k/m$",
-    }
-}
+# Of the theorem, and of networks that were trained with the same settings, where not all were.
+LIMIT = r"Theorem G.1, $(k/m)\,(t_1 \cdot t_1')^2$; last layer: no $k/m$"
+DEVIATION, OUTPUTS = (
+    "Hessians, with the deviation over pairs",
+    "expected over permutations of outputs",
+)
+THEOREM: Looks = {"theorem": style.look(style.GREEN, label=LIMIT, linestyle=":", linewidth=1.4)}
 MEASURED: Looks = {
-    "overlap": {"color": style.BLUE, "label": "Hessians, with the deviation over pairs"},
-    "chance": {"color": style.GREY, "label": "random spaces", "linewidth": 0.9},
+    "overlap": style.look(style.BLUE, label=DEVIATION),
+    "chance": style.look(style.GREY, label="random spaces", linewidth=0.9),
 }
-# The pairs of networks that were trained with the same settings, where not all were.
 ALIKE: Looks = {
-    "alike": {
-        **{"color": style.PURPLE, "linestyle": "-.", "linewidth": 0.9},
-        "label": "Hessians, trained alike",
-    }
+    "alike": style.look(
+        style.PURPLE, label="Hessians, trained alike", linestyle="-.", linewidth=0.9
+    )
 }
 PREDICTED: Looks = {
-    "overlap": {"color": style.BLUE, "label": "Hessians"},
-    "kronecker": {"color": style.ORANGE, "label": "Kronecker approximations", "linewidth": 0.9},
-    "permuted": {
-        **{"color": style.VERMILION, "linestyle": "--", "linewidth": 0.9},
-        "label": "expected over permutations of outputs",
-    },
+    "overlap": style.look(style.BLUE, label="Hessians"),
+    "kronecker": style.look(style.ORANGE, label="Kronecker approximations", linewidth=0.9),
+    "permuted": style.look(style.VERMILION, label=OUTPUTS, linestyle="--", linewidth=0.9),
 }
 # The vertical lines: the outputs, and up to where the theorem's condition holds.
 ACROSS: Mapping[str, Any] = {"color": style.BLACK, "linewidth": 0.6}

@@ -1,5 +1,6 @@
 """Bounds by method; how variances go with the curvature and divergences fall."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from hessian_papers.drawing.variables import Panel, banded, named, picture
 from hessian_papers.studies.pac_bayes.bounds.derived import (
     chance,
     confidence,
@@ -29,6 +31,7 @@ LOOKS = {
 }
 POINTS: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 3.5}
 PRINT: dict[str, Any] = {"color": style.BLACK, "linewidth": 1.4}
+RANK, EPOCHS = "rank of the direction by curvature", "epochs of the posterior"
 # Entries of the key.
 HELD_OUT = "held-out error"
 GUESSING = "guessing"
@@ -72,34 +75,11 @@ def _printed(axes: Axes, data: xr.Dataset) -> None:
         axes.hlines(row.bound, middle - half, middle + half, **PRINT)
 
 
-def _paths(axes: Axes, data: xr.Dataset) -> None:
-    """The divergence falls while a posterior is trained: one panel."""
-    for method in data["method"].values:
-        values = data["path_divergence"].sel({"method": method}).dropna("seed")
-        if values.size:
-            mean = values.mean("seed").values
-            axes.plot(data["path_epoch"].values, mean, color=LOOKS[method], linewidth=1.2)
-            axes.set_yscale("log")
-    axes.set_xlabel("epochs of the posterior")
-    axes.set_ylabel(r"$\mathrm{KL}(Q \, \| \, P)$")
-
-
-def _variances(axes: Axes, data: xr.Dataset) -> None:
-    """Variances of the first layer by the rank of the curvature in their directions."""
-    chosen = data.isel(seed=0, layer=0)
-    for method in data["method"].values:
-        values = chosen.sel({"method": method})
-        low, middle, high = (values["variance"].sel(quantile=level) for level in (0.1, 0.5, 0.9))
-        color, ranks = LOOKS[method], values["rank"]
-        axes.plot(ranks, middle, color=color, linewidth=1.2)
-        axes.fill_between(ranks, low, high, color=color, alpha=0.12, lw=0)
-        if values["dip"] > 0:
-            axes.axvline(float(values["dip"]), color=color, linewidth=0.9, linestyle=":")
-    axes.set_xscale("log")
-    if chosen["variance"].notnull().any():
-        axes.set_yscale("log")
-    axes.set_xlabel("rank of the direction by curvature")
-    axes.set_ylabel("posterior variance")
+def _mark_dips(axes: Axes, data: xr.Dataset) -> None:
+    """A line at how many variances are below half of the prior's."""
+    for method, dip in zip(data["method"].values, data["dip"].values, strict=True):
+        if dip > 0:
+            axes.axvline(float(dip), color=LOOKS[method], linewidth=0.9, linestyle=":")
 
 
 def _top(*values: np.ndarray) -> float:
@@ -135,24 +115,28 @@ def _patch(method: str) -> Any:
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The variances of the first network by curvature, and divergences during training."""
     assert failures(data).size, "raises where every posterior diverged"
-    shown = "path_divergence" in data
-    figure, panels = style.panels(1, 1 + shown, height=2.5)
-    first = data.isel(network=0)
-    variances, *others = np.atleast_1d(panels)
-    _variances(variances, first)
-    network, layer = first["network"].item(), first["layer"].values[0]
-    style.letter(variances, f"(a) {layer}:{network}")
-    for axes in others:
-        _paths(axes, first)
-        style.letter(axes, f"(b) {network}")
-    handles = [style.entry(method, color=LOOKS[method]) for method in data["method"].values]
-    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    first, shown = data.isel(network=0), "path_divergence" in data
+    own, network = first.isel(seed=0, layer=0), first["network"].item()
+    middle, low, high = (own["variance"].sel(quantile=level) for level in (0.5, 0.1, 0.9))
+    variances = banded(middle, low, high).assign_coords({RANK: own["rank"].astype(float)})
+    panels = [
+        Panel(
+            f"{own['layer'].item()}:{network}",
+            RANK,
+            [named(variances, "posterior variance")],
+            partial(_mark_dips, data=own),
+        )
+    ]
+    if shown:
+        paths = first["path_divergence"].mean("seed").rename(path_epoch=EPOCHS)
+        panels.append(Panel(network, EPOCHS, [named(paths, r"$\mathrm{KL}(Q \, \| \, P)$")]))
+    figure = picture(panels, {method: {"color": colour} for method, colour in LOOKS.items()})
     text = (
         "(a) Posterior variances in the first layer by the rank of the curvature in their "
         "directions: the median and the band from the 10th to the 90th percentile, for the first "
         "network."
     )
-    if (first["dip"].isel(seed=0, layer=0) > 0).any():
+    if (own["dip"] > 0).any():
         text += " Dotted: how many variances are below half of the prior's."
     if shown:
         text += " (b) The divergence while Algorithm 1 runs, mean over networks."

@@ -132,12 +132,7 @@ def draw(data: xr.Dataset) -> Figure:
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The eigenvalues along the scale, their errors, and how proportional they are to it."""
     looks = LOOKS | {
-        name: {
-            "color": style.BLACK,
-            "linestyle": line,
-            "marker": marker,
-            "label": f"$m =$ {int(width)}",
-        }
+        name: style.look(style.BLACK, marker, f"$m =$ {int(width)}", linestyle=line)
         for (name, (line, marker)), width in zip(NETWORKS.items(), data["width"], strict=True)
     }
     zero = xr.DataArray(0.0, name="zero")

@@ -23,11 +23,7 @@ NAMES = {
     "linear_high": "Linear network, high rate",
 }
 # The phases of learning: of each its colour, and the sign of the small outlier.
-PHASES = {
-    "early": (style.SKY, "<"),
-    "late": (style.YELLOW, ">"),
-    "divergent": (style.ORANGE, "<"),
-}
+PHASES = {"early": (style.SKY, "<"), "late": (style.YELLOW, ">"), "divergent": (style.ORANGE, "<")}
 # The strip of phases under the axis, as shares of the panel's height.
 STRIP = (-0.075, -0.015)
 LIMIT: dict[str, Any] = {"color": style.BLACK, "linestyle": "-.", "linewidth": 0.8}
@@ -45,12 +41,7 @@ def _show_phases(axes: Axes, run: xr.Dataset, last: float) -> None:
     edges = np.r_[steps[starts], steps[-1]].astype(float)
     for name, (left, right) in zip(phase[starts].tolist(), pairwise(edges.tolist()), strict=True):
         if left < last:
-            look: dict[str, Any] = {
-                "color": PHASES[name][0],
-                "linewidth": 0,
-                "clip_on": False,
-                "zorder": 0,
-            }
+            look = style.look(PHASES[name][0], linewidth=0, clip_on=False, zorder=0)
             axes.axvspan(left, min(right, last), *STRIP, **look)
     axes.tick_params(axis="x", pad=6)
 
