@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, contract, planted_data
+from claims_contract import of_records, planted_data
 
-from hessian_papers.studies.layerwise.full_output.claims import statements
 from hessian_papers.studies.layerwise.full_output.figure import caption, draw
 from hessian_papers.studies.layerwise.full_output.study import VARIABLES
 from tests.papers.studies.layerwise.pictures import require_readable
@@ -31,20 +30,7 @@ def sides(*, networks=("F-5", "F-5^2"), seeds=4, top=6, classes=4, off=0.1, over
     return {"correlation": arrays}
 
 
-@pytest.fixture(scope="module")
-def planted():
-    return [
-        Planted(
-            paper="wu2022dissecting",
-            artifact="Figure 5",
-            holds=sides(),
-            fails=[sides(off=0.5, overlap=0.3)],
-            reduced=[sides(networks=("F-5",), seeds=1), sides(top=2), sides(classes=1)],
-        )
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("full_output")
 
 
 @pytest.mark.parametrize("arrays", [sides(), sides(seeds=1, networks=("F-5",)), sides(top=1)])
