@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.ledger.bounds import Bound
-from hessian_papers.ledger.statements import Print
+from hessian_papers.ledger.statements import HEADINGS
 from hessian_papers.theorems import THEOREMS
 from pipelines import inputs, schema
 from pipelines.yaml_files import read_yaml
@@ -22,7 +22,9 @@ LONGEST_SENTENCE, LONGEST_CAPTION = 25, 60
 # What is a text in a file of statements, whichever else it has.
 TEXTS = ("sentence", "means", "otherwise", "explanation")
 
-_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z(\"'“$`*[])|(?<=;)\s|\n\s*\n|Statistic:")
+_END = re.compile(
+    r"(?<=[.!?:])\s+(?=[A-Z(\"'“$`*[])|(?<=;)\s|\n\s*\n|" + "|".join(f"{x}:" for x in HEADINGS)
+)
 _WORD = re.compile(r"\w[\w.,'’\-–]*")
 _FORMULA = re.compile(r"\$[^$]*\$")
 # An abbreviation whose point ends no sentence.
@@ -67,9 +69,7 @@ def long_captions(lead: str, captions: Sequence[str]) -> list[str]:
 
 def texts_of(value: Any) -> Iterator[str]:
     """The texts in a field of a statement, those apart that depend on the case."""
-    if isinstance(value, Print):
-        yield value.text
-    elif isinstance(value, Bound):
+    if isinstance(value, Bound):
         yield from (value.source, value.reason)
     elif isinstance(value, Mapping):
         yield from value.values()
@@ -82,7 +82,7 @@ def stated() -> Iterator[str]:
     for kind in schema.kinds("studies"):
         for said in schema.module_of("studies", kind, "", "claims").statements.all:
             yield said.function.__doc__
-            for value in (said.place, said.bound, said.otherwise, said.printed):
+            for value in (said.place, said.bound, said.otherwise):
                 yield from texts_of(value)
     for theorem in THEOREMS.values():
         yield from (theorem.statement, theorem.printed, theorem.remark, theorem.source)

@@ -7,6 +7,10 @@ networks are planted, where that can be done, and not what a study returns of th
 module plants arrays and names them; the rest is here:
 
     test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements)
+
+Kinds that have recorded runs need none, see :func:`of_records`: these are disturbed in one respect
+after another, until each case gave another number, and each claim held and did not. What the
+numbers of the recorded runs are stands in ``reports/claims.md``.
 """
 
 import math
@@ -14,17 +18,28 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import xarray as xr
+import yaml
 
 from hessian_papers.labelled import Variables, data_set, joined
-from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, Outcome
+from hessian_papers.ledger.bounds import REPLICATES, Estimate, NothingToMeasure, Outcome
+from hessian_papers.ledger.evaluation import Measured
 from hessian_papers.ledger.statements import Entry, Statements, Study
 from hessian_spectra.files import Arrays
+from pipelines import chain, inputs, schema
 
+ROOT = Path(__file__).resolve().parents[2]
+# What a configuration may have fewer of.
+CHOSEN = (
+    "parametrisation", "size", "depth", "width", "network", "teacher", "seed", "variant", "method",
+    "source", "replicate", "draw", "classes", "alpha", "control", "edit",
+)  # fmt: skip
 Sides = Mapping[str, Arrays | xr.Dataset]
 
 
@@ -224,4 +239,121 @@ def contract(
         bears_a_missing_case(kind, planted, name)
 
     each = pytest.mark.parametrize("name", names(statements))
+    return each(holding), each(bearing)
+
+
+@cache
+def recorded_runs(kind: str) -> list[Measured]:
+    """The recorded runs of a kind of studies."""
+    params = yaml.safe_load((ROOT / "params.yaml").read_text())
+    names = [name for name, study in params["studies"].items() if study["kind"] == kind]
+    provenances = (inputs.provenances(params, name) for name in names)
+    runs = [run for each in provenances for run in chain.measured(each, ROOT, {})]
+    return [run for run in runs if run.provenance.recorded]
+
+
+def _entries(run: Measured, data: xr.Dataset, name: str) -> dict[str, Entry]:
+    """The cases of a claim's function on the data of a run, by their ids."""
+    only = copy(run.statements)
+    only.all = [each for each in only.all if each.function_name == name]
+    return {entry.id: entry for entry in only.entries(run.study, data)}
+
+
+def _estimate(entry: Entry) -> Estimate | None:
+    """The number of a case, if it has one."""
+    with suppress(Exception):  # of disturbed numbers there may be no measurement
+        value = entry.measure()
+        value = value if isinstance(value, Estimate) else Estimate(float(value))
+        return None if math.isnan(value.value) else value
+    return None
+
+
+def _grown(values: np.ndarray, factor: float = 1e3) -> np.ndarray:
+    return values * factor if values.dtype.kind == "f" else values
+
+
+def _swelled(values: np.ndarray) -> np.ndarray:
+    return _grown(values, 1.01)
+
+
+def _in_one_respect(data: xr.Dataset) -> Iterator[xr.Dataset]:
+    """A run with its numbers disturbed, all of them and each array alone, or in another order."""
+    real = [name for name, values in data.items() if values.dtype.kind == "f"]
+    for chosen in (real, *([name] for name in data)):
+        for disturb in (_raised, _lowered, _shrunk, _grown, _swelled):
+            yield changed({"run": data}, "run", **dict.fromkeys(chosen, disturb))["run"]
+        for axis in dict.fromkeys(axis for name in chosen for axis in data[name].dims):
+            turned = data[chosen].isel({axis: slice(None, None, -1)})
+            yield data.assign({name: data[name].copy(data=turned[name].values) for name in chosen})
+
+
+def _distance(entry: Entry, value: Estimate) -> float:
+    """The distance of a number from those that the claim says."""
+    low, high = entry.bound.range
+    ends = value[1:] if value.has_interval else (value.value, value.value)
+    return max(low - ends[0], ends[1] - high, 0.0)
+
+
+def follows_what_was_measured(kind: str, name: str) -> None:
+    """Each case has another number on other data, on which the claim is wrong.
+
+    Where it is wrong on the recorded run already, there is data that is nearer to what it says.
+    """
+    known = False
+    for run in recorded_runs(kind):
+        entries = _entries(run, run.data, name)
+        actual = {case: value for case, entry in entries.items() if (value := _estimate(entry))}
+        left, known = set(actual), known or bool(actual)
+        outcomes = {entries[case].bound.outcome(value) for case, value in actual.items()}
+        wrong, nearer = bool(outcomes - {"holds"}), "holds" in outcomes
+        for data in _in_one_respect(run.data) if actual else ():
+            with suppress(Exception):  # of disturbed labels there may be no case
+                for case, entry in _entries(run, data, name).items():
+                    if case not in left and wrong and nearer:
+                        continue
+                    value, old = _estimate(entry), actual.get(case)
+                    left -= set() if value == old else {case}
+                    if value and old:
+                        wrong |= entry.bound.outcome(value) != "holds"
+                        nearer |= _distance(entry, value) < _distance(entry, old)
+            if not left and wrong and nearer:
+                return
+    assert not known, f"{name}: wrong {wrong}, nearer {nearer}, whatever is measured; {left}"
+    raise AssertionError(f"{name}: no recorded run measures it")
+
+
+def bears_fewer_labels(kind: str, name: str) -> None:
+    """A claim is measured on a part of a recorded run, or says that there is nothing to measure."""
+    for run in recorded_runs(kind):
+        for axis in {*CHOSEN} & {*run.data.dims}:
+            # Two make a pair, and an interval.
+            part = run.data.isel({axis: slice(2 if axis in REPLICATES else 1)})
+            for entry in _entries(run, part, name).values():
+                with suppress(NothingToMeasure):
+                    value = entry.measure()
+                    value = value.value if isinstance(value, Estimate) else float(value)
+                    assert not math.isnan(value), f"{entry.id}: measured NaN of one {axis}"
+
+
+def of_records(kind: str, *by_hand: str) -> tuple[Callable[..., None], Callable[..., None]]:
+    """The tests of all claims of a kind that has recorded runs.
+
+    Args:
+        kind: of studies.
+        by_hand: claims that no recorded run measures, or that no disturbance makes wrong; the
+            kind's test module plants numbers for them.
+    """
+    statements = schema.module_of("studies", kind, "", "claims").statements
+    each = pytest.mark.parametrize("name", names(statements))
+
+    def holding(name: str) -> None:
+        if name in by_hand:
+            with pytest.raises(AssertionError, match=r"no recorded run|whatever is measured"):
+                follows_what_was_measured(kind, name)
+        else:
+            follows_what_was_measured(kind, name)
+
+    def bearing(name: str) -> None:
+        bears_fewer_labels(kind, name)
+
     return each(holding), each(bearing)

@@ -1,18 +1,25 @@
 """The statements of a kind of studies: functions that say what a paper says and measure it.
 
-A statement is one function of the kind's ``claims.py``. Its docstring is the paper's sentence and
-the statistic that decides; its decorator has the place in the paper, the quantifier of the
-sentence, and the bound with its reason:
+A statement is one function of the kind's ``claims.py``. Its docstring is the paper's sentence, and
+behind their :data:`HEADINGS` the statistic that decides, what is in print where that is wrong, and
+what else would explain a difference. Its decorator has the quantifier of the sentence, the place in
+the paper, and the bound with its reason:
 
     statements = Statements()
     figure_2 = statements.about("anon2026data", "Figure 2")
 
-    @figure_2.statement("section 5", typically, at_most(0.2, "a fifth would be called slight"))
+    @figure_2.typically("section 5", at_most(0.2, "a fifth would be called slight"))
     def tanh_is_similar(data: xr.Dataset) -> float:
-        \"\"\"With Tanh layers the sharpness is slightly different. Statistic: ...\"\"\"
+        \"\"\"With Tanh layers the sharpness is slightly different.
+
+        Statistic: largest relative deviation.
+
+        Remark: Saturated units have smaller derivatives.
+        \"\"\"
         return ...
 
-One statement may be measured by several functions, of several kinds: they give the same ``id``, and
+A function of which there is a print takes ``printed=True`` to measure the error of that. One
+statement may be measured by several functions, of several kinds: they give the same ``id``, and
 the first one has its sentence. Formulas in texts are LaTeX between dollars, see
 :mod:`hessian_papers.formulas`.
 """
@@ -22,7 +29,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, partialmethod
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
@@ -44,26 +51,15 @@ Dimensions = Sequence[str] | Mapping[str, Callable[[Any], Iterable[Any]] | None]
 
 # A field of a text. Braces after _, ^ or a command are a formula's.
 FIELD = re.compile(r"(?<![_^])(?<!\\text)(?<!\\sqrt)(?<!\\operatorname)\{([a-z_]+)\}")
-_STATISTIC = "Statistic:"
+# What begins the parts of a docstring behind the sentence.
+HEADINGS = ("Statistic", "In print", "Remark")
+_HEADING = re.compile(rf"(?:^| )({'|'.join(HEADINGS)}):(?: |$)")
 # What the id of a statement ends in that is about cases which the paper does not have.
 ELSEWHERE = "-elsewhere"
 
 
 class LedgerError(ValueError):
     """The ledger is not well formed; the message names each statement and what is wrong with it."""
-
-
-@dataclass(frozen=True)
-class Print:
-    """A print that is wrong; the statement's own sentence is the corrected one.
-
-    Args:
-        text: what is in print.
-        measure: its error, from the same arguments as the statement's function.
-    """
-
-    text: str
-    measure: Measure
 
 
 @dataclass(frozen=True)
@@ -172,9 +168,9 @@ def _filled(text: str, fields: Mapping[str, Any], study: Study) -> str:
     text = re.sub(
         r"\{study of (?:([a-z0-9]+): )?([^}]+)\}",
         lambda match: study.about(match[2], match[1]),
-        text,
+        " ".join(text.split()),
     )
-    return FIELD.sub(lambda match: str(fields.get(match[1], match[0])), " ".join(text.split()))
+    return FIELD.sub(lambda match: str(fields.get(match[1], match[0])), text)
 
 
 def _chosen(value: Any, labels: Labels) -> Any:
@@ -203,8 +199,8 @@ class Statement:
         book: what kind of statement it is, for each case if it is a function; by quantifier and
             bound if it is not given.
         identity: whether it is exact.
-        otherwise: what else would explain a difference, for each case if it is a function.
-        printed: for an erratum, what is in print and its error.
+        otherwise: what else would explain a difference, for each case if it is a function, where
+            the docstring has no remark.
         over: the dimensions over which its cases run: the function gets the data set at the labels
             of one case.
         each: cases that are no labels of dimensions alone, read from the data set: the function
@@ -225,7 +221,6 @@ class Statement:
     book: Book | Callable[[Labels], Book | None] | None = None
     identity: bool = False
     otherwise: str | Callable[[Labels], str] = ""
-    printed: Print | Callable[[Labels], Print | None] | None = None
     over: Dimensions = ()
     each: Cases | None = None
     paper: str = ""
@@ -262,10 +257,11 @@ class Statement:
 
     def entry(self, study: Study, data: xr.Dataset, labels: Labels, fields: Labels) -> Entry:
         """One case, its texts filled in."""
-        printed, bound = _chosen(self.printed, labels), _chosen(self.bound, labels)
-        quantifier = _chosen(self.quantifier, labels)
+        bound, quantifier = _chosen(self.bound, labels), _chosen(self.quantifier, labels)
         filled = partial(_filled, fields=fields, study=study)
-        sentence, _, statistic = filled(self.function.__doc__ or "").partition(_STATISTIC)
+        sentence, *parts = _HEADING.split(filled(self.function.__doc__ or ""))
+        said = dict(zip(parts[::2], parts[1::2], strict=True))
+        printed = said.get("In print")
         name = filled(self.id) or self.function_name.replace("_", "-")
         book = _chosen(self.book, labels) or _book(quantifier, bound)
         if self.elsewhere is not None and self.elsewhere(labels):
@@ -274,13 +270,14 @@ class Statement:
         heading = Heading(
             id=name,
             places={filled(p): filled(place) for p, place in self._places(study).items()},
-            sentence=sentence.strip(),
-            statistic=statistic.strip(),
+            sentence=sentence,
+            statistic=said.get("Statistic", ""),
             quantifier=quantifier,
             book=book,
             identity=self.identity,
-            printed=None if printed is None else filled(printed.text),
+            printed=printed or None,
         )
+        measure = partial(self._measured, data, labels)
         return Entry(
             id=f"{study.name}/{self._name(labels)}",
             heading=heading,
@@ -288,9 +285,9 @@ class Statement:
             study=study.name,
             test=self.test,
             bound=bound,
-            measure=partial(self._measured, self.function, data, labels),
-            measure_printed=printed and partial(self._measured, printed.measure, data, labels),
-            explanation=filled(_chosen(self.otherwise, labels)),
+            measure=measure,
+            measure_printed=partial(measure, printed=True) if printed else None,
+            explanation=said.get("Remark") or filled(_chosen(self.otherwise, labels)),
         )
 
     def cases(self, data: xr.Dataset) -> Iterable[Labels]:
@@ -304,10 +301,11 @@ class Statement:
         ]
         return [dict(zip(chosen, labels, strict=True)) for labels in itertools.product(*values)]
 
-    def _measured(self, function: Measure, data: xr.Dataset, labels: Labels) -> float | Estimate:
-        """The value of one case."""
-        selected = data.sel(labels) if self.over and labels else data
-        value = function(selected) if self.over else function(data, **labels)
+    def _measured(self, data: xr.Dataset, labels: Labels, **how: bool) -> float | Estimate:
+        """The value of one case; the error of what is in print with ``printed=True``."""
+        if self.over:
+            data, labels = data.sel(labels) if labels else data, {}
+        value = self.function(data, **labels, **how)
         return estimate_of(value) if isinstance(value, xr.DataArray) else value
 
     def _shown(self, labels: Labels) -> list[str]:
@@ -348,6 +346,11 @@ class Statements:
         """The decorators of statements about the artifacts of both."""
         return self.having(artifacts=self._of["artifacts"] + other._of["artifacts"])
 
+    @property
+    def beyond(self) -> "Statements":
+        """The decorators of statements that are ours alone."""
+        return self.having(book="beyond")
+
     def statement(self, place: Place, quantifier: Any, bound: Any, **of: Any) -> Decorator:
         """Make a statement of a function.
 
@@ -365,9 +368,21 @@ class Statements:
 
         return keep
 
+    def _quantified(self, quantifier: Quantifier, place: Place, bound: Any, **of: Any) -> Decorator:
+        return self.statement(place, quantifier, bound, **of)
+
+    # A decorator for each quantifier, which takes the place and the bound.
+    always = partialmethod(_quantified, "always")
+    everywhere = partialmethod(_quantified, "everywhere")
+    typically = partialmethod(_quantified, "typically")
+    exists = partialmethod(_quantified, "exists")
+    printed = partialmethod(_quantified, "printed")
+    shown = partialmethod(_quantified, "shown")
+    left_open = partialmethod(_quantified, "left open")
+
     def identity(self, place: Place, bound: Any, **of: Any) -> Decorator:
         """Make an identity of a function: an error that is round-off, wherever it is measured."""
-        return self.statement(place, "always", bound, identity=True, **of)
+        return self.always(place, bound, identity=True, **of)
 
     def entries(self, study: Study, data: xr.Dataset) -> Iterator[Entry]:
         """The cases of all statements on one study.

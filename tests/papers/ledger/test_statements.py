@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 
 from hessian_papers.ledger.bounds import at_most, within
-from hessian_papers.ledger.statements import Print, Statements, Study
-from hessian_papers.ledger.verdicts import everywhere, typically
+from hessian_papers.ledger.statements import Statements, Study
+from hessian_papers.ledger.verdicts import QUANTIFIERS, everywhere, typically
 from hessian_papers.ledger.words import reading_of
 
 PAPER, OTHER = "singh2026cracking", "singh2024closed"
@@ -114,19 +114,19 @@ def test_the_labels_along_a_dimension_may_be_chosen_of_the_data(statements):
 
 
 def test_bound_print_and_name_may_depend_on_the_case(statements):
-    wrong = Print("{row}x", lambda data, row: 7.0)
-
     @statements.statement(
         "eq. ({row})",
         everywhere,
         lambda case: within(10.0 ** -case["row"], "a rule"),
-        each=lambda data: [{"row": 1}, {"row": 2}],
-        printed=lambda case: wrong if case["row"] == 2 else None,
+        each=lambda data: [{"row": 1, "wrong": ""}, {"row": 2, "wrong": "2x"}],
         name="equation-{row}",
     )
-    def row_by_row(data, row):
-        """Equation {row}."""
-        return 0.0
+    def row_by_row(data, row, wrong, printed=False):
+        """Equation {row}.
+
+        In print: {wrong}
+        """
+        return 7.0 if printed else 0.0
 
     first, second = entries(statements)
     assert (first.id, first.heading.places) == ("mine/equation-1", {PAPER: "eq. (1)"})
@@ -150,9 +150,23 @@ def test_claims_share_what_they_have_unless_they_say_others(statements):
     figure.statement("shared", everywhere, SMALL)(zero)
     figure.statement("own", everywhere, SMALL, otherwise="once")(zero)
     statements.statement("none", everywhere, SMALL)(zero)
+
+    @figure.everywhere("remarked", SMALL)
+    def remarked(data):
+        """It vanishes. Remark: never"""
+        return 0.0
+
     actual = [(*entry.heading.places, entry.explanation) for entry in entries(statements)]
-    assert actual == [(OTHER, "often"), (OTHER, "once"), (PAPER, "")]
+    assert actual == [(OTHER, "often"), (OTHER, "once"), (PAPER, ""), (OTHER, "never")]
     assert len(entries(statements, artifact="My figure")) == 1
+
+
+def test_each_quantifier_has_a_decorator(statements):
+    for quantifier in QUANTIFIERS:
+        getattr(statements.beyond, quantifier.replace(" ", "_"))("Figure 1", SMALL)(zero)
+    headings = [entry.heading for entry in entries(statements)]
+    assert [heading.quantifier for heading in headings] == list(QUANTIFIERS)
+    assert {heading.book for heading in headings} == {"beyond"}
 
 
 def test_a_statement_of_several_papers_stands_in_each(statements):
@@ -169,7 +183,9 @@ def test_texts_point_to_other_studies_by_what_these_are_about(statements):
         "Figure 1", everywhere, SMALL, otherwise="See {study of Figure 2}, {study of Figure 9}."
     )
     def points(data):
-        """Like {study of singh2024closed: Figure 2} in {artifact}."""
+        """Like {study of
+        singh2024closed: Figure 2} in {artifact}.
+        """
         return 0.0
 
     names = {(PAPER, "Figure 2"): "two", (OTHER, "Figure 2"): "older"}
@@ -193,13 +209,15 @@ def test_a_place_may_depend_on_the_artifact_and_an_explanation_on_the_case(state
 
 
 def test_cases_that_the_paper_does_not_have_are_a_statement_beyond_it(statements):
-    wrong = Print("It is one.", lambda data, row: 1.0)
     of_rows = statements.having(over=["row"], elsewhere=lambda case: case["row"] == "new")
 
-    @of_rows.statement("Table 1", everywhere, SMALL, printed=wrong)
-    def rows_vanish(data):
-        """It vanishes."""
-        return 0.0
+    @of_rows.everywhere("Table 1", SMALL)
+    def rows_vanish(data, printed=False):
+        """It vanishes.
+
+        In print: It is one.
+        """
+        return float(printed)
 
     own, other = entries(statements, row=["old", "new"])
     assert (own.heading.id, own.heading.book) == ("rows-vanish", "observations")

@@ -1,7 +1,7 @@
 """The claims about inputs and teachers, on planted correlations."""
 
 import pytest
-from claims_contract import Planted, contract, planted_data
+from claims_contract import of_records, planted_data
 from inputs_and_teacher_arrays import measured
 
 from hessian_papers.ledger.bounds import NothingToMeasure
@@ -22,25 +22,7 @@ def with_leads(of_white, of_fewest, of_large=0.0, chance=0.01):
     return {"correlation": data}
 
 
-@pytest.fixture(scope="module")
-def planted():
-    return [
-        Planted(
-            paper="singh2026cracking",
-            artifact="Appendix D.3.3, inputs and teacher",
-            holds=with_leads(0.4, 0.1, 0.2),
-            fails=[with_leads(-0.2, 0.1, -0.3), with_leads(-0.2, -0.1, -0.1)],
-            reduced=[
-                {"correlation": measured().isel(scale=[0])},
-                {"correlation": measured().isel(size=[0], parametrisation=[0])},
-            ],
-        )
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
-    claims.statements, study.VARIABLES
-)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("inputs_and_teacher")
 
 
 def test_matrices_that_are_not_alike_are_not_measured():

@@ -9,8 +9,8 @@ from output_scale_arrays import config, sides
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.correlations.output_scale import study
 from hessian_papers.studies.correlations.output_scale.claims import (
-    _largest_powers,
     exponent,
+    outputs_do_not_grow,
     statements,
 )
 
@@ -62,8 +62,9 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
 
 def test_the_print_is_the_largest_exponent_over_depths():
     actual = data_of(with_chance())
-    assert _largest_powers(actual, "mup_printed", "linear").mean() == pytest.approx(1.0)
-    assert _largest_powers(actual, "mup", "linear").mean() == pytest.approx(-0.5)
+    for printed, expected in ((True, 1.0), (False, -0.5)):
+        powers = outputs_do_not_grow(actual, "mup", "linear", printed=printed)
+        assert powers.mean() == pytest.approx(expected)
 
 
 def test_a_single_width_is_not_measured():

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-import xarray as xr
-from claims_contract import Kind, Planted, changed, contract
+from claims_contract import Kind, Planted, of_records
 from paired_arrays import CASES, data_of, flattened, four_relu_layers, sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
@@ -23,64 +22,13 @@ def four_linear_layers(**changes):
     return sides(**(small | changes))
 
 
-def nearly_paired(actual):
-    """Beyond the assumptions with distances that are small and alike, and that no chance meets."""
-    numerics = actual["numerics"]
-    factors = xr.DataArray([0.5, 0.75], {"pair": numerics["pair"]}, "pair")
-    beyond = numerics["case"].isin(functions.beyond(actual["closed_form"]))
-    distance = xr.where(beyond, factors * numerics["mean"], numerics["distance"])
-    distance = distance.transpose(*numerics["distance"].dims).values
-    return changed(actual, "numerics", distance=distance, chance=lambda chance: chance + 1e3)
-
-
-def exactly_paired(actual):
-    """With a pair in every network that is nearer than all others by far."""
-    return changed(actual, "numerics", distance=lambda distance: distance * [1e-3, 1.0])
-
-
-def wrong(actual):
-    """With eigenvalues that are not those of the closed form, and far from any pair."""
-    return changed(
-        actual,
-        "numerics",
-        target=lambda target: 1.001 * target,
-        single=lambda single: 1.001 * single,
-        distance=lambda distance: distance + 1.0,
-        chance=lambda chance: 0.0 * chance,
-    )
-
-
 def with_networks(actual, networks):
     return {side: data.isel(network=networks) for side, data in actual.items()}
 
 
-def repeated(actual, times=20):
-    """With each network so many times: of few, no interval lies below 5 %."""
-    number = actual["numerics"].sizes["network"]
-    return with_networks(actual, np.repeat(np.arange(number), times))
-
-
-def of_width_150(actual):
-    return {side: data.assign_coords(width=[150]) for side, data in actual.items()}
-
-
-def about(number, holds, reduced):
-    return Planted(
-        paper="singh2026cracking",
-        artifact=f"Figure {number}",
-        holds=repeated(nearly_paired(holds)),
-        fails=[exactly_paired(holds), wrong(holds), repeated(wrong(holds))],
-        reduced=reduced,
-    )
-
-
-def smaller(make, width=5):
-    """Under the assumptions alone; without them; one size."""
-    return [
-        make(cases=[ASSUMED]),
-        make(cases=["sp-normalised"]),
-        make(widths=[width], samples=[20], sizes=[2]),
-    ]
+def entries_of(number, name, sides):
+    item = Planted(paper="singh2026cracking", artifact=f"Figure {number}", holds=sides, fails=[])
+    return [*item.entries(KIND, name, sides)]
 
 
 @pytest.fixture(scope="module")
@@ -88,19 +36,9 @@ def two_layers():
     return sides()
 
 
-@pytest.fixture(scope="module")
-def planted(two_layers):
-    relu = sides(activation="relu", widths=[5], samples=[20], sizes=[2, 5])
-    wide = of_width_150(four_relu_layers())
-    return [
-        about(10, two_layers, smaller(sides)),
-        about(11, four_linear_layers(), smaller(four_linear_layers, 8)),
-        about(12, relu, []),
-        about(13, wide, smaller(four_relu_layers, 4)),
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(*KIND)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
+    "paired_eigenvalues", "width_150"
+)
 
 
 def test_the_pair_stands_out_under_the_assumptions_alone(two_layers):
@@ -207,9 +145,15 @@ def test_what_a_configuration_leaves_out_is_named(measure, make, message):
         measure(data_of(make()))
 
 
+def test_networks_of_width_150_are_measured_like_others():
+    actual = four_relu_layers()
+    wide = {side: data.assign_coords(width=[150]) for side, data in actual.items()}
+    assert functions.width_150(data_of(wide)) == functions.nearly(data_of(actual))
+
+
 def test_the_width_that_is_not_run_is_one_of_four_relu_layers():
     for actual, count in ((four_relu_layers(), 1), (four_linear_layers(), 0), (sides(), 0)):
-        assert len(list(about(13, actual, []).entries(KIND, "width_150", actual))) == count
+        assert len(entries_of(13, "width_150", actual)) == count
 
 
 def test_two_layers_alone_have_a_pair_by_the_theorem():
@@ -217,4 +161,4 @@ def test_two_layers_alone_have_a_pair_by_the_theorem():
         (12, sides(activation="relu", sizes=[2, 5])),
         (11, four_linear_layers()),
     ):
-        assert list(about(number, actual, []).entries(KIND, "pair", actual)) == []
+        assert entries_of(number, "pair", actual) == []

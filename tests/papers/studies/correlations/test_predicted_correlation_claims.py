@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 import xarray as xr
-from claims_contract import Planted, contract
+from claims_contract import of_records
 from ensemble_arrays import drawn_alone, ensemble, replaced
 from matplotlib import pyplot as plt
 from point_studies import predictions_config
@@ -79,50 +79,8 @@ def test_in_deeper_networks_products_are_correlated_and_all_terms_summed():
     assert data["measured"].sel(layer=3, depth=3).notnull().all()
 
 
-def unrelated(ensembles):
-    """Networks of which no formula says anything, the norms least of all."""
-    return replaced(ensembles, sharpness=ensembles["sharpness"].values[..., ::-1].copy())
-
-
-def norms_alone(ensembles):
-    """Networks whose norms tell the sharpness, and whose terms do not."""
-    terms = ensembles["sampled_terms"].values[..., ::-1, :].copy()
-    top = ensembles["gauss_newton"].values[..., ::-1].copy()
-    return replaced(ensembles, sampled_terms=terms, gauss_newton=top)
-
-
-@pytest.fixture(scope="module")
-def planted():
-    return [
-        Planted(
-            paper="singh2026cracking",
-            artifact="Section 4.2, predicted correlations",
-            holds=of(other_norms(networks())),
-            fails=[of(norms_alone(networks())), of(unrelated(networks()))],
-            reduced=[
-                of(networks(), parametrisations=["ntp"]),
-                of(networks(), sizes=[1]),
-                of(ensemble(networks=4, teachers=1)),
-            ],
-        ),
-        Planted(
-            paper="singh2026cracking",
-            artifact="Section 4.2, predicted correlations (deep networks)",
-            holds=of(other_norms(deep_networks()), **DEEP),
-            fails=[
-                of(norms_alone(deep_networks()), **DEEP),
-                of(unrelated(deep_networks()), **DEEP),
-            ],
-            reduced=[
-                of(deep_networks(), **DEEP | {"depths": [3]}),
-                of(deep_networks(), **DEEP | {"sizes": [1]}),
-            ],
-        ),
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
-    claims.statements, study.VARIABLES
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
+    "predicted_correlation"
 )
 
 

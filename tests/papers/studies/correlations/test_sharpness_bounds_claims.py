@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 import scipy.stats
-from claims_contract import Planted, changed, contract
+from claims_contract import of_records
 from ensemble_arrays import ensemble
 from point_studies import bounds_config
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.correlations.sharpness_bounds import claims as functions
 from hessian_papers.studies.correlations.sharpness_bounds import study
-from hessian_papers.studies.correlations.sharpness_bounds.claims import MEDIAN_ERROR, statements
+from hessian_papers.studies.correlations.sharpness_bounds.claims import MEDIAN_ERROR
 
 PARAMETRISATIONS = ("sp", "mup", "ntp")
 
@@ -20,10 +20,6 @@ def of(networks, **changes):
     return {"correlation": study.correlation(config, networks)}
 
 
-def correlation(**changes):
-    return of(ensemble(PARAMETRISATIONS, sizes=(1, 3, 5), networks=40), **changes)
-
-
 def diverged():
     """The study of networks of which none got through training."""
     networks = ensemble(PARAMETRISATIONS)
@@ -31,33 +27,7 @@ def diverged():
     return of(networks)
 
 
-@pytest.fixture(scope="module")
-def planted():
-    holds = correlation()
-    fails = [
-        changed(holds, "correlation", ratio=lambda ratio: 0.5 * ratio),
-        changed(holds, "correlation", ratio=lambda ratio: 2 * ratio),
-        changed(holds, "correlation", closer=lambda share: np.full_like(share, 0.1)),
-    ]
-    return [
-        Planted(
-            paper="singh2026cracking",
-            artifact="Appendix D.3.3",
-            holds=holds,
-            fails=fails,
-            reduced=[
-                correlation(parametrisations=["mup"]),
-                correlation(sizes=[1]),
-                of(ensemble(PARAMETRISATIONS, depths=(3,)), depths=[3]),
-                diverged(),
-            ],
-        )
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
-    statements, study.VARIABLES
-)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("sharpness_bounds")
 
 
 def test_what_a_configuration_leaves_out_is_named():

@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract, planted_data
+from claims_contract import changed, of_records, planted_data
 from gauss_newton_parts_arrays import OPERATIONS, parts
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.gpt2.gauss_newton_parts import claims as functions
 from hessian_papers.studies.gpt2.gauss_newton_parts import figure
-from hessian_papers.studies.gpt2.gauss_newton_parts.claims import statements
 from hessian_papers.studies.gpt2.gauss_newton_parts.study import VARIABLES
-from hessian_papers.studies.gpt2.seeds import ATTENTION, TWIN
+from hessian_papers.studies.gpt2.seeds import ATTENTION
 
 
 def sides(**changes):
@@ -27,31 +26,7 @@ def read(**changes):
     return planted_data(sides(**changes), VARIABLES)
 
 
-@pytest.fixture(scope="module")
-def planted():
-    return [
-        Planted(
-            paper="singh2026cracking",
-            artifact="Section 4.3",
-            holds=sides(),
-            fails=[
-                sides(errors={ATTENTION: 0.02}),
-                sides(released=0.1),
-                sides(operations=dict.fromkeys(OPERATIONS, -0.1)),
-                sides(operations={"LayerNorm": 0.5}),
-            ],
-            reduced=[
-                sides(variants=(ATTENTION,)),
-                sides(variants=(TWIN,)),
-                sides(seeds=1),
-                changed(sides(), "correlation", functional=np.negative),
-                without_operations(),
-            ],
-        )
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("gauss_newton_parts")
 
 
 def test_a_run_without_operations_says_so():

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract
+from claims_contract import changed, of_records
 from planted_sinks import data_of, ladder
 
 from hessian_papers.ledger.bounds import NothingToMeasure, estimate_of
 from hessian_papers.studies.gpt2.sink_density import claims as functions
-from hessian_papers.studies.gpt2.sink_density.claims import statements
-from hessian_papers.studies.gpt2.sink_density.study import VARIABLES
 
 
 def off(**arrays):
@@ -26,36 +24,9 @@ def at(place, factor):
     return change
 
 
-# One Ritz value of the density beyond the largest eigenvalue.
-BEYOND = at((1, 2, 0, -1), 2.0)
-
-
-@pytest.fixture(scope="module")
-def planted():
-    return [
-        Planted(
-            paper="singh2026cracking",
-            artifact="Figure 6",
-            holds=ladder(),
-            fails=[
-                ladder(growth=-0.2, negative=-0.2),
-                ladder(middle=0.7, weights=0.8),
-                ladder(none=0.1, part=0.5),
-                ladder(own=0.1),
-                off(eigenvalue=at((slice(None), slice(1, None), -1, 1), 3)),
-                ladder(near=0.2),
-                off(node=BEYOND),
-                off(mass=lambda mass: mass + 2e-3),
-                off(training_largest=lambda largest: largest[:, ::-1]),
-                off(released_eigenvalue=lambda values: values[:, ::-1]),
-                off(released_weight=lambda weight: weight[..., ::-1] ** 2),
-            ],
-            reduced=[{"correlation": data_of(ladder(), slice(count))} for count in (1, 2)],
-        )
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
+    "sink_density", "smaller_without_sink"
+)
 
 
 def grown(sides, end="largest", networks=slice(None)):

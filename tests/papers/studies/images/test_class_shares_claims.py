@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract, planted_data
+from claims_contract import changed, of_records, planted_data
 from planted_shares import ABLATIONS, BALANCED, KAIMING, RAW, kept, networks
 
 from hessian_papers.ledger.bounds import NothingToMeasure
@@ -85,46 +85,7 @@ def measured(name, sides):
     return getattr(module, name)(planted_data(sides, VARIABLES))
 
 
-@pytest.fixture(scope="module")
-def planted():
-    figure_1c, figure_2 = independent(), ablations()
-    return [
-        Planted(
-            paper="anon2026data",
-            artifact="Figure 1c",
-            holds=figure_1c,
-            fails=[
-                scaled(figure_1c, 1.1),
-                scaled(figure_1c, 0.01, source="two", share=0.4),
-                scaled(figure_1c, 1.1, samples=200),
-                scaled(figure_1c, 1.1, array="ggn"),
-                scaled(figure_1c, 1e3, array="defect"),
-            ],
-            reduced=[networks([BALANCED]), networks([BALANCED], (50, 20), shares=(0.4,))],
-        ),
-        Planted(
-            paper="anon2026data",
-            artifact="Figure 2",
-            holds=figure_2,
-            fails=[
-                networks(
-                    ABLATIONS, replicates=SIX
-                ),  # raw inputs without effect, layers that became balanced
-                scaled(figure_2, 0.01, source="two", share=0.4),
-                scaled(figure_2, 2.0),
-                scaled(figure_2, 5.0, share=0.9),
-                scaled(figure_2, 1.1, array="ggn"),
-                scaled(figure_2, 1e3, array="defect"),
-            ],
-            reduced=[
-                *(kept(figure_2, figure_2["closed_form"]["case"] == case) for case in ABLATIONS),
-                ablations(shares=(0.4,)),
-            ],
-        ),
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("class_shares")
 
 
 def gone(sides, source, case):

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, contract, planted_data
+from claims_contract import of_records, planted_data
 
 from hessian_papers.labelled import assembled
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.images.through_training import claims as module
-from hessian_papers.studies.images.through_training.claims import statements
 from hessian_papers.studies.images.through_training.derived import FORMS, NETWORK
 from hessian_papers.studies.images.through_training.study import VARIABLES
 
@@ -17,7 +16,6 @@ FLOOR = 0.2
 LOSS = FLOOR + 0.8 * np.array([1.0, 0.99, 0.95, 0.8, 0.55, 0.3, 0.01, 1e-4])
 LAST_EARLY = 4
 ONLY_START = np.array([1.0] + [FLOOR] * (len(EPOCHS) - 1))
-GROWING = np.linspace(1, 2, len(EPOCHS))
 # Signs that sum to 0 and have a mean square of 1.
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0])
 TOP, RANK, OUTPUTS, SCALE = 4, 7, 3, 1.5
@@ -48,22 +46,6 @@ def traces(count=2):
         numeric = {"estimate": exact + SIGNS * error, "standard_error": error}
         actual.append(network(f"set {number}", 5, {"trace": exact}, numeric))
     return actual
-
-
-def biased(by):
-    """Networks whose estimates are all off by so many standard errors."""
-    actual = traces()
-    for number, item in enumerate(actual):
-        off = by * item["numerics"]["standard_error"]
-        actual = replaced(actual, number, "numerics", estimate=item["closed_form"]["trace"] + off)
-    return actual
-
-
-def off_by(factor):
-    """Networks of which the second one's errors are so many times what they say."""
-    first = traces()[1]
-    exact, estimate = first["closed_form"]["trace"], first["numerics"]["estimate"]
-    return replaced(traces(), 1, "numerics", estimate=exact + factor * (estimate - exact))
 
 
 def theory(first, last):
@@ -102,9 +84,6 @@ def both():
     return [spectra(width, source) for source in ("first", "second") for width in (6, 2)]
 
 
-WIDE, NARROW = 2, 1  # the second image set's wide network, and the first one's narrow one
-
-
 def exact(number, name):
     return both()[number]["closed_form"][name]
 
@@ -134,49 +113,7 @@ def measured(name, networks):
     return getattr(module, name)(planted_data(sides(networks), VARIABLES))
 
 
-def printed(name, networks):
-    (claim,) = [claim for claim in statements.all if claim.function_name == name]
-    return claim.printed.measure(planted_data(sides(networks), VARIABLES))
-
-
-def failing_pairs():
-    """Networks on which one claim or some about their eigenvalues fail."""
-    corrected = exact(WIDE, "corrected")
-    rising_error = corrected * (1 + np.linspace(0.01, 0.02, len(EPOCHS)))[:, None]
-    return [
-        replaced(both(), WIDE, "numerics", ggn=numeric(WIDE, "ggn") * (1 + 1e-5)),
-        replaced(both(), WIDE, "closed_form", corrected_sum=0.9 * exact(WIDE, "trace")),
-        replaced(both(), WIDE, "numerics", hessian=rising_error),
-        replaced(both(), WIDE, "numerics", hessian=GROWING[:, None] * np.ones(TOP)),
-        replaced(both(), WIDE, "closed_form", trace=GROWING),
-        both()[1::2],  # narrow ones alone
-    ]
-
-
-@pytest.fixture(scope="module")
-def planted():
-    growing = replaced(traces(), 1, "closed_form", trace=GROWING)
-    of_theory = {"sums": "singular values against the entries of the layers: the print fails"}
-    return [
-        Planted(
-            paper="anon2026data",
-            artifact=artifact,
-            holds=sides(holds),
-            fails=[sides(item) for item in fails],
-            reduced=[
-                sides(holds[:1]),
-                sides(replaced(holds, len(holds) // 2, "closed_form", loss=ONLY_START)),
-            ],
-            of_theory=proven,
-        )
-        for artifact, holds, fails, proven in (
-            ("Figure 3", traces(), (off_by(5), biased(-2), growing), {}),
-            ("Figure 4", both(), failing_pairs(), of_theory),
-        )
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("through_training")
 
 
 @pytest.mark.parametrize(("at", "counts"), [(LAST_EARLY, True), (LAST_EARLY + 1, False)])

@@ -1,14 +1,12 @@
 """The claims about courses of training, on planted runs."""
 
 import numpy as np
-import pytest
-from claims_contract import Planted, changed, contract, planted_data
+from claims_contract import changed, of_records, planted_data
 
 from hessian_papers.studies.images.training_courses.claims import (
     easier,
     edge_balances,
     peak_is_not_lower,
-    statements,
 )
 from hessian_papers.studies.images.training_courses.study import VARIABLES
 
@@ -51,38 +49,7 @@ def data_of(sides):
     return planted_data(sides, VARIABLES)
 
 
-def of_one(sides, name, factor):
-    """An array with what belongs to one class multiplied."""
-    place = VARIABLES[name].dims.split().index("labels")
-    factors = np.array([factor, 1.0]).reshape(-1, *[1] * (sides["numerics"][name].ndim - place - 1))
-    return changed(sides, "numerics", **{name: lambda old: old * factors})
-
-
-@pytest.fixture(scope="module")
-def planted():
-    holds = planted_runs()
-    later = of_one(holds, "epochs", 10.0)
-    grows = np.array([1.0, 1.1, 1.2, 1.3])
-    return [
-        Planted(
-            paper="anon2026data",
-            artifact="Sections 3 and 4, courses of training",
-            holds=holds,
-            fails=[
-                later,
-                of_one(holds, "sharpness", 0.01),
-                changed(holds, "numerics", unbalance=lambda old: old * grows),
-                changed(holds, "numerics", top=lambda old: np.ones_like(old) * [1.0, 2.0]),
-            ],
-            reduced=[
-                changed(holds, "numerics", epochs=lambda old: np.where(old < 30, old, np.nan)),
-                changed(holds, "numerics", diverged=lambda old: ~old),
-            ],
-        )
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("training_courses")
 
 
 def test_never_is_later_than_any_epoch():

@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 import scipy
-from claims_contract import Kind, Planted, contract, planted_data
-from decoupling_arrays import LAYERS, TABLES, TOP, sides
+from claims_contract import Kind, Planted, of_records, planted_data
+from decoupling_arrays import LAYERS, TOP, sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.decoupling import architectures, claims
@@ -19,46 +19,9 @@ from hessian_papers.studies.layerwise.decoupling.tables import cases, printed_ro
 from hessian_papers.studies.layerwise.layers import own_layers
 from tests.papers.studies.layerwise.pictures import require_readable
 
-# The other side of every bound.
-WRONG = {
-    "gap": (4, 4),
-    "scale": (3.0, 3.0),
-    "factor": (2.0, 2.0),
-    "overlap": (0.1, 0.0),
-    "rank_one": (0.4, 0.4),
-    "along_first": (0.1, 0.1),
-    "spectral": (0.9, 0.9),
-    "missed": (0.5, 0.9),
-    "input_ratio": (1.2, 1.2),
-}
 OF_CONVOLUTIONS = "-of-convolutions"
 KIND = Kind(statements, VARIABLES)
 PROBED = ("squares", "missed")
-SWAPPED = {case: (0.5, 30.0) if "BN" not in case[0] else (0.95, 5.0) for case in TABLES}
-
-
-@pytest.fixture(scope="module")
-def planted():
-    reduced = [sides(["F-200^2-BN"]), sides(["LeNet5"], seeds=1), sides(epochs=1, seeds=2)]
-    return [
-        Planted(
-            paper="wu2022dissecting",
-            artifact="Figure 2",
-            holds=sides(),
-            fails=[
-                sides(changed=WRONG, tables=SWAPPED, before=2.0),
-                sides(changed={"overlap": (0.5, 0.9)}),
-            ],
-            reduced=reduced,
-        ),
-        Planted(
-            paper="wu2022dissecting",
-            artifact="Figure 3",
-            holds=sides(["F-200^2"], changed={"gap": (4, 4)}),
-            fails=[sides(["F-200^2"], changed=WRONG, before=2.0), sides(["F-200^2"])],
-            reduced=reduced,
-        ),
-    ]
 
 
 def without(arrays, name):
@@ -70,7 +33,7 @@ def statements_of(name, arrays, artifact="Figure 2"):
     return [*item.entries(KIND, name, arrays)]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("decoupling")
 
 
 def data_of(*networks, **changes):
@@ -79,13 +42,13 @@ def data_of(*networks, **changes):
 
 @pytest.mark.parametrize("labels", [None, "true", "random"])
 @pytest.mark.parametrize("place", [0, 1], ids=["of true labels", "of random labels"])
-def test_a_gap_is_claimed_of_networks_with_such_labels_alone(planted, place, labels):
+def test_a_gap_is_claimed_of_networks_with_such_labels_alone(place, labels):
     """Runs that were recorded before say nothing of their labels: they are the artifact's."""
     arrays = sides(["F-200^2"])
     if labels:
         arrays["correlation"]["random_labels"] = np.array([labels == "random"])
     name = ("gap_after_classes", "no_gap_after_classes")[place]
-    stated = len([*planted[place].entries(KIND, name, arrays)])
+    stated = len(statements_of(name, arrays, ("Figure 2", "Figure 3")[place]))
     assert stated == (4 if labels in (None, ("true", "random")[place]) else 0)
 
 
@@ -114,8 +77,8 @@ def test_rows_are_those_of_the_networks_and_their_images():
     assert cases(planted_data(digits, VARIABLES)) == []
 
 
-def test_a_row_says_what_is_printed_and_measured(planted):
-    entries = {entry.id: entry for entry in planted[0].entries(KIND, "row_of_a_table", sides())}
+def test_a_row_says_what_is_printed_and_measured():
+    entries = {entry.id: entry for entry in statements_of("row_of_a_table", sides())}
     entry = entries["planted/table-7-CIFAR10-LeNet5-conv-ratio"]
     assert [*entry.labels.values()] == [
         "7",
@@ -132,7 +95,7 @@ def test_a_row_says_what_is_printed_and_measured(planted):
     # The mean over layers of each seed, and Student's interval over seeds.
     (entry,) = (
         item
-        for item in planted[0].entries(KIND, "row_of_a_table", sides(noise=0.1))
+        for item in statements_of("row_of_a_table", sides(noise=0.1))
         if item.id.endswith("table-6-CIFAR10-LeNet5-fc-ratio")
     )
     means = data_of(noise=0.1)["spectral_ratio"].sel(network="LeNet5")[:, 2:].values.mean(axis=1)

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import scipy
 import xarray as xr
-from claims_contract import Kind, Planted, contract, planted_data
+from claims_contract import of_records, planted_data
 from infinite_width_arrays import sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.layerwise.infinite_width import claims
 from hessian_papers.studies.layerwise.infinite_width.claims import statements
 from hessian_papers.studies.layerwise.infinite_width.derived import exponent, measured
@@ -15,50 +16,7 @@ from hessian_papers.studies.layerwise.infinite_width.figure import caption, cont
 from hessian_papers.studies.layerwise.infinite_width.study import VARIABLES
 from tests.papers.studies.layerwise.pictures import require_readable
 
-# Each stays far from its limit at every width.
-WRONG = {
-    "independence": 0.2,
-    "ratio": 0.5,
-    "space": 0.2,
-    "printed_space": 0.4,
-    "formula": 0.09,
-    "norms": 1.3,
-    "projections": 0.7,
-    "projected": 1.5,
-    "projected_copy": 1.5,
-    "row_sum": 2.0,
-    "active": 0.04,
-    "softmax": 0.04,
-    "layer": 0.2,
-    "layer_ratio": 0.5,
-}
-# Signed errors fail on the other side, too.
-BELOW = {"printed_space": 0.05, "projected": 0.4, "projected_copy": 0.4, "row_sum": 0.2}
-
-
-@pytest.fixture(scope="module")
-def planted():
-    return [
-        Planted(
-            paper="wu2022dissecting",
-            artifact="Section 4",
-            holds=sides(),
-            fails=[
-                sides(constant=WRONG, growth=0.05, off=1 + 1e-9),
-                sides(constant=BELOW, off=0.5),
-            ],
-            reduced=[
-                sides(laws=("gaussian",)),
-                sides(laws=("rectified",), widths=(16,)),
-                sides(draws=2),
-                sides(classes=(2,), alpha=(1.0,)),
-                sides(constant={"space": -1e-4, "softmax": -1e-6}),
-            ],
-        )
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("infinite_width")
 
 
 LABELS = {"law": "rectified", "classes": 3, "alpha": 0.5}
@@ -68,10 +26,9 @@ def data_of(**changes):
     return planted_data(sides(**changes), VARIABLES)
 
 
-def test_what_is_said_of_gaussian_inputs_is_beyond_the_paper(planted):
-    kind = Kind(statements, VARIABLES)
-    names = {each.function_name for each in statements.all}
-    entries = [each for name in names for each in planted[0].entries(kind, name, planted[0].holds)]
+def test_what_is_said_of_gaussian_inputs_is_beyond_the_paper():
+    study = Study("planted", {"paper": "wu2022dissecting", "artifact": "Section 4"})
+    entries = [*statements.entries(study, data_of())]
     gaussian = [each for each in entries if "gaussian" in each.id]
     assert {each.heading.book for each in gaussian} == {"beyond"}
     assert {each.heading.printed for each in gaussian} == {None}

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, contract, planted_data
+from claims_contract import of_records, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.kronecker_factors.claims import (
-    statements,
     worse_than_zero,
 )
 from hessian_papers.studies.layerwise.kronecker_factors.quantities import FORMS
@@ -52,26 +51,7 @@ def sides(*, errors=ERRORS, decreases=DECREASES, grows=1.3, loss=0.01, seeds=4, 
     return {"layerwise": arrays}
 
 
-@pytest.fixture(scope="module")
-def planted():
-    return [
-        Planted(
-            paper="wu2022dissecting",
-            artifact="section 3 (LeNet5), beyond the paper",
-            holds=sides(),
-            fails=[
-                sides(
-                    errors={"expand": 0.3, "reduce": 1.4, "weighted": 1.5},
-                    decreases={name: 1 - value for name, value in DECREASES.items()},
-                    grows=0.1,
-                ),
-            ],
-            reduced=[sides(epochs=(0,)), sides(loss=2.0), sides(seeds=1), sides(epochs=(3,))],
-        )
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("kronecker_factors")
 
 
 def test_a_network_that_does_not_fit_its_images_tells_nothing_of_one_that_does():

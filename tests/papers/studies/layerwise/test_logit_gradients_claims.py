@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from claims_contract import Planted, contract, planted_data
+from claims_contract import of_records, planted_data
 from torch import nn
 
 from hessian_papers.ledger.bounds import NothingToMeasure
@@ -12,7 +12,6 @@ from hessian_papers.studies.layerwise.layers import own_layers
 from hessian_papers.studies.layerwise.logit_gradients import study
 from hessian_papers.studies.layerwise.logit_gradients.claims import (
     by_score_at_first,
-    statements,
     weakly_by_class_at_last,
 )
 from hessian_papers.studies.layerwise.logit_gradients.derived import chance
@@ -134,26 +133,7 @@ def data_of(**of):
     return planted_data(sides(**of), study.VARIABLES)
 
 
-@pytest.fixture(scope="module")
-def planted():
-    return [
-        Planted(
-            paper="wu2022dissecting",
-            artifact="Figure 29",
-            # Of three classes a quarter is by chance.
-            holds=sides(),
-            fails=[
-                sides(by_score=(0.2, 0.2), by_class=(0.2, 0.9)),
-                sides(by_class=(0.0, 0.1)),
-            ],
-            reduced=[sides(epochs=(9,)), sides(epochs=(0,)), sides(networks=("F-5-BN",), seeds=1)],
-        )
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
-    statements, study.VARIABLES
-)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("logit_gradients")
 
 
 def test_epochs_that_are_not_kept_are_nothing_to_measure():

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract, planted_data
+from claims_contract import changed, of_records, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.statements import Study
-from hessian_papers.studies.pac_bayes.bounds.claims import statements, tighter
+from hessian_papers.studies.pac_bayes.bounds.claims import decay_matters_little, statements, tighter
 from hessian_papers.studies.pac_bayes.bounds.derived import failures
 from hessian_papers.studies.pac_bayes.bounds.figure import caption, controls, draw
 from hessian_papers.studies.pac_bayes.bounds.study import VARIABLES
@@ -44,25 +44,9 @@ def sides(*, methods=ALL, seeds=4, network="F-600", bounds=ORDERED, ranks=CORREL
     return {"correlation": arrays}
 
 
-REVERSED = dict(zip(ALL, (0.1, 0.14, 0.16, 0.25, 0.26, 0.27, 0.28, 0.45, 0.35), strict=True))
-RISING = dict(zip(ALL, (0.2, 0.4, 0.6, 0.6, 0.5, 0.5, 0.5, 0.5, 0.5), strict=True))
-LOOSER = {name: value + 0.1 for name, value in REVERSED.items()}
-
-
-@pytest.fixture(scope="module")
-def planted():
-    return [
-        Planted(
-            paper="wu2022dissecting",
-            artifact="Table 10",
-            holds=sides(),
-            fails=[sides(bounds=REVERSED, ranks=RISING), sides(bounds=LOOSER), sides(rises=0.2)],
-            reduced=[sides(methods=("base", "iterative"), seeds=1), sides(network="F-7")],
-        ),
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
+    "bounds", "decay_matters_little"
+)
 
 
 def data_of(arrays):
@@ -102,6 +86,11 @@ def test_bounds_above_guessing_decide_nothing():
     # One of them below is enough: the other is looser then.
     mixed = vacuous | {"iterative": 0.45}
     assert (tighter(data_of(sides(bounds=mixed)), "F-600", "iterative", "base") > 0).all()
+
+
+def test_a_bound_with_decaying_intervals_is_held_against_the_regular_one():
+    increase = decay_matters_little(data_of(sides()).sel(network="F-600"))
+    np.testing.assert_allclose(increase, 0.111 / 0.11 - 1, atol=2e-3)
 
 
 def test_the_trainer_is_held_against_three_rows_of_its_network():

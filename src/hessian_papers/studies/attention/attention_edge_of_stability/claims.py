@@ -9,7 +9,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import at_least, at_most, equal_to, needs, within
 from hessian_papers.ledger.statements import Cases, Labels, Statements
-from hessian_papers.ledger.verdicts import exists, shown, typically
 from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.attention.attention_edge_of_stability.derived import (
     edge,
@@ -55,7 +54,7 @@ theorems = statements.having(paper="singh2026cracking")
 shown_of_most = statements.about("singh2026cracking", "Figure 27")
 figure_27 = statements.about("singh2026cracking", "Figure 27").having(otherwise=OPEN)
 # Of the run that the figure shows.
-instance = partial(figure_27.statement, SHOWN, exists)
+instance = partial(figure_27.exists, SHOWN)
 
 
 def _until_edge(data: xr.Dataset) -> xr.Dataset:
@@ -143,15 +142,13 @@ OF_MOST = {
 }
 
 
-@shown_of_most.statement(
+@shown_of_most.beyond.typically(
     FIGURE,
-    typically,
     MOST,
     id="{name}",
     otherwise=OPEN,
     each=_at_each_rate(OF_MOST),
     name="{name}-{rate}",
-    book="beyond",
     shown=("rate",),
 )
 def of_most_sequences(data: xr.Dataset, name: str, at: float, **_: str) -> xr.DataArray:
@@ -201,20 +198,13 @@ OF_OSCILLATION = {
 }
 # What the paper says with a word that hedges it.
 HEDGED = ("most-driven-by-alignment", "most-driven-by-residual")
-DRIVEN = (
-    "'Could include' is the paper's wording; the paper does not measure it. In $ξ^2$ the "
-    "term $3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ dominates; $3γ^2$ and the alignment term "
-    "contribute little. The squared trace, which falls where $ξ$ rises, counteracts them. "
-    "The residual enters every term."
-)
 
 
 @shown_of_most.statement(
     FIGURE,
-    lambda case: "shown" if case["name"] in HEDGED else typically,
+    lambda case: "shown" if case["name"] in HEDGED else "typically",
     MOST,
     id="{name}",
-    otherwise=DRIVEN,
     each=_at_each_rate(OF_OSCILLATION),
     name="{name}-{rate}",
     shown=("rate",),
@@ -225,6 +215,10 @@ def of_most_oscillations(data: xr.Dataset, name: str, at: float, **_: str) -> xr
 
     Statistic: fraction of those draws (a sequence of normal numbers and initial weights) for which
     {means} once the sharpness has reached $2/η$; interval: Wilson's, 95 %.
+
+    Remark: 'Could include' is the paper's wording; the paper does not measure it. In $ξ^2$ the term
+    $3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ dominates; $3γ^2$ and the alignment term contribute little. The
+    squared trace, which falls where $ξ$ rises, counteracts them. The residual enters every term.
     """
     draws = data.sel(rate=at)
     draws = draws.isel(draw=_stay(draws))
@@ -333,9 +327,8 @@ def driven_by_xi(data: xr.Dataset) -> float:
     return correlation(_changes(data, "half_width"), _changes(data, "sharpness"))
 
 
-@figure_27.statement(
+@figure_27.shown(
     SHOWN,
-    shown,
     at_least(1.0, "'similarly' is taken as a correlation above 0.9", **TENTH),
     id="amplitude-follows-the-residual",
 )
@@ -362,8 +355,7 @@ def loss_decreases(data: xr.Dataset) -> float:
 
 
 @instance(
-    at_least(1.0, "a count: at least one step", source=TEXT),
-    id="loss-is-not-monotone-at-the-edge",
+    at_least(1.0, "a count: at least one step", source=TEXT), id="loss-is-not-monotone-at-the-edge"
 )
 def loss_is_not_monotone(data: xr.Dataset) -> float:
     """Locally the loss rises as well.

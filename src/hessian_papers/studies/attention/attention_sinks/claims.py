@@ -6,7 +6,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import Estimate, at_least, estimate_of, needs, within
 from hessian_papers.ledger.statements import Labels, Statements
-from hessian_papers.ledger.verdicts import exists, left_open
 from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.attention.attention_sinks.derived import (
     bulk_errors,
@@ -44,11 +43,10 @@ def _resolved(data: xr.Dataset) -> xr.Dataset:
     return chosen
 
 
-@extension.identity(
+@extension.beyond.identity(
     EXTENDED,
     within(EXACT, "round-off of a dense float64 eigen-decomposition is below 1e-13", source=OURS),
     id="bulk-of-vector-tokens",
-    book="beyond",
 )
 def bulk(data: xr.Dataset) -> float:
     """The repeated eigenvalues are ± the singular values of the loss's derivative with respect to
@@ -59,11 +57,10 @@ def bulk(data: xr.Dataset) -> float:
     return float(bulk_errors(_resolved(data)).max())
 
 
-@extension.identity(
+@extension.beyond.identity(
     EXTENDED,
     within(0.0, "a count; eigenvalues count as equal within 1e-11 of the largest", source=OURS),
     id="multiplicity-for-vector-tokens",
-    book="beyond",
 )
 def bulk_multiplicity(data: xr.Dataset) -> float:
     """Each of them occurs $d_K - 2 d + 1$ times, as often as a full-rank $[W_Q; W_K]$ allows.
@@ -74,11 +71,8 @@ def bulk_multiplicity(data: xr.Dataset) -> float:
     return float(((equals > 1) & (equals != data["copies"])).sum())
 
 
-@figure_9.statement(
-    SHOWN,
-    exists,
-    at_least(1.0, FEW, tolerance=0.1, source=CAPTION),
-    id="larger-sinks-larger-outliers",
+@figure_9.exists(
+    SHOWN, at_least(1.0, FEW, tolerance=0.1, source=CAPTION), id="larger-sinks-larger-outliers"
 )
 def outliers_grow(data: xr.Dataset) -> float:
     """The larger the attention sink, the larger the outliers.
@@ -106,9 +100,8 @@ def _said_at_each_norm(data: xr.Dataset) -> Iterator[Labels]:
             yield case | {"statement": statement, "means": means, "norms": norms}
 
 
-@figure_9.statement(
+@figure_9.left_open(
     SHOWN,
-    left_open,
     MOST,
     id="{statement}",
     each=_said_at_each_norm,

@@ -6,7 +6,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import at_least, within
 from hessian_papers.ledger.statements import Labels, Statements
-from hessian_papers.ledger.verdicts import left_open
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.attention.functional_part.derived import functional_part
 from hessian_spectra.agreement import EXACT
@@ -23,10 +22,8 @@ UNNAMED = (
 statements = Statements(values=NAMES).having(paper="singh2026cracking", book="readings")
 
 
-@statements.identity(
-    "Theorems 3.1, 3.4 and 3.5",
-    within(EXACT, "round-off of float64 eigenvalues", source="theorem"),
-    book="beyond",
+@statements.beyond.identity(
+    "Theorems 3.1, 3.4 and 3.5", within(EXACT, "round-off of float64 eigenvalues", source="theorem")
 )
 def without_residuals_it_is_the_gauss_newton_matrix(data: xr.Dataset) -> float:
     """With its own outputs as targets, a network's largest Hessian eigenvalue is that of the
@@ -53,7 +50,7 @@ def _mean_part(data: xr.Dataset, model: str, quantity: str, norm: float) -> xr.D
     return functional_part(data.sel(labels)).rename("part")
 
 
-@statements.statement(SECTION, left_open, MOST, each=_each, otherwise=UNNAMED)
+@statements.left_open(SECTION, MOST, each=_each, otherwise=UNNAMED)
 def functional_dictates_attention(data: xr.Dataset, quantity: str, norm: float) -> xr.DataArray:
     """In self-attention most of the largest eigenvalue's bounds is dictated by the functional
     Hessian.
@@ -70,7 +67,7 @@ def _each_other(data: xr.Dataset) -> Iterator[Labels]:
             yield {"model": model, "norm": norm}
 
 
-@statements.statement(SECTION, left_open, NOT_MOST, each=_each_other)
+@statements.left_open(SECTION, NOT_MOST, each=_each_other)
 def functional_does_not_dictate_others(data: xr.Dataset, model: str, norm: float) -> xr.DataArray:
     """Most of the largest eigenvalue is not dictated by the functional Hessian in linear and ReLU
     networks.
@@ -90,7 +87,7 @@ def _each_pair(data: xr.Dataset) -> Iterator[Labels]:
             yield {"model": model, "norm": norm}
 
 
-@statements.statement(SECTION, left_open, MORE, each=_each_pair, otherwise=UNNAMED)
+@statements.left_open(SECTION, MORE, each=_each_pair, otherwise=UNNAMED)
 def functional_part_is_larger(data: xr.Dataset, model: str, norm: float) -> xr.DataArray:
     """More of the largest eigenvalue is dictated by the functional Hessian in self-attention than
     without it, at the same norms, inputs and targets.

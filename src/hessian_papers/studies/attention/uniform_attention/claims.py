@@ -5,7 +5,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import at_most, equal_to, within
 from hessian_papers.ledger.statements import Statements
-from hessian_papers.ledger.verdicts import left_open, typically
 from hessian_papers.ledger.words import MOST, reading_of
 from hessian_spectra.agreement import EXACT
 
@@ -47,11 +46,10 @@ def _exponent(data: xr.Dataset, name: str) -> xr.DataArray:
     return xr.dot(centred, np.log(data[name]), dim="key_dimension") / (centred**2).sum()
 
 
-@statements.identity(
+@statements.beyond.identity(
     "Theorem 3.5",
     within(EXACT, "round-off of float64 eigenvalues", source="theorem"),
     id="gamma-is-the-largest-that-repeats",
-    book="beyond",
 )
 def bulk(data: xr.Dataset) -> float:
     """$|γ|$ is the largest eigenvalue of the Hessian that repeats.
@@ -63,7 +61,7 @@ def bulk(data: xr.Dataset) -> float:
     return float((difference / data["numerical_largest"]).max(skipna=False))
 
 
-@each.statement(SECTION, left_open, CONVERGES, id="attention-converges-to-uniform")
+@each.left_open(SECTION, CONVERGES, id="attention-converges-to-uniform")
 def converges(data: xr.Dataset) -> xr.DataArray:
     """The attention scores at initialisation converge to uniform with growing $d_K$, almost surely;
     how $w_Q$ and $w_K$ are sampled is left open.
@@ -74,12 +72,8 @@ def converges(data: xr.Dataset) -> xr.DataArray:
     return _exponent(data, "distance")
 
 
-@each.statement(
-    SECTION,
-    left_open,
-    reading_of("almost surely"),
-    id="attention-converges-to-uniform",
-    book="observations",
+@each.left_open(
+    SECTION, reading_of("almost surely"), id="attention-converges-to-uniform", book="observations"
 )
 def almost_surely(data: xr.Dataset) -> xr.DataArray:
     """The attention scores converge to uniform almost surely.
@@ -93,9 +87,7 @@ def almost_surely(data: xr.Dataset) -> xr.DataArray:
     return last <= FALLEN * first
 
 
-@each.statement(
-    f"{SECTION}; Definition B.1", left_open, CONVERGES, id="second-moment-tends-to-the-variance"
-)
+@each.left_open(f"{SECTION}; Definition B.1", CONVERGES, id="second-moment-tends-to-the-variance")
 def second_moment(data: xr.Dataset) -> xr.DataArray:
     """With growing $d_K$, $m_2$ tends to the variance of the tokens, whatever the weights.
 
@@ -104,9 +96,7 @@ def second_moment(data: xr.Dataset) -> xr.DataArray:
     return _exponent(data, "second_moment")
 
 
-@each.statement(
-    f"{SECTION}; Theorem 3.5", left_open, CONVERGES, id="bulk-does-not-depend-on-query-and-key"
-)
+@each.left_open(f"{SECTION}; Theorem 3.5", CONVERGES, id="bulk-does-not-depend-on-query-and-key")
 def bulk_forgets_the_weights(data: xr.Dataset) -> xr.DataArray:
     """With growing $d_K$ the bulk no longer depends on $w_Q$ and $w_K$.
 
@@ -116,12 +106,10 @@ def bulk_forgets_the_weights(data: xr.Dataset) -> xr.DataArray:
     return _exponent(data, "bulk_error")
 
 
-@each.statement(
+@each.beyond.typically(
     r"Theorem 3.5, which has $1/\sqrt{d_K}$ in $γ$; what follows is ours",
-    typically,
     equal_to(-0.5, "a power, by our derivation", tolerance=0.05, source=r"$1/\sqrt{d_K}$ in $γ$"),
     id="bulk-shrinks-with-the-key-dimension",
-    book="beyond",
 )
 def bulk_shrinks(data: xr.Dataset) -> xr.DataArray:
     r"""The bulk itself shrinks like $1/\sqrt{d_K}$, and the bound $|λ_{\min}| ≤ |γ|$ falls with it.
@@ -131,7 +119,7 @@ def bulk_shrinks(data: xr.Dataset) -> xr.DataArray:
     return _exponent(data, "bulk")
 
 
-@each.statement(SECTION, left_open, MOST, id="bulk-does-not-depend-on-query-and-key")
+@each.left_open(SECTION, MOST, id="bulk-does-not-depend-on-query-and-key")
 def bulk_is_constant(data: xr.Dataset) -> xr.DataArray:
     r"""The bound $|γ|$ on $|λ_{\min}|$ is approximately constant in the magnitude of the entries of
     $w_K$ and $w_Q$.

@@ -7,7 +7,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import at_least, at_most, needs
 from hessian_papers.ledger.statements import Labels, Statements
-from hessian_papers.ledger.verdicts import everywhere, left_open, typically
 from hessian_papers.studies.correlations.ensembles import of_the_time, require_finished
 from hessian_papers.studies.correlations.inputs_and_teacher.derived import (
     WHITE,
@@ -38,15 +37,12 @@ def _at_first(data: xr.Dataset) -> xr.DataArray:
     return lead_where_alike(data.sel(time="initialisation"))
 
 
-@statements.statement(
+@statements.left_open(
     INITIALISATION,
-    left_open,
     POSITIVE,
     each=_settings,
     shown=("words",),
     name="alignment-leads-{inputs}-{scale}",
-    otherwise="The argument has white inputs, the experiment 1024 samples, and the teacher's "
-    "scale is not named.",
 )
 def alignment_leads_by_inputs(
     data: xr.Dataset, inputs: str, scale: float, **_: str
@@ -56,15 +52,17 @@ def alignment_leads_by_inputs(
 
     Statistic: best r by an absolute alignment minus best r by a squared norm; interval: Student's t
     over teachers. Mean over the points at which the entries differ by a factor of at most 1.5.
+
+    Remark: The argument has white inputs, the experiment 1024 samples, and the teacher's scale is
+    not named.
     """
     return _at_first(data.sel(inputs=inputs, scale=scale))
 
 
 # A run of narrower networks (width 25) had shown this before it was put into words, and is no
 # evidence of it. The recorded run, at the paper's width, has draws of its own, and tests it.
-@statements.statement(
+@statements.everywhere(
     f"{INITIALISATION}, beyond the paper",
-    everywhere,
     NEGATIVE,
     each=_trained,
     shown=("words",),
@@ -84,7 +82,7 @@ def norms_lead_after_training(
     return lead_where_alike(of_the_time(trained))
 
 
-@statements.statement(f"{INITIALISATION}, beyond the paper", typically, OURS, over=["scale"])
+@statements.typically(f"{INITIALISATION}, beyond the paper", OURS, over=["scale"])
 def white_inputs_raise_the_alignment(data: xr.Dataset) -> xr.DataArray:
     """At initialisation, white inputs raise the lead of the alignment over the norms.
 
@@ -95,7 +93,7 @@ def white_inputs_raise_the_alignment(data: xr.Dataset) -> xr.DataArray:
     return leads.sel(inputs=WHITE) - leads.sel(inputs=drawn_inputs(data)[0])
 
 
-@statements.statement(f"{INITIALISATION}, beyond the paper", typically, OURS, over=["inputs"])
+@statements.typically(f"{INITIALISATION}, beyond the paper", OURS, over=["inputs"])
 def large_teachers_raise_the_alignment(data: xr.Dataset) -> xr.DataArray:
     """At initialisation, a larger teacher raises the lead of the alignment over the norms.
 

@@ -16,8 +16,7 @@ from hessian_papers.ledger.bounds import (
     at_most,
     needs,
 )
-from hessian_papers.ledger.statements import Labels, Print
-from hessian_papers.ledger.verdicts import everywhere, typically
+from hessian_papers.ledger.statements import Labels
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.correlations.ensembles import (
     distance_from,
@@ -39,12 +38,7 @@ from hessian_papers.studies.correlations.norm_correlation.reading import (
     two_layers,
 )
 from hessian_papers.studies.correlations.norm_correlation.texts import (
-    BY_THE_SUM,
-    FEW_INPUTS,
-    NOTHING_TO_COMPARE,
-    ONE_OF_MANY,
     PROPORTIONAL,
-    SAMPLED_INPUTS,
     TWO_OF_A_KIND,
 )
 
@@ -58,11 +52,6 @@ BELOW_THE_WIDTH = at_most(
     1.0,
     "entries are equally large at D = m, where the first matrix no longer varies more",
     source="the sum of both squared norms, of which the larger varies more",
-)
-SECOND_IN_PRINT = Print(
-    "For SP it is the second weight matrix, while for μP it is the second one: in print the second "
-    "matrix drives the correlation under both",
-    lambda data, **_: _lead(data, layer=2, parametrisation="mup", time="trained"),
 )
 
 
@@ -78,7 +67,7 @@ def _lead(data: xr.Dataset, region: str = "all", layer: int = 1, **labels: str) 
     return mean(matrices, "factor_lead", region, layer=layer, norm="spectral", **labels)
 
 
-@figures(4, 14).statement("section 4.2; {artifact}", typically, POSITIVE, over=at_both_times)
+@figures(4, 14).typically("section 4.2; {artifact}", POSITIVE, over=at_both_times)
 def spectral_most(data: xr.Dataset) -> Estimate:
     """Of all norms of the weight matrices, the spectral norm correlates most with the sharpness.
 
@@ -89,7 +78,7 @@ def spectral_most(data: xr.Dataset) -> Estimate:
     return mean(two_layers(data, "matrices", target=None), "best_norm_lead", norm="spectral")
 
 
-@figures(4).statement("section 4.2", typically, POSITIVE, over=each_one)
+@figures(4).typically("section 4.2", POSITIVE, over=each_one)
 def most_prominent_trained(data: xr.Dataset) -> Estimate:
     """The lead of the spectral norm is most prominent in trained networks.
 
@@ -100,7 +89,7 @@ def most_prominent_trained(data: xr.Dataset) -> Estimate:
     return mean(matrices, "best_norm_growth", time="trained", norm="spectral")
 
 
-@figures(4).statement(INITIALISATION, typically, POSITIVE, over=each_one)
+@figures(4).typically(INITIALISATION, POSITIVE, over=each_one)
 def first_matrix_initialisation(data: xr.Dataset) -> Estimate:
     """At initialisation, where the first matrix has the larger entries (small D), its spectral norm
     correlates more with the sharpness than the second's.
@@ -111,7 +100,7 @@ def first_matrix_initialisation(data: xr.Dataset) -> Estimate:
     return _lead(data, "larger first matrix", time="initialisation")
 
 
-@figures(4, 14).statement(INITIALISATION, typically, WEAKLY, otherwise=TWO_OF_A_KIND, over=each_one)
+@figures(4, 14).typically(INITIALISATION, WEAKLY, otherwise=TWO_OF_A_KIND, over=each_one)
 def weak_where_similar(data: xr.Dataset) -> Estimate:
     """At initialisation, where both matrices have entries of similar magnitude, none of their norms
     correlates strongly with the sharpness.
@@ -123,9 +112,7 @@ def weak_where_similar(data: xr.Dataset) -> Estimate:
     return max(_by_norm(matrices, "similar matrices", time="initialisation"))
 
 
-@figures(4).statement(
-    INITIALISATION, typically, POSITIVE, otherwise=NOTHING_TO_COMPARE, over=at_both_times
-)
+@figures(4).typically(INITIALISATION, POSITIVE, over=at_both_times)
 def magnitude_drives(data: xr.Dataset) -> Estimate:
     """The discrepancy in magnitude of the entries at initialisation drives the correlation.
 
@@ -133,6 +120,9 @@ def magnitude_drives(data: xr.Dataset) -> Estimate:
     interval: Student's t over teachers. Mean over the D at which its entries are more than 1.5
     times larger, minus the mean over the other D. If there are no others, the D at which the
     entries differ least is taken.
+
+    Remark: Where no D comes near the width, the first matrix has the larger entries and leads at
+    every D compared.
     """
     return _lead(data, "larger less similar")
 
@@ -147,12 +137,8 @@ def _crossings(size: np.ndarray, curve: np.ndarray) -> list[float]:
 NARROW = ("Figure 4 (narrow networks)", "Figure 4 (narrow networks, more samples)")
 
 
-@(figures(4) | statements.about("singh2026cracking", *NARROW)).statement(
-    f"{INITIALISATION}, beyond the paper",
-    everywhere,
-    BELOW_THE_WIDTH,
-    over=at_both_times,
-    book="beyond",
+@(figures(4) | statements.about("singh2026cracking", *NARROW)).beyond.everywhere(
+    f"{INITIALISATION}, beyond the paper", BELOW_THE_WIDTH, over=at_both_times
 )
 def driver_switches(data: xr.Dataset) -> Estimate:
     """The matrix that drives the correlation switches with D/m: it is the first at small D, and
@@ -174,52 +160,66 @@ def driver_switches(data: xr.Dataset) -> Estimate:
     return Estimate(value[0] / width, low[0] / width, high[-1] / width)
 
 
-def _drivers(data: xr.Dataset) -> Iterator[Labels]:
-    """The matrix that drives, the parametrisation under which it does, and the sizes."""
-    for case in (
-        ("second", "first", "sp", "", "D"),
-        ("second", "first", "sp", "-similar", "those D"),
-        ("first", "second", "mup", "", "D"),
-    ):
-        yield dict(zip(("matrix", "other", "parametrisation", "where", "sizes"), case, strict=True))
+SECOND_IN_PRINT = (
+    "For SP it is the second weight matrix, while for μP it is the second one: in print the second "
+    "matrix drives the correlation under both"
+)
+# The matrix that drives, the parametrisation under which it does, and at which sizes.
+DRIVERS = [
+    {"matrix": "second", "parametrisation": "sp", "where": "", "in_print": ""},
+    {"matrix": "second", "parametrisation": "sp", "where": "-similar", "in_print": ""},
+    {"matrix": "first", "parametrisation": "mup", "where": "", "in_print": SECOND_IN_PRINT},
+]
 
 
-@figures(4).statement(
+@figures(4).typically(
     INITIALISATION,
-    typically,
     lambda case: POSITIVE if case["parametrisation"] == "sp" else AGAINST_SP,
-    otherwise=BY_THE_SUM,
-    printed=lambda case: None if case["parametrisation"] == "sp" else SECOND_IN_PRINT,
-    each=_drivers,
+    each=lambda data: DRIVERS,
     name="{matrix}-matrix-trained-{parametrisation}{where}",
 )
 def driver_trained(
-    data: xr.Dataset, matrix: str, other: str, parametrisation: str, where: str, sizes: str
+    data: xr.Dataset, matrix: str, parametrisation: str, where: str, printed: bool = False, **_: str
 ) -> Estimate:
     """After training the second matrix drives the correlation under SP, the first under μP.
 
     Statistic: r of its squared spectral norm minus that of the other matrix, mean over D; interval:
     Student's t over teachers.
+
+    In print: {in_print}
+
+    Remark: The sharpness is nearly the sum of both squared spectral norms (study {study of Appendix
+    D.3.3}). So it follows the matrix whose norm varies more between networks. Gradient descent in
+    small steps conserves $W_2^⊤W_2/r_2 - W_1W_1^⊤/r_1$, with $r_l$ the layers' relative rates.
+    After training, too, the matrix with the larger initial entries therefore varies more, and under
+    μP it also learns faster. That is the first matrix where D is well below the width. The mean
+    over D depends on the sizes chosen.
     """
-    layer = 1 if matrix == "first" else 2
+    layer = 1 if matrix == "first" and not printed else 2
     region = "similar matrices" if where else "all"
     return _lead(data, region, layer, parametrisation=parametrisation, time="trained")
 
 
-@figures(14).statement(INITIALISATION, typically, WELL, otherwise=SAMPLED_INPUTS)
+@figures(14).typically(INITIALISATION, WELL)
 def both_matrices_trained_ntp(data: xr.Dataset) -> Estimate:
-    """Under NTP, after training, the largest singular values of both matrices correlate well with
+    r"""Under NTP, after training, the largest singular values of both matrices correlate well with
     the sharpness.
 
     Statistic: r by the squared spectral norm, mean over D, for the matrix where it is smaller.
+
+    Remark: Two matrices that vary alike would each correlate at about $1/\sqrt2$. The first
+    contributes $λ_{\max}(W_1 S W_1^⊤)$ to the sharpness, with S the second moments of the inputs.
+    This departs from $σ_{\max}^2(W_1)$ once D is no longer small compared with the number of
+    samples. The second contributes $σ_{\max}^2(W_2) λ_{\max}(S)$, so its norm keeps its
+    correlation.
     """
     matrices = two_layers(data, "matrices")
     of = {"parametrisation": "ntp", "time": "trained", "norm": "spectral"}
     return min(mean(matrices, "correlation", layer=layer, **of) for layer in (1, 2))
 
 
-@figures(15).statement(
-    f"{INITIALISATION}; {{artifact}}", typically, POSITIVE, otherwise=TWO_OF_A_KIND, over=each_one
+@figures(15).typically(
+    f"{INITIALISATION}; {{artifact}}", POSITIVE, otherwise=TWO_OF_A_KIND, over=each_one
 )
 def alignment_where_similar(data: xr.Dataset) -> Estimate:
     """At initialisation, where both matrices have entries of similar magnitude, the sharpness
@@ -238,9 +238,8 @@ def _uneven(data: xr.Dataset) -> list[str]:
     return [name for name in data["parametrisation"].values.tolist() if name != "ntp"]
 
 
-@figures(15).statement(
+@figures(15).typically(
     f"{INITIALISATION}; {{artifact}}",
-    typically,
     NEGATIVE,
     otherwise=TWO_OF_A_KIND,
     over={"parametrisation": _uneven, "time": None},
@@ -267,17 +266,15 @@ def _why_not_frobenius(case: Labels) -> str:
     return PROPORTIONAL if case["norm"] == "nuclear" else ""
 
 
-@figures(26).statement(
+@figures(26).typically(
     "Appendix D.4; {artifact}",
-    typically,
     POSITIVE,
     id="frobenius-most-with-the-trace",
     otherwise=_why_not_frobenius,
     each=_of_other_norms,
 )
-@figures(16).statement(
+@figures(16).typically(
     "section 4.2; {artifact}",
-    typically,
     POSITIVE,
     id="frobenius-most-of-relu",
     otherwise=_why_not_frobenius,
@@ -294,12 +291,8 @@ def frobenius_over(data: xr.Dataset, norm: str, parametrisation: str, time: str)
     return mean(two_layers(data, "matrices", target=None), "best_norm_difference", **of)
 
 
-@figures(16).statement(
-    "section 4.2, last paragraph",
-    everywhere,
-    at_most(0.25, "the range in print"),
-    otherwise=FEW_INPUTS,
-    over=["time"],
+@figures(16).everywhere(
+    "section 4.2, last paragraph", at_most(0.25, "the range in print"), over=["time"]
 )
 def spectral_between(data: xr.Dataset) -> Estimate:
     """In ReLU networks the spectral norm of the first matrix has a correlation of 0.25 to 0.75 with
@@ -307,6 +300,10 @@ def spectral_between(data: xr.Dataset) -> Estimate:
 
     Statistic: largest distance from 0.5, over D and parametrisations, of r by its square; interval:
     Student's t over teachers where it is largest.
+
+    Remark: With $D = 1$ the spectral norm of the first matrix is its Frobenius norm, which drives
+    the sharpness where its entries are the larger ones. The fraction due to the largest singular
+    value falls with D, and r falls with it.
     """
     _require_relu(data)
     matrices = two_layers(data, "matrices")
@@ -331,12 +328,10 @@ def _require_relu(data: xr.Dataset) -> None:
     needs(data["activation"] == "relu", "this configuration has no ReLU networks")
 
 
-@figures(16).statement(
+@figures(16).beyond.typically(
     "{artifact}, beyond the paper",
-    typically,
     at_least(0.5, "most of the networks", source="ours"),
     over=each_one,
-    book="beyond",
 )
 def relu_networks_end_in_other_minima(data: xr.Dataset) -> xr.DataArray:
     """With as many inputs as hidden units most two-layer ReLU networks converge to other minima
@@ -348,12 +343,8 @@ def relu_networks_end_in_other_minima(data: xr.Dataset) -> xr.DataArray:
     return _at_the_width(data)["above_best"]
 
 
-@figures(16).statement(
-    "{artifact}, beyond the paper",
-    typically,
-    replace(POSITIVE, source="ours"),
-    over=each_one,
-    book="beyond",
+@figures(16).beyond.typically(
+    "{artifact}, beyond the paper", replace(POSITIVE, source="ours"), over=each_one
 )
 def higher_minima_are_sharper(data: xr.Dataset) -> xr.DataArray:
     """With as many inputs as hidden units the higher of these minima are the sharper ones.
@@ -364,13 +355,15 @@ def higher_minima_are_sharper(data: xr.Dataset) -> xr.DataArray:
     return _at_the_width(data)["loss_correlation"]
 
 
-@figures(26).statement(
-    "Appendix D.4", everywhere, STRONGLY, otherwise=ONE_OF_MANY, over=at_both_times
-)
+@figures(26).everywhere("Appendix D.4", STRONGLY, over=at_both_times)
 def all_norms(data: xr.Dataset) -> Estimate:
     """All norms correlate strongly with the Hessian's trace.
 
     Statistic: r of the better matrix by a squared norm, mean over D, for the norm where it is
     smallest.
+
+    Remark: The squared spectral norm is one of the D squared singular values whose sum is the
+    squared Frobenius norm, which makes up the trace. Its fraction of the trace, and its
+    correlation, fall with D.
     """
     return min(_by_norm(two_layers(data, "matrices", target="trace")))

@@ -7,8 +7,6 @@ from hessian_papers.ledger.bounds import (
     equal_to,
     needs,
 )
-from hessian_papers.ledger.statements import Print
-from hessian_papers.ledger.verdicts import everywhere, shown, typically
 from hessian_papers.studies.correlations.ensembles import (
     estimates,
     require_finished,
@@ -56,12 +54,11 @@ WHERE_ONE_LEADS = {"parametrisation": _leading, "time": None}
 WHERE_THE_TEXT_IS_SILENT = {"parametrisation": _others, "time": None}
 
 
-@figures(21).statement(
-    SHOWN, shown, POSITIVE, id="last-most-of-deep-relu", book="observations", over=WHERE_ONE_LEADS
+@figures(21).shown(
+    SHOWN, POSITIVE, id="last-most-of-deep-relu", book="observations", over=WHERE_ONE_LEADS
 )
-@figures(17, 18).statement(
+@figures(17, 18).typically(
     DEEP,
-    typically,
     POSITIVE,
     otherwise=lambda case: MIRRORED if case["parametrisation"] == "ntp" else "",
     over=WHERE_ONE_LEADS,
@@ -81,13 +78,11 @@ def _mirrored(data: xr.Dataset) -> list[str]:
     return [name for name in data["parametrisation"].values.tolist() if name == "ntp"]
 
 
-@figures(17, 18).statement(
+@figures(17, 18).beyond.typically(
     "section 4.2, beyond the paper",
-    typically,
     LITTLE,
     otherwise=MIRRORED,
     over={"parametrisation": _mirrored, "time": None},
-    book="beyond",
 )
 def last_leads_little(data: xr.Dataset) -> Estimate:
     """Where a network read backwards is as likely, the product without the last matrix leads or
@@ -99,12 +94,10 @@ def last_leads_little(data: xr.Dataset) -> Estimate:
     return last_most(data)
 
 
-@figures(18).statement(
+@figures(18).typically(
     "section 4.2, with larger inputs the effect persists under μP",
-    typically,
     NEGATIVE,
     book="readings",
-    otherwise="The text names only μP; that the effect persists under no other is our reading.",
     over=WHERE_THE_TEXT_IS_SILENT,
 )
 def last_most_no_more(data: xr.Dataset) -> float | Estimate:
@@ -113,13 +106,13 @@ def last_most_no_more(data: xr.Dataset) -> float | Estimate:
 
     Statistic: its r minus the largest other r, squared norms, mean over the depths; interval:
     Student's t over teachers.
+
+    Remark: The text names only μP; that the effect persists under no other is our reading.
     """
     return last_most(data)
 
 
-@figures(17, 18).statement(
-    "section 4.2", typically, POSITIVE, over=each_one, otherwise=SEVERAL_TERMS
-)
+@figures(17, 18).typically("section 4.2", POSITIVE, over=each_one, otherwise=SEVERAL_TERMS)
 def last_most_near_convergence(data: xr.Dataset) -> Estimate:
     """The product without the last matrix leads the others most near convergence.
 
@@ -137,7 +130,7 @@ def _smallest_of_last(data: xr.Dataset, **labels: str) -> Estimate:
     return min(everywhere_defined(products, "correlation", layer=products["depth"], **labels))
 
 
-@figures(17).statement("{artifact}", everywhere, WELL, otherwise=SEVERAL_TERMS, over=each_one)
+@figures(17).everywhere("{artifact}", WELL, otherwise=SEVERAL_TERMS, over=each_one)
 def last_well(data: xr.Dataset) -> Estimate:
     """After training the product without the last matrix correlates well with the sharpness at
     every depth and under every parametrisation.
@@ -147,28 +140,21 @@ def last_well(data: xr.Dataset) -> Estimate:
     return _smallest_of_last(data)
 
 
-@figures(18).statement(
-    DEEP,
-    everywhere,
-    WELL,
-    printed=Print(
-        "The caption: they correlate well across model parametrisations; the text has the effect "
-        "partially persist at larger sizes under μP",
-        _smallest_of_last,
-    ),
-    otherwise=SEVERAL_TERMS,
-)
-def last_well_under_mup(data: xr.Dataset) -> Estimate:
+@figures(18).everywhere(DEEP, WELL, otherwise=SEVERAL_TERMS)
+def last_well_under_mup(data: xr.Dataset, printed: bool = False) -> Estimate:
     """With larger inputs, after training, the product without the last matrix correlates well with
     the sharpness at every depth under μP. It does not under all parametrisations.
 
     Statistic: r by its squared norm at the depth where it is smallest; for the print, at the depth
     and parametrisation where it is smallest.
+
+    In print: The caption: they correlate well across model parametrisations; the text has the
+    effect partially persist at larger sizes under μP
     """
-    return _smallest_of_last(data, parametrisation="mup")
+    return _smallest_of_last(data, **({} if printed else {"parametrisation": "mup"}))
 
 
-@figures(17).statement("{artifact}", everywhere, POSITIVE, otherwise=MIRRORED)
+@figures(17).everywhere("{artifact}", POSITIVE, otherwise=MIRRORED)
 def last_most_everywhere(data: xr.Dataset) -> Estimate:
     """After training the product without the last matrix correlates most at every depth and under
     every parametrisation.
@@ -180,15 +166,12 @@ def last_most_everywhere(data: xr.Dataset) -> Estimate:
     return min(everywhere_defined(of_depths(data, "products"), "last_lead", **of))
 
 
-@figures(22).statement(
-    SHOWN, shown, NEGATIVE, id="products-more-of-deep-relu", over=WHERE_ONE_LEADS
+@figures(22).shown(SHOWN, NEGATIVE, id="products-more-of-deep-relu", over=WHERE_ONE_LEADS)
+@figures(20).shown(
+    SHOWN, NEGATIVE, id="products-more-of-larger-inputs", over=WHERE_THE_TEXT_IS_SILENT
 )
-@figures(20).statement(
-    SHOWN, shown, NEGATIVE, id="products-more-of-larger-inputs", over=WHERE_THE_TEXT_IS_SILENT
-)
-@figures(19, 20).statement(
+@figures(19, 20).typically(
     DEEP,
-    typically,
     NEGATIVE,
     otherwise=lambda case: "" if case["parametrisation"] == "mup" else COMMON_FACTOR,
     over=WHERE_ONE_LEADS,
@@ -202,14 +185,8 @@ def products_more(data: xr.Dataset) -> Estimate:
     return mean(of_depths(data, "matrices", "products"), "group_lead")
 
 
-@statements.about("singh2026cracking", "Section 4.2").statement(
-    "section 4.2",
-    typically,
-    POSITIVE,
-    over=at_both_times,
-    otherwise="The sentence sets low dimension against larger sizes under all "
-    "parametrisations at once. Under NTP no product leads at either size, since "
-    "the network read backwards has the same distribution.",
+@statements.about("singh2026cracking", "Section 4.2").typically(
+    "section 4.2", POSITIVE, over=at_both_times
 )
 def most_in_low_dimension(data: xr.Dataset) -> Estimate:
     """Of the products of all matrices but one, that without the last correlates most with the
@@ -217,6 +194,10 @@ def most_in_low_dimension(data: xr.Dataset) -> Estimate:
 
     Statistic: its r minus the largest other r, squared spectral norms, mean over the depths, at the
     smaller D minus at the larger; interval: Student's t over teachers.
+
+    Remark: The sentence sets low dimension against larger sizes under all parametrisations at once.
+    Under NTP no product leads at either size, since the network read backwards has the same
+    distribution.
     """
     require_finished(data)
     difference = estimates(data["mean_difference"])

@@ -1,13 +1,5 @@
 """The reasons why claims about norms and sharpness do not hold, where they do not."""
 
-BY_THE_SUM = (
-    "The sharpness is nearly the sum of both squared spectral norms (study {study of "
-    "Appendix D.3.3}). So it follows the matrix whose norm varies more between networks. "
-    "Gradient descent in small steps conserves $W_2^⊤W_2/r_2 - W_1W_1^⊤/r_1$, with $r_l$ "
-    "the layers' relative rates. After training, too, the matrix with the larger initial "
-    "entries therefore varies more, and under μP it also learns faster. That is the first "
-    "matrix where D is well below the width. The mean over D depends on the sizes chosen."
-)
 TWO_OF_A_KIND = (
     "Two matrices of similar magnitude contribute similarly to the sharpness. It is nearly "
     "the sum of their squared spectral norms, even before training (study {study of "
@@ -16,26 +8,10 @@ TWO_OF_A_KIND = (
     "the width, the matrices still differ at the largest D, and the larger one drives the "
     "correlation."
 )
-SAMPLED_INPUTS = (
-    r"Two matrices that vary alike would each correlate at about $1/\sqrt2$. The first "
-    r"contributes $λ_{\max}(W_1 S W_1^⊤)$ to the sharpness, with S the second moments of the "
-    r"inputs. This departs from $σ_{\max}^2(W_1)$ once D is no longer small compared with "
-    r"the number of samples. The second contributes $σ_{\max}^2(W_2) λ_{\max}(S)$, so its "
-    "norm keeps its correlation."
-)
-NOTHING_TO_COMPARE = (
-    "Where no D comes near the width, the first matrix has the larger entries and leads at "
-    "every D compared."
-)
 PROPORTIONAL = (
     "All singular values of a weight matrix with D well below the width are of similar "
     "size, and its nuclear norm is then nearly proportional to its Frobenius norm: the two "
     "correlations nearly coincide, and their difference is within the interval."
-)
-ONE_OF_MANY = (
-    "The squared spectral norm is one of the D squared singular values whose sum is the "
-    "squared Frobenius norm, which makes up the trace. Its fraction of the trace, and its "
-    "correlation, fall with D."
 )
 MIRRORED = (
     "Under NTP all entries have one distribution, so the network read backwards, "
@@ -43,11 +19,6 @@ MIRRORED = (
     "matrix then have the same distribution. On white inputs, and where D = 1, they also "
     "contribute equally to the Gauss-Newton matrix, so neither can lead. With samples of more "
     "inputs their second moments enter the term of the first alone, and one may lead a little."
-)
-FEW_INPUTS = (
-    "With $D = 1$ the spectral norm of the first matrix is its Frobenius norm, which drives "
-    "the sharpness where its entries are the larger ones. The fraction due to the largest "
-    "singular value falls with D, and r falls with it."
 )
 SEVERAL_TERMS = (
     "The sharpness adds up the terms of all layers. Under μP the term of the last layer "

@@ -7,10 +7,10 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import Bound, at_most, equal_to, needs
-from hessian_papers.ledger.statements import Labels, Print, Statements
-from hessian_papers.ledger.verdicts import always
+from hessian_papers.ledger.statements import Labels, Statements
 
 PRINTED = "mup_printed"
+IN_PRINT = "$σ_l^2 = Θ(n_l/n_{l-1})$ for μP, 1 between hidden layers"
 PLACE = "appendix D.1.3, initialisation schemes"
 TENTH = 0.1
 FINITE = at_most(
@@ -37,42 +37,30 @@ def _powers(data: xr.Dataset, **labels: str | int) -> xr.DataArray:
     return xr.dot(centred, np.log(data["output"].sel(labels)), dim="width") / (centred**2).sum()
 
 
-def _largest_powers(data: xr.Dataset, scale: str, activation: str) -> xr.DataArray:
-    """The powers at the depth where their mean is largest."""
-    powers = _powers(data, scale=scale, activation=activation)
-    return powers.sel(depth=powers.mean("draw").idxmax("depth"))
-
-
 def _each(data: xr.Dataset) -> Iterator[Labels]:
     for scale, activation in itertools.product(data["scale"].values, data["activation"].values):
         if scale != PRINTED:
-            yield {"scale": str(scale), "activation": str(activation)}
+            in_print = IN_PRINT if scale == "mup" else ""
+            yield {"scale": str(scale), "activation": str(activation), "in_print": in_print}
 
 
-PRINT = Print(
-    "$σ_l^2 = Θ(n_l/n_{l-1})$ for μP, 1 between hidden layers",
-    lambda data, activation, **_: _largest_powers(data, PRINTED, activation),
-)
-
-
-@statements.statement(
-    PLACE,
-    always,
-    FINITE,
-    each=_each,
-    printed=lambda case: PRINT if case["scale"] == "mup" else None,
-    otherwise="The print has variance 1 between hidden layers, so each multiplies its "
-    "signals by the square root of its width. The works cited there for μP have "
-    r"standard deviations of $\min(1, \sqrt{n_l/n_{l-1}})/\sqrt{n_{l-1}}$, which "
-    "this project uses.",
-)
-def outputs_do_not_grow(data: xr.Dataset, scale: str, activation: str) -> xr.DataArray:
-    """At initialisation the outputs do not grow with the width, under any of the parametrisations.
+@statements.always(PLACE, FINITE, each=_each, name="outputs-do-not-grow-{scale}-{activation}")
+def outputs_do_not_grow(
+    data: xr.Dataset, scale: str, activation: str, printed: bool = False, **_: str
+) -> xr.DataArray:
+    r"""At initialisation the outputs do not grow with the width, under any of the parametrisations.
 
     Statistic: exponent of the width in their root mean square, at the depth where it is largest;
     interval: Student's, 95 %, over networks.
+
+    In print: {in_print}
+
+    Remark: The print has variance 1 between hidden layers, so each multiplies its signals by the
+    square root of its width. The works cited there for μP have standard deviations of $\min(1,
+    \sqrt{n_l/n_{l-1}})/\sqrt{n_{l-1}}$, which this project uses.
     """
-    return _largest_powers(data, scale, activation)
+    powers = _powers(data, scale=PRINTED if printed else scale, activation=activation)
+    return powers.sel(depth=powers.mean("draw").idxmax("depth"))
 
 
 def _each_depth(data: xr.Dataset) -> Iterator[Labels]:
@@ -91,12 +79,10 @@ def _power(case: Labels) -> Bound:
     )
 
 
-@statements.statement(
+@statements.beyond.always(
     PLACE,
-    always,
     _power,
     id="output-goes-like-a-power-of-the-width",
-    book="beyond",
     each=_each_depth,
     name="exponent-{scale}-{depth}",
 )

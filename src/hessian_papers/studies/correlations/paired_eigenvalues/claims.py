@@ -7,7 +7,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, needs, wilson, within
 from hessian_papers.ledger.statements import Cases, Statements, Study
-from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.correlations.paired_eigenvalues.derived import curved, distances
 
@@ -24,11 +23,6 @@ MOST = at_least(
     0.5,
     "a hypothesis counts as holding if it holds for more than half of the networks, our choice: "
     f"chance alone gives {LEVEL:.0%}, a proved pair 100 %",
-)
-MULTIPLY = (
-    "The distance is small because there are many pairs: the sums of all pairs fill the "
-    "range of the spectrum. If each eigenvalue is shifted at random by about the distance "
-    r"to its neighbours, the best pair comes as close to $\operatorname{tr}(H)/D$ as before."
 )
 FEW = (
     "With two inputs and independently sampled weights, few pairs have sums near "
@@ -152,11 +146,8 @@ def _figures(*numbers: int) -> Statements:
 figures, figure_10, figure_13 = _figures(10, 11, 12, 13), _figures(10), _figures(13)
 
 
-@statements.identity(
-    _place,
-    within(1e-10, ROUND_OFF, source="theorem"),
-    id="trace-by-layers",
-    book="beyond",
+@statements.beyond.identity(
+    _place, within(1e-10, ROUND_OFF, source="theorem"), id="trace-by-layers"
 )
 def trace(data: xr.Dataset) -> float:
     r"""$\operatorname{tr}(H)$ is the sum over the layers of $E[‖∂f/∂(W_l h)‖^2 ‖h‖^2]$, with h the
@@ -186,14 +177,7 @@ def pair(data: xr.Dataset) -> float:
     return _worst(assumed, assumed["distance"].sel(pair="best"))
 
 
-@figure_10.statement(
-    _place,
-    everywhere,
-    reading_of("orders of magnitude"),
-    otherwise="The smallest distance is zero up to rounding; among very many networks the "
-    "second smallest may be small by chance.",
-    each=_about(2, "linear"),
-)
+@figure_10.everywhere(_place, reading_of("orders of magnitude"), each=_about(2, "linear"))
 def pair_stands_out(data: xr.Dataset) -> float:
     r"""With an orthonormal first layer and decorrelated data, one pair of eigenvalues sums to
     $\operatorname{tr}(H)/D$ at every D. Its distance is orders of magnitude below both that of the
@@ -201,15 +185,17 @@ def pair_stands_out(data: xr.Dataset) -> float:
 
     Statistic: the smaller of these two over the smallest distance, or over float64 rounding where
     that is larger; smallest ratio over all networks.
+
+    Remark: The smallest distance is zero up to rounding; among very many networks the second
+    smallest may be small by chance.
     """
     assumed = _of(data, ASSUMED)
     against_mean = assumed["mean"] / distances(assumed).sel(pair="best")
     return float(min(_ratios(assumed).min(), against_mean.min(skipna=False)))
 
 
-@figures.statement(
+@figures.typically(
     _place,
-    typically,
     at_most(
         10.0,
         "less than an order of magnitude; by chance the median is 2, as the smallest "
@@ -225,7 +211,7 @@ def no_pair_stands_out(data: xr.Dataset) -> Estimate:
     return median(_ratios(_of(data, *beyond(data), least=2)))
 
 
-@figures.statement(_place, typically, NEARLY, id="sum-is-nearly-the-trace-over-d", otherwise=FEW)
+@figures.typically(_place, NEARLY, id="sum-is-nearly-the-trace-over-d", otherwise=FEW)
 def nearly(data: xr.Dataset) -> Estimate:
     r"""Beyond the assumptions two eigenvalues sum to nearly $\operatorname{tr}(H)/D$.
 
@@ -236,9 +222,7 @@ def nearly(data: xr.Dataset) -> Estimate:
     return _furthest(_of(data, *beyond(data), least=2), "target")
 
 
-@figures.statement(
-    _place, typically, REFERENCE, id="sum-is-closer-than-the-mean-eigenvalue", otherwise=FEW
-)
+@figures.typically(_place, REFERENCE, id="sum-is-closer-than-the-mean-eigenvalue", otherwise=FEW)
 def within_the_mean_eigenvalue(data: xr.Dataset) -> Estimate:
     r"""Beyond the assumptions two eigenvalues sum to $\operatorname{tr}(H)/D$ very closely: to
     within the mean eigenvalue, the reference in the paper's figures.
@@ -249,31 +233,23 @@ def within_the_mean_eigenvalue(data: xr.Dataset) -> Estimate:
     return _furthest(_of(data, *beyond(data), least=2), "mean")
 
 
-@figures.statement(
-    _place,
-    typically,
-    MOST,
-    id="sum-is-closer-than-by-chance",
-    book="beyond",
-    otherwise=MULTIPLY,
-)
+@figures.beyond.typically(_place, MOST, id="sum-is-closer-than-by-chance")
 def closer_than_chance(data: xr.Dataset) -> Estimate:
     r"""Beyond the assumptions most networks have a pair that sums to $\operatorname{tr}(H)/D$ more
     closely than by chance.
 
     Statistic: fraction of networks with $D > 1$ whose best pair is matched by at most 5 % of their
     spectra with jittered eigenvalues; interval: Wilson's, 99 %.
+
+    Remark: The distance is small because there are many pairs: the sums of all pairs fill the range
+    of the spectrum. If each eigenvalue is shifted at random by about the distance to its
+    neighbours, the best pair comes as close to $\operatorname{tr}(H)/D$ as before.
     """
     return _share_beyond_chance(_of(data, *beyond(data), least=2))
 
 
-@figure_10.statement(
-    _place,
-    typically,
-    TOLD,
-    id="proved-pair-is-closer-than-by-chance",
-    book="beyond",
-    each=_about(2, "linear"),
+@figure_10.beyond.typically(
+    _place, TOLD, id="proved-pair-is-closer-than-by-chance", each=_about(2, "linear")
 )
 def told_from_chance_where_proved(data: xr.Dataset) -> Estimate:
     """Where the pair is proved, the same statistic distinguishes it from chance: a control for the
@@ -285,11 +261,10 @@ def told_from_chance_where_proved(data: xr.Dataset) -> Estimate:
     return _share_beyond_chance(_of(data, ASSUMED, least=2))
 
 
-@statements.identity(
+@statements.beyond.identity(
     _place,
     within(1e-10, ROUND_OFF, source="theorem"),
     id="single-eigenvalues-sum-to-the-trace-over-d",
-    book="beyond",
     each=_about(4, "linear"),
 )
 def eigenvalues_that_occur_once(data: xr.Dataset) -> float:
@@ -306,13 +281,8 @@ def eigenvalues_that_occur_once(data: xr.Dataset) -> float:
     return _worst(fitting, abs(fitting["exact_target"] - fitting["single"]))
 
 
-@figure_13.statement(
-    _place,
-    typically,
-    NEARLY,
-    id="sum-is-nearly-the-trace-over-d",
-    otherwise=FEW,
-    each=_about(4, "relu"),
+@figure_13.typically(
+    _place, NEARLY, id="sum-is-nearly-the-trace-over-d", otherwise=FEW, each=_about(4, "relu")
 )
 def width_150(data: xr.Dataset) -> Estimate:
     r"""In four-layer ReLU networks of width 150, too, two eigenvalues sum to nearly

@@ -5,7 +5,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import at_least, at_most, needs
 from hessian_papers.ledger.statements import Statements
-from hessian_papers.ledger.verdicts import typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.correlations.ensembles import (
     TIMES,
@@ -22,10 +21,6 @@ PAPER, PLACE = "singh2026cracking", "section 4.2, beyond the paper"
 ARTIFACT = "Section 4.2, predicted correlations"
 NEARER = at_least(0.0, "a sign, for a paired difference", source="ours")
 KNOWN = at_most(1.0, "a correlation is not known better than its standard error", source="ours")
-ALIKE = (
-    "Norms of several products correlate nearly alike with the sharpness. Which of them does most "
-    "is then known less well than the correlations themselves."
-)
 # After training the Gauss-Newton matrix is the Hessian: that it predicts all then says nothing.
 TERMS = "terms"
 
@@ -48,7 +43,7 @@ def _defined(data: xr.Dataset) -> xr.Dataset:
     return data
 
 
-@two_layers.statement(PLACE, typically, NEARER, over=["time"])
+@two_layers.typically(PLACE, NEARER, over=["time"])
 def second_moments_predict_better(data: xr.Dataset) -> xr.DataArray:
     """The terms of the sharpness predict its correlations with norms better with the second moments
     of the inputs than without.
@@ -60,7 +55,7 @@ def second_moments_predict_better(data: xr.Dataset) -> xr.DataArray:
     return off.sel(formula="norms") - off.sel(formula=TERMS)
 
 
-@two_layers.statement(PLACE, typically, KNOWN)
+@two_layers.typically(PLACE, KNOWN)
 def predicted_as_well_as_known(data: xr.Dataset) -> xr.DataArray:
     """After training the terms with the second moments of the inputs predict the correlations as
     well as these are known from so many networks.
@@ -72,7 +67,7 @@ def predicted_as_well_as_known(data: xr.Dataset) -> xr.DataArray:
     return misses(trained).sel(formula=TERMS) / root_mean_square(trained["error"])
 
 
-@two_layers.statement(PLACE, typically, reading_of("almost every"), over=["time"])
+@two_layers.typically(PLACE, reading_of("almost every"), over=["time"])
 def predicted_driver(data: xr.Dataset) -> xr.DataArray:
     """The terms with the second moments say which norm correlates more with the sharpness.
 
@@ -86,7 +81,7 @@ def predicted_driver(data: xr.Dataset) -> xr.DataArray:
     return over_points((leaders[0] == leaders[1]).where(known))
 
 
-@deep_networks.statement(PLACE, typically, NEARER, over=["time"])
+@deep_networks.typically(PLACE, NEARER, over=["time"])
 def second_moments_predict_better_in_deep_networks(data: xr.Dataset) -> xr.DataArray:
     """In deep networks, too, the terms predict the correlations with norms of products better with
     the second moments of the inputs than without.
@@ -96,7 +91,7 @@ def second_moments_predict_better_in_deep_networks(data: xr.Dataset) -> xr.DataA
     return second_moments_predict_better(data)
 
 
-@deep_networks.statement(PLACE, typically, KNOWN)
+@deep_networks.typically(PLACE, KNOWN)
 def predicted_as_well_as_known_in_deep_networks(data: xr.Dataset) -> xr.DataArray:
     """In deep networks, too, the terms with the second moments predict the correlations after
     training as well as these are known from so many networks.
@@ -106,13 +101,14 @@ def predicted_as_well_as_known_in_deep_networks(data: xr.Dataset) -> xr.DataArra
     return predicted_as_well_as_known(data)
 
 
-@deep_networks.statement(
-    PLACE, typically, reading_of("almost every"), over=["time"], otherwise=ALIKE
-)
+@deep_networks.typically(PLACE, reading_of("almost every"), over=["time"])
 def predicted_driver_in_deep_networks(data: xr.Dataset) -> xr.DataArray:
     """In deep networks, too, the terms with the second moments say which norm correlates most with
     the sharpness.
 
     Statistic: as for two layers, of up to as many norms as there are layers.
+
+    Remark: Norms of several products correlate nearly alike with the sharpness. Which of them does
+    most is then known less well than the correlations themselves.
     """
     return predicted_driver(data)

@@ -1,14 +1,12 @@
 """The statements of D.3.3 of singh2026cracking about a block-diagonal Hessian and the sharpness."""
 
 import math
-from functools import partial
 
 import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import NORMAL, Estimate, at_least, needs, wilson, within
-from hessian_papers.ledger.statements import Print, Statements
-from hessian_papers.ledger.verdicts import always, everywhere, typically
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.studies.correlations.ensembles import (
     PARAMETRISATIONS,
     TIMES,
@@ -40,9 +38,8 @@ statements = Statements(
 appendix = statements.about("singh2026cracking", "Appendix D.3.3")
 
 
-@statements.statement(
+@statements.always(
     ARGUMENT,
-    always,
     at_least(1.0, "exact for the white inputs that the argument assumes"),
     id="larger-norm-bounds-the-sharpness",
     otherwise=NOT_WHITE,
@@ -74,36 +71,31 @@ def _typical_error(data: xr.Dataset, formula: str = "sum") -> Estimate:
     return max(distance_from(1.0, median) for median in medians)
 
 
-_of_larger = partial(_typical_error, formula="maximum")
-
-
-@appendix.statement(
+@appendix.everywhere(
     ARGUMENT,
-    everywhere,
     within(0.1, f"exact at zero loss for white inputs; {SAMPLED}", source="anon2026data (10)"),
     otherwise=NOT_WHITE,
     id="sharpness-is-the-sum-of-both-norms",
     over=["parametrisation"],
-    printed=Print("The sharpness is the larger of the two squared spectral norms", _of_larger),
 )
-def value(data: xr.Dataset) -> Estimate:
+def value(data: xr.Dataset, printed: bool = False) -> Estimate:
     """After training the sharpness is the sum of both squared spectral norms.
 
     Statistic: |ratio − 1| of the median network, at the D where it is largest; interval: 95 % for
     the median, from the quartiles.
+
+    In print: The sharpness is the larger of the two squared spectral norms
     """
-    return _typical_error(data)
+    return _typical_error(data, "maximum" if printed else "sum")
 
 
-@appendix.statement(
+@appendix.beyond.typically(
     ARGUMENT,
-    typically,
     at_least(
         0.5,
         "more often than not",
         source="anon2026data (10): the sum is exact for white inputs and no residual",
     ),
-    book="beyond",
     id="sum-of-norms-is-closer",
     over=["time"],
 )

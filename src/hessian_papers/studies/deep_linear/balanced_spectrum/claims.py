@@ -7,8 +7,7 @@ import xarray as xr
 from xarray.ufuncs import sqrt
 
 from hessian_papers.ledger.bounds import at_least, at_most, needs, within
-from hessian_papers.ledger.statements import Print, Statements
-from hessian_papers.ledger.verdicts import always
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.studies.deep_linear.balanced_spectrum.derived import networks, widths
 from hessian_spectra.agreement import EXACT, spectrum_error
 
@@ -111,34 +110,28 @@ def _beyond(data: xr.Dataset, count: str) -> float:
 
 
 @statements.identity(
-    "Equation 13, Equation 9; {artifact}",
-    BY_LABELS,
-    id="labels-give-all-eigenvalues",
-    printed=Print(
-        r"Both indices end at $\min(d_0, …, d_L)$",
-        lambda data: _spectrum_error(data, "printed", "hessian"),
-    ),
-    otherwise="Where the first or the last layer is wider than the narrowest, the print "
-    "omits $d_L - r$ copies of $s_i^{2(L-1)} σ_x^2$ and $d_0 - r$ copies of "
-    "$s_j^{2(L-1)} σ_x^2$.",
+    "Equation 13, Equation 9; {artifact}", BY_LABELS, id="labels-give-all-eigenvalues"
 )
-def labels(data: xr.Dataset) -> float:
-    """The labels' singular values alone give all Hessian eigenvalues of a balanced solution of zero
-    loss, with $i = 1, …, d_0$ and $j = 1, …, d_L$. Singular values beyond the rank count as 0.
+def labels(data: xr.Dataset, printed: bool = False) -> float:
+    r"""The labels' singular values alone give all Hessian eigenvalues of a balanced solution of
+    zero loss, with $i = 1, …, d_0$ and $j = 1, …, d_L$. Singular values beyond the rank count as 0.
+
+    In print: Both indices end at $\min(d_0, …, d_L)$
+
+    Remark: Where the first or the last layer is wider than the narrowest, the print omits $d_L - r$
+    copies of $s_i^{2(L-1)} σ_x^2$ and $d_0 - r$ copies of $s_j^{2(L-1)} σ_x^2$.
     """
+    if printed:
+        return _spectrum_error(data, "printed", "hessian")
     return _spectrum_error(_with_clear_labels(data), "from_labels", "hessian")
 
 
-@figure_1a.statement(
-    "Figure 1a",
-    always,
-    BY_LABELS,
-    id="indices-of-equal-widths",
-    otherwise="If the configuration has no such network, nothing is measured.",
-)
+@figure_1a.always("Figure 1a", BY_LABELS, id="indices-of-equal-widths")
 def equal_widths(data: xr.Dataset) -> float:
     """Where the first and the last layer are the narrowest, the paper's indices give all
     eigenvalues from the labels alone. Its network of equal widths is such a case.
+
+    Remark: If the configuration has no such network, nothing is measured.
     """
     clear = _with_clear_labels(data)
     suited = _suited(clear, _ends_are_narrowest, "whose first and last layers are the narrowest")
@@ -153,23 +146,21 @@ def weights(data: xr.Dataset) -> float:
     return _spectrum_error(data, "from_weights", "gauss_newton")
 
 
-@statements.statement(
+@statements.always(
     "text below Equation 9",
-    always,
     at_most(0.0, "a count", source="the count of pairs with a positive singular value"),
     id="number-of-non-zero-eigenvalues",
-    printed=Print(
-        r"At most $(\min\lbrace d_0, …, d_L\rbrace)^2$ are not zero",
-        lambda data: _beyond(data, "printed_count"),
-    ),
-    otherwise="The two counts are equal only for $d_0 = d_L = r$.",
 )
-def count(data: xr.Dataset) -> float:
+def count(data: xr.Dataset, printed: bool = False) -> float:
     r"""Of the p eigenvalues at most $r d_0 + r d_L - r^2$ are not zero, $r = \min(d_0, …, d_L)$.
 
     Statistic: by how many those above 1e-13 of the largest exceed that number.
+
+    In print: At most $(\min\lbrace d_0, …, d_L\rbrace)^2$ are not zero
+
+    Remark: The two counts are equal only for $d_0 = d_L = r$.
     """
-    return _beyond(data, "count")
+    return _beyond(data, "printed_count" if printed else "count")
 
 
 @statements.identity(
@@ -230,24 +221,23 @@ def gauss_newton(data: xr.Dataset) -> float:
     return float(data["difference"].sel(labels="least_squares").max(skipna=False))
 
 
-@figure_1a.statement(
+@figure_1a.beyond.always(
     "Assumption 1",
-    always,
     at_least(
         0.01,
         "a hundredth is far above rounding",
         source="our control, which gives the preceding statement its content",
     ),
     id="correlated-residual-breaks-it",
-    otherwise="A residual that is small relative to the outputs, which a configuration may "
-    "request, leaves the Hessian close to its Gauss-Newton part.",
-    book="beyond",
 )
 def correlated_residual(data: xr.Dataset) -> float:
     """With a residual of the same size but correlated with the inputs, the Hessian is not its
     Gauss-Newton part. This is the control that gives Assumption 1 its content.
 
     Statistic: smallest $‖H - G‖_F / ‖G‖_F$ over the networks.
+
+    Remark: A residual that is small relative to the outputs, which a configuration may request,
+    leaves the Hessian close to its Gauss-Newton part.
     """
     return float(data["difference"].sel(labels="unfitted").min(skipna=False))
 
@@ -258,36 +248,29 @@ def sharpness(data: xr.Dataset) -> float:
     return _sharpness_error(data, "sharpness_from_labels")
 
 
-@statements.identity(
-    "Equation 13",
-    BY_LABELS,
-    id="labels-give-all-eigenvalues-at-least-squares",
-    printed=Print(
-        r"$σ_i(W)^L = σ_i(Y)/(\sqrt n σ_x)$, there for zero loss",
-        lambda data: _spectrum_error(data, "from_labels", "hessian", "least_squares"),
-    ),
-    otherwise="In general, more samples than inputs cannot be fitted exactly.",
-)
-def least_squares_spectrum(data: xr.Dataset) -> float:
-    """At a balanced least-squares solution, whatever its loss, the layers have the singular values
+@statements.identity("Equation 13", BY_LABELS, id="labels-give-all-eigenvalues-at-least-squares")
+def least_squares_spectrum(data: xr.Dataset, printed: bool = False) -> float:
+    r"""At a balanced least-squares solution, whatever its loss, the layers have the singular values
     $(σ_i(Y X^⊤)/(n σ_x^2))^{1/L}$, which give the whole spectrum.
+
+    In print: $σ_i(W)^L = σ_i(Y)/(\sqrt n σ_x)$, there for zero loss
+
+    Remark: In general, more samples than inputs cannot be fitted exactly.
     """
+    if printed:
+        return _spectrum_error(data, "from_labels", "hessian", "least_squares")
     clear = _with_clear_labels(data)
     return _spectrum_error(clear, "from_solution", "hessian", "least_squares")
 
 
-@statements.identity(
-    "Equation 14",
-    BY_PRODUCTS,
-    id="sharpness-from-labels-at-least-squares",
-    printed=Print(
-        r"$λ_{\max} = L σ_x^2 (σ_{\max}(Y)/(\sqrt n σ_x))^{2(1-1/L)}$, there for zero loss",
-        lambda data: _sharpness_error(data, "sharpness_from_labels", "least_squares"),
-    ),
-    otherwise="The printed value is too large: only the part of Y that the inputs explain counts.",
-)
-def least_squares_sharpness(data: xr.Dataset) -> float:
+@statements.identity("Equation 14", BY_PRODUCTS, id="sharpness-from-labels-at-least-squares")
+def least_squares_sharpness(data: xr.Dataset, printed: bool = False) -> float:
     r"""At a balanced least-squares solution, whatever its loss,
     $λ_{\max} = L σ_x^2 (σ_{\max}(Y X^⊤)/(n σ_x^2))^{2(1-1/L)}$.
+
+    In print: $λ_{\max} = L σ_x^2 (σ_{\max}(Y)/(\sqrt n σ_x))^{2(1-1/L)}$, there for zero loss
+
+    Remark: The printed value is too large: only the part of Y that the inputs explain counts.
     """
-    return _sharpness_error(data, "sharpness_from_solution", "least_squares")
+    of = "labels" if printed else "solution"
+    return _sharpness_error(data, f"sharpness_from_{of}", "least_squares")

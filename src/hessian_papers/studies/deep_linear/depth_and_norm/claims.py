@@ -4,8 +4,7 @@ import xarray as xr
 from xarray.ufuncs import exp, log
 
 from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, needs, within
-from hessian_papers.ledger.statements import Print, Statements
-from hessian_papers.ledger.verdicts import always, typically
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.deep_linear.depth_and_norm.derived import error
 from hessian_spectra.agreement import EXACT
@@ -51,41 +50,39 @@ def sharpness(data: xr.Dataset) -> float:
     return float(error(data).max(skipna=False))
 
 
-@statements.statement(
+@statements.always(
     AMPLIFIED,
-    always,
     at_most(0.0, "a count", source=r"$λ_{\max}(L + 1)/λ_{\max}(L)$ of eq. (14)"),
     id="depth-amplifies-the-sharpness",
-    printed=Print(
-        "Depth amplifies the sharpness (read as: at every norm of the labels)",
-        lambda data: float((_steps(data) < -STEADY).sum()),
-    ),
-    otherwise=r"$d \ln λ_{\max}/dL = (L - \ln(n σ_x^2/‖Y‖_2^2))/L^2$: the sharpness falls up "
-    "to that logarithm and grows beyond it. The error in print counts the falling "
-    "steps.",
 )
-def depth(data: xr.Dataset) -> float:
-    """One layer more makes the solution sharper if and only if
+def depth(data: xr.Dataset, printed: bool = False) -> float:
+    r"""One layer more makes the solution sharper if and only if
     $‖Y‖_2^2/(n σ_x^2) > (L/(L+1))^{L(L+1)}$, and flatter below.
 
     Statistic: number of steps in depth in the other direction.
+
+    In print: Depth amplifies the sharpness (read as: at every norm of the labels)
+
+    Remark: $d \ln λ_{\max}/dL = (L - \ln(n σ_x^2/‖Y‖_2^2))/L^2$: the sharpness falls up to that
+    logarithm and grows beyond it. The error in print counts the falling steps.
     """
+    steps = _steps(data)
+    if printed:
+        return float((steps < -STEADY).sum())
     # Of each step the depth that it starts from.
-    steps, grows = _steps(data), data["norm"] > data["growth_from"].isel(depth=slice(-1))
+    grows = data["norm"] > data["growth_from"].isel(depth=slice(-1))
     other = (abs(steps) > STEADY) & ((steps > 0) != grows)
     return float(other.sum())
 
 
-@statements.statement(
+@statements.beyond.always(
     AMPLIFIED,
-    always,
     at_least(
         1.0,
         "any growth counts",
         source="$(2/3)^6 < 1/11$, and the largest share of K classes is at least 1/K",
     ),
     id="depth-amplifies-it-for-few-classes",
-    book="beyond",
 )
 def few_classes(data: xr.Dataset) -> float:
     r"""For one-hot labels of up to 11 classes and $σ_x = 1$, every layer after the second makes the
@@ -102,20 +99,17 @@ def few_classes(data: xr.Dataset) -> float:
     return float(exp(steps.sel(norm=data["norm"][few]).min(skipna=False)))
 
 
-@figure_1b.statement(
-    AMPLIFIED,
-    always,
-    at_least(0.0, LANCZOS, tolerance=STEADY),
-    id="depth-amplifies-the-effect-of-labels",
-    otherwise=r"$dλ_{\max}/d(‖Y‖_2^2/n) = (L - 1)(n σ_x^2/‖Y‖_2^2)^{1/L}$ grows with depth "
-    "wherever $‖Y‖_2^2/(n σ_x^2) > e^{-4}$. Below that it falls at some depths "
-    "but not at others.",
+@figure_1b.always(
+    AMPLIFIED, at_least(0.0, LANCZOS, tolerance=STEADY), id="depth-amplifies-the-effect-of-labels"
 )
 def label_effect(data: xr.Dataset) -> float:
-    """Depth amplifies the effect of the labels on the sharpness.
+    r"""Depth amplifies the effect of the labels on the sharpness.
 
     Statistic: smallest relative growth, per layer added to two or more, of the difference in
     sharpness between neighbouring norms; of one layer there is none.
+
+    Remark: $dλ_{\max}/d(‖Y‖_2^2/n) = (L - 1)(n σ_x^2/‖Y‖_2^2)^{1/L}$ grows with depth wherever
+    $‖Y‖_2^2/(n σ_x^2) > e^{-4}$. Below that it falls at some depths but not at others.
     """
     differences = _later(data)["sharpness"].diff("norm")
     growth = differences.diff("depth", label="lower")
@@ -138,20 +132,16 @@ def exponent(data: xr.Dataset) -> float:
     return float(abs(exponents - (1 - 1 / data["depth"])).max(skipna=False))
 
 
-@figure_1b.statement(
-    AMPLIFIED,
-    typically,
-    reading_of("mainly"),
-    id="growth-is-mainly-the-leading-factor",
-    otherwise="The other factor, $(‖Y‖_2^2/(n σ_x^2))^{1/2-1/L}$, grows with depth only for "
-    r"norms above $\sqrt n σ_x$, and dominates for large enough norms. One-hot "
-    "labels with $σ_x = 1$ are never above.",
-)
+@figure_1b.typically(AMPLIFIED, reading_of("mainly"), id="growth-is-mainly-the-leading-factor")
 def leading_factor(data: xr.Dataset) -> float:
     r"""The growth with depth is mainly due to the leading factor L.
 
     Statistic: $\ln(L/2)$ over $\ln(λ_{\max}(L)/λ_{\max}(2))$ at the largest depth, smallest over
     the norms at which the sharpness grows. Above 1 the other factor counteracts the growth.
+
+    Remark: The other factor, $(‖Y‖_2^2/(n σ_x^2))^{1/2-1/L}$, grows with depth only for norms above
+    $\sqrt n σ_x$, and dominates for large enough norms. One-hot labels with $σ_x = 1$ are never
+    above.
     """
     growth = _steps(_later(data)).sum("depth", skipna=False)
     needs((growth > 0).any(), "this configuration has no norm at which the sharpness grows")

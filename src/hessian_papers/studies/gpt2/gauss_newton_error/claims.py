@@ -5,7 +5,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, mean_of, needs
 from hessian_papers.ledger.statements import Statements
-from hessian_papers.ledger.verdicts import shown, typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.gpt2.gauss_newton_error.derived import (
     added,
@@ -102,9 +101,8 @@ def _share(data: xr.Dataset, along: str, *compared: str, **pair: str) -> Estimat
     return Estimate(*(float((mean[end] > 0).mean()) for end in Estimate._fields))
 
 
-@figures.statement(
+@figures.typically(
     SECTION,
-    typically,
     reading_of("almost every"),
     each=_compared,
     id="ggn-is-worse-with-attention",
@@ -121,9 +119,8 @@ def worse(data: xr.Dataset, along: str, compared: str) -> Estimate:
     return _share(data, along, compared)
 
 
-@figures.statement(
+@figures.typically(
     SECTION,
-    typically,
     reading_of("almost every"),
     each=lambda data: _along(data, "runs"),
     id="ggn-is-worse-with-attention",
@@ -150,9 +147,7 @@ def _late(data: xr.Dataset, along: str, *compared: str, **pair: str) -> Estimate
     return estimate(samples.isel(point=lowest).mean("point", skipna=False))
 
 
-@figure_5.statement(
-    "section 4.3", typically, SIGN, id="ggn-is-worse-late-in-training", each=_comparisons
-)
+@figure_5.typically("section 4.3", SIGN, id="ggn-is-worse-late-in-training", each=_comparisons)
 def worse_late(data: xr.Dataset, compared: str) -> Estimate:
     """Late in training, too, the error is smaller without attention.
 
@@ -162,13 +157,8 @@ def worse_late(data: xr.Dataset, compared: str) -> Estimate:
     return _late(data, "residual", compared)
 
 
-@(arms | own_size).statement(
-    "section 4.3, beyond the paper",
-    shown,
-    LESS,
-    id="error-with-one-part-changed",
-    each=_late_arms,
-    book="beyond",
+@(arms | own_size).beyond.shown(
+    "section 4.3, beyond the paper", LESS, id="error-with-one-part-changed", each=_late_arms
 )
 def with_one_part_changed(data: xr.Dataset, arm: str, place: str) -> Estimate:
     """The error of GPT-2's GGN is smaller with one part of the network changed: attention, softmax,
@@ -187,12 +177,10 @@ def with_one_part_changed(data: xr.Dataset, arm: str, place: str) -> Estimate:
     return _late(data, "loss", "ratio", **pair)
 
 
-@arms.statement(
+@arms.beyond.typically(
     "section 4.3, beyond the paper",
-    typically,
     LESS,
     id="softmax-makes-the-error",
-    book="beyond",
     each=lambda data: [case for case in _arms(data) if case["arm"] in PATTERNS],
 )
 def softmax_makes_the_error(data: xr.Dataset, arm: str) -> Estimate:
@@ -205,11 +193,8 @@ def softmax_makes_the_error(data: xr.Dataset, arm: str) -> Estimate:
     return with_one_part_changed(data, arm, PLACES[0])
 
 
-@(figure_5 | own_size).statement(
-    "section 4.3",
-    typically,
-    at_most(0.0, f"a sign; {SEEDS}"),
-    id="ggn-is-not-worse-at-initialisation",
+@(figure_5 | own_size).typically(
+    "section 4.3", at_most(0.0, f"a sign; {SEEDS}"), id="ggn-is-not-worse-at-initialisation"
 )
 def not_worse_at_start(data: xr.Dataset) -> Estimate:
     """At initialisation the error is not smaller without attention.
@@ -223,9 +208,8 @@ def not_worse_at_start(data: xr.Dataset) -> Estimate:
     return estimate(samples)
 
 
-@figure_5.statement(
+@figure_5.typically(
     "section 4.3",
-    typically,
     SIGN,
     id="residual-drives-the-error",
     each=lambda data: [{"attention": name, "part": part} for name in WITH for part in PARTS],
@@ -243,12 +227,10 @@ def residual_drives_the_error(data: xr.Dataset, attention: str, part: str) -> Es
     return Estimate(value, max(low, -1.0), min(high, 1.0))
 
 
-@figure_5.statement(
+@figure_5.beyond.typically(
     "section 4.3",
-    typically,
     at_least(0.9, f"as for attention with norm weights; {SEEDS}", source="ours"),
     id="ggn-is-worse-without-norm-weights",
-    book="beyond",
 )
 def worse_without_norm_weights(data: xr.Dataset) -> Estimate:
     """Attention causes the larger error even where no LayerNorm has weights, so these weights are

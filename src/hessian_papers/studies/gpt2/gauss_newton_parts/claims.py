@@ -6,7 +6,6 @@ from xarray.ufuncs import isfinite
 
 from hessian_papers.ledger.bounds import Estimate, at_least, needs, within
 from hessian_papers.ledger.statements import Statements
-from hessian_papers.ledger.verdicts import everywhere, shown, typically
 from hessian_papers.studies.gpt2.gauss_newton_parts.derived import shares, with_operations
 from hessian_papers.studies.gpt2.seeds import (
     COMPARED,
@@ -55,13 +54,11 @@ def departure(data: xr.Dataset, matrix: str, other: str) -> xr.Dataset:
     return xr.Dataset({"error": abs(1 - ratio), "uncertainty": uncertainty})
 
 
-@statements.statement(
+@statements.beyond.typically(
     SECTION,
-    typically,
     at_least(0.0, f"a sign; {SEEDS}"),
     id="ggn-is-worse-with-each-product",
     each=lambda data: [{"held": x, "compared": name} for x in HELD_TO for name in COMPARED],
-    book="beyond",
 )
 def worse_with_attention(data: xr.Dataset, held: str, compared: str) -> Estimate:
     """With attention, the GGN's largest eigenvalue approximates the Hessian's less well: with the
@@ -78,12 +75,10 @@ def worse_with_attention(data: xr.Dataset, held: str, compared: str) -> Estimate
     return estimate(samples)
 
 
-@statements.statement(
+@statements.beyond.everywhere(
     LIBRARY,
-    everywhere,
     within(0.01, "a hundredth would show in no figure", source=OURS),
     id="released-product-has-the-sharpness",
-    book="beyond",
 )
 def released_sharpness(data: xr.Dataset) -> Estimate:
     """The released library's product, wrong for the weights of layer norms, has nearly the right
@@ -97,11 +92,10 @@ def released_sharpness(data: xr.Dataset) -> Estimate:
     return Estimate(*(float(end.max(skipna=False)) for end in ends))
 
 
-@statements.identity(
+@statements.beyond.identity(
     SECTION,
     within(1e-6, "round-off of differences of products in float64", source=EXACT),
     id="operations-make-the-gap",
-    book="beyond",
 )
 def operations_add_up(data: xr.Dataset) -> float:
     r"""The parts of the operations of GPT-2 sum to $v^⊤Fv$, with $F = H - \operatorname{GGN}$ and
@@ -114,9 +108,8 @@ def operations_add_up(data: xr.Dataset) -> float:
     return float(abs(summed - runs["functional"]).max(skipna=False))
 
 
-@statements.statement(
+@statements.typically(
     SECTION,
-    typically,
     at_least(0.0, f"a sign; {SEEDS}", source="the paper's explanation"),
     id="softmax-makes-the-largest-part",
 )
@@ -131,13 +124,11 @@ def softmax_makes_most(data: xr.Dataset) -> xr.DataArray:
     return parts.sel(operation="softmax") - parts.drop_sel(operation="softmax").max("operation")
 
 
-@statements.statement(
+@statements.beyond.shown(
     SECTION,
-    shown,
     at_least(0.0, f"a sign; {SEEDS}", source=EXACT),
     id="parts-of-the-gap",
     each=lambda data: [{"operation": name} for name in OPERATIONS],
-    book="beyond",
 )
 def part_of(data: xr.Dataset, operation: str) -> xr.DataArray:
     """An operation widens the gap between the largest eigenvalues of the Hessian and the GGN: each

@@ -12,7 +12,6 @@ from hessian_papers.ledger.bounds import (
     within,
 )
 from hessian_papers.ledger.statements import Statements
-from hessian_papers.ledger.verdicts import everywhere, printed, typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.gpt2.seeds import rank_correlations, recorded
 from hessian_papers.studies.gpt2.sink_density.derived import NO_SINK, SINK, ladder, smoothed
@@ -35,23 +34,10 @@ SMALL = (
     "sinks move the largest eigenvalue by a third, in others by a few per cent, and not "
     "always upwards."
 )
-LOSS = (
-    "The edit raises the loss, and a network with a higher loss can have larger eigenvalues "
-    "for that reason alone. The paper has no control."
-)
-BOTH_IN_TIME = (
-    "Attention and eigenvalue both change with the step, whether or not they are related. "
-    "Early in training the largest eigenvalue falls for other reasons. A small model forms "
-    "no sinks in a short training: its attention on the first token stays roughly uniform."
-)
 ONE_LAYER = (
     "Theorem 3.5 has a single head and layer, with numbers for tokens, and the sink's token is "
     "large. In GPT-2 one head of each block is edited. The others keep their attention, and the "
     "top eigenvector changes with the sink."
-)
-SLIGHT = (
-    "Small networks form slight sinks in a short training: what is removed is little, and so is "
-    "what it changes."
 )
 
 statements = Statements(
@@ -94,20 +80,19 @@ def _growth(values: xr.DataArray) -> xr.DataArray:
     return log(values.isel(rung=-1) / values.isel(rung=0))
 
 
-@statements.statement(
+@statements.beyond.everywhere(
     SET,
-    everywhere,
     within(1e-4, "the products are float32; Ritz values lie inside the spectrum", source="theorem"),
     id="no-eigenvalue-was-missed",
-    otherwise="A search that ends with a small residual may have missed an eigenvalue; a "
-    "smaller tolerance finds it.",
-    book="beyond",
 )
 def edges(data: xr.Dataset) -> float:
     """No Ritz value of the density's random vectors lies beyond the extreme eigenvalues and their
     residuals, which a separate search found.
 
     Statistic: largest distance, relative to the spectrum.
+
+    Remark: A search that ends with a small residual may have missed an eigenvalue; a smaller
+    tolerance finds it.
     """
     sign = xr.DataArray([1, -1], {"end": ["largest", "smallest"]})
     sinks = data.sel(edit=SINK)
@@ -118,7 +103,7 @@ def edges(data: xr.Dataset) -> float:
     return float(outside.where(reached, 0.0).clip(0).max(skipna=False))
 
 
-@figure_6.statement(SAID, typically, GROWTH, id="sinks-amplify-outliers", over=["end"])
+@figure_6.typically(SAID, GROWTH, id="sinks-amplify-outliers", over=["end"])
 def outliers_grow(data: xr.Dataset) -> xr.DataArray:
     """The more prominent the attention sink, the larger the outliers.
 
@@ -128,12 +113,8 @@ def outliers_grow(data: xr.Dataset) -> xr.DataArray:
     return _growth(_relative(data))
 
 
-@figure_6.statement(
-    SAID,
-    typically,
-    at_least(1.0, FEW, tolerance=0.1),
-    id="sinks-amplify-outliers-step-by-step",
-    over=["end"],
+@figure_6.typically(
+    SAID, at_least(1.0, FEW, tolerance=0.1), id="sinks-amplify-outliers-step-by-step", over=["end"]
 )
 def outliers_grow_steadily(data: xr.Dataset) -> xr.DataArray:
     """The outliers grow from each attention sink to the next stronger one.
@@ -144,7 +125,7 @@ def outliers_grow_steadily(data: xr.Dataset) -> xr.DataArray:
     return rank_correlations(data["mass"].sel(edit=SINK), _relative(data), "rung")
 
 
-@figure_6.statement("caption of the figure", typically, GROWTH, id="sinks-stretch-the-spectrum")
+@figure_6.typically("caption of the figure", GROWTH, id="sinks-stretch-the-spectrum")
 def spectrum_stretches(data: xr.Dataset) -> xr.DataArray:
     """Larger attention sinks stretch the spectrum.
 
@@ -155,32 +136,24 @@ def spectrum_stretches(data: xr.Dataset) -> xr.DataArray:
     return _growth(ends.sel(end="largest") - ends.sel(end="smallest"))
 
 
-@figure_6.statement(
-    SAID,
-    typically,
-    at_least(0.0, MORE, source=CONTROL),
-    id="sinks-do-more-than-a-control",
-    otherwise=LOSS,
-    each=_controls,
-    book="beyond",
+@figure_6.beyond.typically(
+    SAID, at_least(0.0, MORE, source=CONTROL), id="sinks-do-more-than-a-control", each=_controls
 )
 def more_than_a_control(data: xr.Dataset, end: str, control: str) -> xr.DataArray:
     """The sink on the first token makes an extreme eigenvalue larger than a control does.
 
     Statistic: natural logarithm of its ratio with the strongest sink to that with the control, mean
     over seeds; of random changes the mean over directions counts. Interval: Student's t, paired.
+
+    Remark: The edit raises the loss, and a network with a higher loss can have larger eigenvalues
+    for that reason alone. The paper has no control.
     """
     sink, other = (_growth(_relative(data.sel(end=end), edit)) for edit in (SINK, control))
     return sink - other
 
 
-@figure_6.statement(
-    THEOREM,
-    typically,
-    GROWTH,
-    id="sinks-enlarge-the-gauss-newton-matrix",
-    otherwise=ONE_LAYER,
-    book="beyond",
+@figure_6.beyond.typically(
+    THEOREM, GROWTH, id="sinks-enlarge-the-gauss-newton-matrix", otherwise=ONE_LAYER
 )
 def gauss_newton_grows(data: xr.Dataset) -> xr.DataArray:
     """As the attention sink grows, so does the largest eigenvalue of the Gauss-Newton matrix.
@@ -191,13 +164,11 @@ def gauss_newton_grows(data: xr.Dataset) -> xr.DataArray:
     return _growth(recorded(data, "ggn", "the Gauss-Newton matrix of each sink"))
 
 
-@figure_6.statement(
+@figure_6.beyond.typically(
     THEOREM,
-    typically,
     at_most(0.0, "the sign of a difference"),
     id="sinks-shrink-the-part-of-softmax",
     otherwise=ONE_LAYER,
-    book="beyond",
 )
 def softmax_shrinks(data: xr.Dataset) -> xr.DataArray:
     r"""As the attention sink grows, the functional Hessian's part of softmax shrinks towards zero.
@@ -212,13 +183,8 @@ def softmax_shrinks(data: xr.Dataset) -> xr.DataArray:
     return (size.isel(rung=-1) - size.isel(rung=0)) / values.isel(rung=0)
 
 
-@figure_6.statement(
-    SAID,
-    typically,
-    at_most(0.0, MORE, source=CONTROL),
-    id="largest-eigenvalue-is-smaller-without-the-sink",
-    otherwise=SLIGHT,
-    book="beyond",
+@figure_6.beyond.typically(
+    SAID, at_most(0.0, MORE, source=CONTROL), id="largest-eigenvalue-is-smaller-without-the-sink"
 )
 def smaller_without_sink(data: xr.Dataset) -> xr.DataArray:
     """Without the sink that training made, the largest eigenvalue is smaller.
@@ -226,6 +192,9 @@ def smaller_without_sink(data: xr.Dataset) -> xr.DataArray:
     Statistic: natural logarithm of its ratio with attention on the first token reduced to that of
     uniform attention to that without edit. Mean over the seeds whose attention is above uniform;
     interval: Student's t.
+
+    Remark: Small networks form slight sinks in a short training: what is removed is little, and so
+    is what it changes.
     """
     needs(NO_SINK in data["edit"], "this run was recorded without the edit that removes the sink")
     growth = _growth(_relative(data.sel(end="largest"), NO_SINK)).dropna("seed")
@@ -233,7 +202,7 @@ def smaller_without_sink(data: xr.Dataset) -> xr.DataArray:
     return growth
 
 
-@figure_6.statement(SAID, typically, reading_of("many"), id="many-eigenvalues-stay-near-zero")
+@figure_6.typically(SAID, reading_of("many"), id="many-eigenvalues-stay-near-zero")
 def many_near_zero(data: xr.Dataset) -> xr.DataArray:
     """Many eigenvalues stay close to zero at the strongest sink.
 
@@ -246,9 +215,7 @@ def many_near_zero(data: xr.Dataset) -> xr.DataArray:
     return xr.dot(last["weight"], close, dim="rank").mean("probe")
 
 
-@figure_6.statement(
-    SET, printed, equal_to(0.32, "a tenth of it", tolerance=0.03), id="training-makes-a-sink"
-)
+@figure_6.printed(SET, equal_to(0.32, "a tenth of it", tolerance=0.03), id="training-makes-a-sink")
 def own_sink(data: xr.Dataset) -> xr.DataArray:
     """Training alone forms a sink: without an edit, the mean attention on the first token in the
     edited heads is 0.32.
@@ -258,27 +225,27 @@ def own_sink(data: xr.Dataset) -> xr.DataArray:
     return data["mass"].sel(edit=SINK).isel(rung=0)
 
 
-@figure_6.statement(
+@figure_6.typically(
     "section 3.3, of sinks that emerge in training",
-    typically,
     at_least(0.0, "a positive correlation"),
     id="largest-eigenvalue-grows-as-sinks-emerge",
-    otherwise=BOTH_IN_TIME,
 )
 def sinks_of_training(data: xr.Dataset) -> xr.DataArray:
     """As sinks emerge in training, the largest eigenvalue grows.
 
     Statistic: rank correlation, over the measured steps, of the largest eigenvalue and the
     attention on the first token averaged over all heads; mean over seeds; interval: Student's t.
+
+    Remark: Attention and eigenvalue both change with the step, whether or not they are related.
+    Early in training the largest eigenvalue falls for other reasons. A small model forms no sinks
+    in a short training: its attention on the first token stays roughly uniform.
     """
     mass = data["training_mass"].mean(("layer", "head"), skipna=False)
     few = "few steps of training were measured"
     return rank_correlations(mass, data["training_largest"], "step", few)
 
 
-@figure_6.statement(
-    SET, typically, NEARLY, id="released-product-has-the-extreme-eigenvalues", book="beyond"
-)
+@figure_6.beyond.typically(SET, NEARLY, id="released-product-has-the-extreme-eigenvalues")
 def released_edges(data: xr.Dataset) -> xr.DataArray:
     """The paper's figure was made with a library whose product is wrong for the weights of layer
     norms. That product has nearly the same extreme eigenvalues.
@@ -291,7 +258,7 @@ def released_edges(data: xr.Dataset) -> xr.DataArray:
     return errors.max(("rung", "end"), skipna=False)
 
 
-@figure_6.statement(SET, typically, NEARLY, id="released-product-has-the-density", book="beyond")
+@figure_6.beyond.typically(SET, NEARLY, id="released-product-has-the-density")
 def released_density(data: xr.Dataset) -> xr.DataArray:
     """The released product has nearly the same density at the strongest sink.
 

@@ -9,8 +9,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import Bound, at_least, needs, within
-from hessian_papers.ledger.statements import Cases, Labels, Print, Statements
-from hessian_papers.ledger.verdicts import always
+from hessian_papers.ledger.statements import Cases, Labels, Statements
 
 # A case's name ends with its paper, where a statement is one of several papers.
 SUFFIXES = {"singh2024closed": "-2024", "singh2024poster": "-poster"}
@@ -28,9 +27,11 @@ def _cases(*, needed: bool) -> Cases:
         chosen = data["theorem"][data["needed"] == needed]
         texts = data.drop_dims(["form", "instance"]).sel(theorem=chosen)
         table = texts.to_dataframe(["theorem", "paper"]).reset_index()
+        table = table.rename(columns={"printed": "in_print"})
         for row in table[table["place"] != ""].to_dict("records"):
             name, suffix = row["theorem"], SUFFIXES.get(row["paper"], "")
-            yield {**row, "name": name, "cited": CITED.get(name, name), "suffix": suffix}
+            case = {"name": name, "cited": CITED.get(name, name), "suffix": suffix}
+            yield {**row, **case}
 
     return cases
 
@@ -62,23 +63,22 @@ def worst(values: np.ndarray) -> float:
     return float(np.max(values))
 
 
-def _as_printed(data: xr.Dataset, name: str, **case: object) -> float:
-    return worst(errors(data, name, "printed"))
-
-
 @statements.identity(
     "{place}",
     _bound(within),
-    otherwise=lambda case: case["remark"],
-    printed=lambda case: Print(case["printed"], _as_printed) if case["printed"] else None,
     each=_cases(needed=False),
 )
-def identity(data: xr.Dataset, name: str, **case: object) -> float:
-    """{statement}"""
-    return worst(errors(data, name))
+def identity(data: xr.Dataset, name: str, printed: bool = False, **case: object) -> float:
+    """{statement}
+
+    In print: {in_print}
+
+    Remark: {remark}
+    """
+    return worst(errors(data, name, "printed" if printed else "corrected"))
 
 
-@statements.statement("{place}", always, _bound(at_least), each=_cases(needed=True), book="beyond")
+@statements.beyond.always("{place}", _bound(at_least), each=_cases(needed=True))
 def assumption(data: xr.Dataset, name: str, **case: object) -> float:
     """{statement}"""
     return -worst(-errors(data, name))

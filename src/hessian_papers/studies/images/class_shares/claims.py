@@ -4,8 +4,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, mean_of, needs, within
-from hessian_papers.ledger.statements import Print, Statements
-from hessian_papers.ledger.verdicts import everywhere, typically
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.images.class_shares import texts
 from hessian_papers.studies.images.class_shares.derived import (
@@ -42,9 +41,7 @@ with_tanh = figure_2.having(otherwise=texts.SATURATION)
 # Eq. (14), and what becomes of it where labels cannot be fitted.
 
 
-@figure_1c.statement(
-    "eq. (14)", everywhere, texts.EXACT, id="sharpness-from-labels-of-trained-networks"
-)
+@figure_1c.everywhere("eq. (14)", texts.EXACT, id="sharpness-from-labels-of-trained-networks")
 def zero_loss(data: xr.Dataset) -> float:
     r"""Trained on inputs that fit all labels, balanced networks have the sharpness
     $L σ_x^{2/L} α_{\max}^{1-1/L}$, from the labels alone.
@@ -54,29 +51,27 @@ def zero_loss(data: xr.Dataset) -> float:
     return worst(error(data, "labels").where(fitted(data)))
 
 
-@figure_1c.statement(
+@figure_1c.everywhere(
     "eq. (14), Figure 1 (right)",
-    everywhere,
     within(2e-3, texts.TRAINED, source="eq. (9b) at the least-squares solution"),
     id="sharpness-from-what-the-inputs-explain",
-    printed=Print(
-        r"$L σ_x^{2/L} α_{\max}^{1-1/L}$ for trained networks at $n = 5000$ ($σ_{\max}(Y)$ alone)",
-        lambda data: worst(error(data, "labels")),
-    ),
-    otherwise="At the end of the epochs a leading mode of the labels had not been learnt yet.",
 )
-def least_squares(data: xr.Dataset) -> float:
+def least_squares(data: xr.Dataset, printed: bool = False) -> float:
     r"""Trained balanced networks have the sharpness
     $L σ_x^2 (σ_{\max}(Y X^⊤)/(n σ_x^2))^{2(1-1/L)}$, whether or not the inputs fit the labels.
 
     Statistic: largest relative deviation over all networks.
+
+    In print: $L σ_x^{2/L} α_{\max}^{1-1/L}$ for trained networks at $n = 5000$ ($σ_{\max}(Y)$
+    alone)
+
+    Remark: At the end of the epochs a leading mode of the labels had not been learnt yet.
     """
-    return worst(error(data, "fit"))
+    return worst(error(data, "labels" if printed else "fit"))
 
 
-@figure_1c.statement(
+@figure_1c.beyond.everywhere(
     "eq. (9b), (14)",
-    everywhere,
     within(
         0.5,
         "halfway between two orders",
@@ -85,8 +80,6 @@ def least_squares(data: xr.Dataset) -> float:
         "tie lets another pair be the largest",
     ),
     id="order-of-imbalance",
-    otherwise="Networks whose training stopped short of the solution deviate for that reason too.",
-    book="beyond",
 )
 def order_of_imbalance(data: xr.Dataset) -> float:
     """A defect of balancedness counts to first order where equal class shares tie the labels'
@@ -95,6 +88,8 @@ def order_of_imbalance(data: xr.Dataset) -> float:
     Statistic: ln of the relative deviation from eq. (14) over ln of the defect of balancedness,
     minus 1 for equal shares and minus 2 otherwise. Largest magnitude over the networks whose inputs
     fit all labels.
+
+    Remark: Networks whose training stopped short of the solution deviate for that reason too.
     """
     deviation, defect = error(data, "labels"), last_defect(data)
     known = fitted(data) & (deviation > 0) & (defect > 0)
@@ -103,9 +98,8 @@ def order_of_imbalance(data: xr.Dataset) -> float:
     return worst(abs(quotient(*logs) - xr.where(tied, 1, 2)))
 
 
-@figure_1c.statement(
+@figure_1c.everywhere(
     "Figure 1 (right)",
-    everywhere,
     reading_of("to the eye"),
     id="trained-networks-lie-on-the-curve",
     otherwise=texts.NOT_FITTED,
@@ -118,18 +112,16 @@ def on_the_curve(data: xr.Dataset) -> float:
     return worst(error(of_own_size(data), "labels"))
 
 
-@figure_1c.statement(
-    "section 4; Figure 1 (right)",
-    typically,
-    texts.EVERY_STEP,
-    id="sharper-with-one-large-class",
-    otherwise="The part of the labels that the inputs cannot fit outweighs a step in the share.",
+@figure_1c.typically(
+    "section 4; Figure 1 (right)", texts.EVERY_STEP, id="sharper-with-one-large-class"
 )
 def increasing(data: xr.Dataset) -> float:
     """The model learns a sharper solution if one class has a larger share.
 
     Statistic: rank correlation of share and sharpness, mean over replicates, for each image set;
     the worst set counts.
+
+    Remark: The part of the labels that the inputs cannot fit outweighs a step in the share.
     """
     return least(trends(data, BALANCED))
 
@@ -137,9 +129,8 @@ def increasing(data: xr.Dataset) -> float:
 # Whether the number of samples matters.
 
 
-@figure_1c.statement(
+@figure_1c.everywhere(
     "section 4, below eq. (14)",
-    everywhere,
     within(2e-3, f"independent is exact in the paper, but {texts.TRAINED}"),
     id="sharpness-is-independent-of-samples",
     otherwise=f"{texts.NOT_FITTED} Independent of n it is as long as n is at most the rank of the "
@@ -154,18 +145,16 @@ def independent_of_samples(data: xr.Dataset) -> float:
     return worst(means.max() / means.min() - 1 for means in ratios_by_size(data))
 
 
-@figure_1c.statement(
-    "section 4, below eq. (14)",
-    everywhere,
-    texts.EXACT,
-    id="sharpness-does-not-rise-with-samples",
-    otherwise="Subsets of different sizes differ by chance in what their inputs fit.",
+@figure_1c.everywhere(
+    "section 4, below eq. (14)", texts.EXACT, id="sharpness-does-not-rise-with-samples"
 )
 def no_rise_with_samples(data: xr.Dataset) -> float:
     """The sharpness does not increase with n, against Cohen et al.'s Figure 18.
 
     Statistic: largest relative rise of that ratio from one n to the next larger one, over all image
     sets.
+
+    Remark: Subsets of different sizes differ by chance in what their inputs fit.
     """
     return worst(np.concatenate([means[1:] / means[:-1] - 1 for means in ratios_by_size(data)]))
 
@@ -173,18 +162,16 @@ def no_rise_with_samples(data: xr.Dataset) -> float:
 # What of the theory's assumptions holds after training.
 
 
-@figure_1c.statement(
+@figure_1c.everywhere(
     "eq. (3), Assumption 1",
-    everywhere,
     within(
         1e-3, f"at the least-squares solution the two are equal whatever the loss; {texts.TRAINED}"
     ),
     id="gauss-newton-part-after-training",
     otherwise=texts.SECOND_DERIVATIVES,
 )
-@figure_2.statement(
+@figure_2.everywhere(
     "eq. (3), Assumption 1",
-    everywhere,
     within(0.02, "what Tanh adds through its own second derivatives and the remaining loss"),
     id="gauss-newton-part-after-training",
     otherwise=texts.SECOND_DERIVATIVES,
@@ -198,9 +185,8 @@ def gauss_newton(data: xr.Dataset) -> float:
     return worst(gauss_newton_error(data))
 
 
-@(figure_1c | figure_2).statement(
+@(figure_1c | figure_2).typically(
     "section 3, below Assumption 3",
-    typically,
     within(0.01, "exact for gradient flow; steps of a finite rate, 0.01, leave about as much"),
     id="balanced-layers-stay-balanced",
     otherwise="Steps near the edge of stability are far from gradient flow.",
@@ -217,27 +203,21 @@ def stay_balanced(data: xr.Dataset) -> float:
 # Without whitened inputs.
 
 
-@figure_2.statement(
-    texts.OF_RAW,
-    typically,
-    reading_of("breaks down"),
-    id="theory-breaks-down-on-raw-inputs",
-    otherwise="If the inputs' second moments are near 1, one cannot see that they are not "
-    "whitened.",
-)
+@figure_2.typically(texts.OF_RAW, reading_of("breaks down"), id="theory-breaks-down-on-raw-inputs")
 def raw_breaks_down(data: xr.Dataset) -> float:
     """Without whitened inputs the theory breaks down immediately.
 
     Statistic: largest relative deviation from eq. (14), for each image set; the set where it is
     smallest counts.
+
+    Remark: If the inputs' second moments are near 1, one cannot see that they are not whitened.
     """
     image_sets = by(trained(of_case(data, RAW)), "source").values()
     return least(worst(error(images, "labels")) for images in image_sets)
 
 
-@on_raw.statement(
+@on_raw.typically(
     texts.OF_RAW,
-    typically,
     at_most(0.9, "with so few shares, any step down leaves less"),
     id="inconsistent-variations-on-raw-inputs",
 )
@@ -254,12 +234,10 @@ def raw_inconsistent(data: xr.Dataset) -> Estimate:
     return max(map(mean_of, each))
 
 
-@on_raw.statement(
+@on_raw.beyond.typically(
     texts.OF_RAW,
-    typically,
     at_most(0.75, "clearly less than eq. (14) says; the paper gives no number"),
     id="share-matters-less-on-raw-inputs",
-    book="beyond",
 )
 def raw_share_matters_less(data: xr.Dataset) -> float:
     """Without whitened inputs the sharpness depends less on the share than eq. (14) says.
@@ -273,13 +251,8 @@ def raw_share_matters_less(data: xr.Dataset) -> float:
     )
 
 
-@figure_2.statement(
-    "section 4, section 5; Figure 2 (left)",
-    typically,
-    texts.MOST,
-    id="first-layer-has-most-of-the-sharpness",
-    otherwise="Inputs with a small mean have no dominant second moment.",
-    book="beyond",
+@figure_2.beyond.typically(
+    "section 4, section 5; Figure 2 (left)", texts.MOST, id="first-layer-has-most-of-the-sharpness"
 )
 def raw_first_layer(data: xr.Dataset) -> float:
     r"""Without whitened inputs the geometry of the inputs has a strong influence. Most of the
@@ -287,20 +260,17 @@ def raw_first_layer(data: xr.Dataset) -> float:
     the inputs.
 
     Statistic: its smallest fraction of the sharpness.
+
+    Remark: Inputs with a small mean have no dominant second moment.
     """
     raw = of_case(data, RAW)
     return least(quotient(raw["first_layer"], raw["ggn"]))
 
 
-@figure_2.statement(
+@figure_2.beyond.typically(
     texts.OF_RAW,
-    typically,
     at_least(10.0, "an order of magnitude", source="ours: why the theory breaks down"),
     id="raw-inputs-are-still-being-learnt",
-    otherwise="At large shares training on whitened inputs has not converged either when "
-    "the epochs end. Four layers learn the small singular values of the small "
-    "classes slowly.",
-    book="beyond",
 )
 def raw_still_learning(data: xr.Dataset) -> float:
     """Without whitened inputs the paper's training ends far from a solution, where the theory
@@ -308,6 +278,9 @@ def raw_still_learning(data: xr.Dataset) -> float:
 
     Statistic: remaining loss above that of least squares, relative to Kaiming networks on the same
     subsets with whitened inputs; the smallest ratio.
+
+    Remark: At large shares training on whitened inputs has not converged either when the epochs
+    end. Four layers learn the small singular values of the small classes slowly.
     """
     raw, whitened = by_subset(data, RAW, KAIMING)
     return least(quotient(raw["loss"] - raw["floor"], whitened["loss"] - whitened["floor"]))
@@ -316,9 +289,7 @@ def raw_still_learning(data: xr.Dataset) -> float:
 # From Kaiming's initialisation.
 
 
-@from_kaiming.statement(
-    texts.OF_KAIMING, typically, texts.EVERY_STEP, id="kaiming-sharpness-increases"
-)
+@from_kaiming.typically(texts.OF_KAIMING, texts.EVERY_STEP, id="kaiming-sharpness-increases")
 def kaiming_increasing(data: xr.Dataset) -> float:
     """From Kaiming's initialisation the final sharpness increases with the share.
 
@@ -328,8 +299,8 @@ def kaiming_increasing(data: xr.Dataset) -> float:
     return least(trends(data, KAIMING))
 
 
-@from_kaiming.statement(
-    texts.OF_KAIMING, typically, reading_of("intact"), id="kaiming-predictions-stay-intact"
+@from_kaiming.typically(
+    texts.OF_KAIMING, reading_of("intact"), id="kaiming-predictions-stay-intact"
 )
 def kaiming_values(data: xr.Dataset) -> float:
     """From Kaiming's initialisation the theoretical predictions stay intact.
@@ -339,9 +310,8 @@ def kaiming_values(data: xr.Dataset) -> float:
     return worst(error(of_case(data, KAIMING), "labels"))
 
 
-@figure_2.statement(
+@figure_2.beyond.typically(
     texts.OF_KAIMING,
-    typically,
     at_least(
         0.5,
         "gradient flow conserves the difference itself; the norms it is divided by grow "
@@ -349,14 +319,14 @@ def kaiming_values(data: xr.Dataset) -> float:
         source="ours: the origin of the excess over eq. (14)",
     ),
     id="kaiming-layers-stay-unbalanced",
-    otherwise="If the norms grow much, the same difference becomes relatively small.",
-    book="beyond",
 )
 def kaiming_unbalanced(data: xr.Dataset) -> float:
     """Kaiming's layers are as unbalanced after training as before.
 
     Statistic: smallest ratio, after over before training, of the defect
     $‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ relative to $‖W_l‖_F^2$.
+
+    Remark: If the norms grow much, the same difference becomes relatively small.
     """
     defect = trained(of_case(data, KAIMING))["defect"]
     return least(quotient(defect.sel(time="end"), defect.sel(time="start")))
@@ -379,7 +349,7 @@ def kaiming_bound(data: xr.Dataset) -> float:
 # With Tanh layers.
 
 
-@with_tanh.statement(texts.OF_TANH, typically, texts.EVERY_STEP, id="tanh-sharpness-increases")
+@with_tanh.typically(texts.OF_TANH, texts.EVERY_STEP, id="tanh-sharpness-increases")
 def tanh_increasing(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness increases with the share, qualitatively as in linear networks.
 
@@ -389,9 +359,7 @@ def tanh_increasing(data: xr.Dataset) -> float:
     return least(trends(data, TANH))
 
 
-@with_tanh.statement(
-    texts.OF_TANH, typically, reading_of("slightly"), id="tanh-is-slightly-different"
-)
+@with_tanh.typically(texts.OF_TANH, reading_of("slightly"), id="tanh-is-slightly-different")
 def tanh_values(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness is slightly different from the theory.
 
@@ -400,12 +368,8 @@ def tanh_values(data: xr.Dataset) -> float:
     return worst(error(of_case(data, TANH), "labels"))
 
 
-@with_tanh.statement(
-    texts.OF_TANH,
-    typically,
-    reading_of("slightly"),
-    id="tanh-against-the-least-squares-solution",
-    book="beyond",
+@with_tanh.beyond.typically(
+    texts.OF_TANH, reading_of("slightly"), id="tanh-against-the-least-squares-solution"
 )
 def tanh_values_of_least_squares(data: xr.Dataset) -> float:
     r"""With Tanh layers the sharpness is slightly different from eq. (14) at the least-squares
@@ -417,7 +381,7 @@ def tanh_values_of_least_squares(data: xr.Dataset) -> float:
     return worst(abs(quotient(tanh["sharpness"], linear["fit"]) - 1))
 
 
-@with_tanh.statement(texts.OF_TANH, typically, reading_of("similar"), id="tanh-has-a-similar-power")
+@with_tanh.typically(texts.OF_TANH, reading_of("similar"), id="tanh-has-a-similar-power")
 def tanh_exponent(data: xr.Dataset) -> float:
     """With Tanh layers the sharpness follows a power of the share similar to eq. (14)'s,
     $α^{1-1/L}$.

@@ -7,7 +7,6 @@ OF_KAIMING = "section 5; Figure 2 (middle)"
 OF_TANH = "section 5; Figure 2 (right)"
 
 EVERY_STEP = at_least(1.0, "1 is an increase at every step; the paper's plots show nothing less")
-SLIGHT = within(0.2, "a fifth would be called slight; the paper gives no number")
 MOST = at_least(
     0.5,
     "most is more than half; with whitened inputs each of the L layers has 1/L",

@@ -7,8 +7,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import at_most, equal_to, needs, within
-from hessian_papers.ledger.statements import Labels, Print, Statements
-from hessian_papers.ledger.verdicts import everywhere, typically
+from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.images.derived import worst
 from hessian_papers.studies.images.through_training.derived import (
     Form,
@@ -34,7 +33,6 @@ GROWTH = (
     "From a small initialisation the labels decide the sign (balanced layers with singular "
     "values of 0.01 to 0.05, say). Then the weights may grow from the first epoch on."
 )
-PRINTED_INDICES = r"$i ∈ [\min\lbrace d_0, d_1\rbrace]$ and $j ∈ [\min\lbrace d_1, d_2\rbrace]$"
 UNFITTED = (
     "The residual $(f(X) - Y)X^⊤$ is still large: training was too short or the network too "
     "narrow to fit the least-squares solution."
@@ -64,9 +62,8 @@ figure_4 = of_pairs.about("anon2026data", "Figure 4")
 # The trace by equation (7), and by random probes.
 
 
-@of_trace.statement(
+@of_trace.everywhere(
     "{artifact}, eq. (7)",
-    everywhere,
     equal_to(
         1.0,
         "for eight independent Gaussian errors, a network's epochs in the demo, it is "
@@ -96,9 +93,8 @@ def _known(data: xr.Dataset) -> np.ndarray:
     return values[np.isfinite(values)]
 
 
-@of_trace.statement(
+@of_trace.everywhere(
     "{artifact}, eq. (7)",
-    everywhere,
     equal_to(
         0.0,
         "a Gaussian error is larger once in 1000 times",
@@ -113,9 +109,8 @@ def no_bias(data: xr.Dataset) -> float:
     return float(differences.mean() * np.sqrt(len(differences)))
 
 
-@of_trace.statement(
+@of_trace.typically(
     "text below eq. (7); {artifact}",
-    typically,
     within(
         4.0,
         "a Gaussian error is larger once in 16000 times, one in 50 of them once in 300 times",
@@ -139,29 +134,20 @@ def early(data: xr.Dataset) -> float:
 # The eigenvalues by equation (15): what holds at every epoch, and what changes with training.
 
 
-def _pairs_error(data: xr.Dataset, form: Form) -> float:
-    """The largest error of the top eigenvalues by equation (15), corrected or as printed."""
-    chosen = data.sel(form=form, matrix="ggn")
+@of_pairs.identity("eq. (15); {artifact}", SOLVER, id="two-layer-gauss-newton-spectrum")
+def gauss_newton(data: xr.Dataset, printed: bool = False) -> float:
+    r"""At every epoch the top eigenvalues of the Gauss-Newton matrix are the largest
+    $σ_x^2(σ_i^2(W_1) + σ_j^2(W_2))$ with $i ∈ [d_0]$ and $j ∈ [d_2]$. Singular values beyond the
+    size of a layer are 0; the layers need not be balanced.
+
+    In print: $i ∈ [\min\lbrace d_0, d_1\rbrace]$ and $j ∈ [\min\lbrace d_1, d_2\rbrace]$
+    """
+    chosen = data.sel(form=_form(printed), matrix="ggn")
     return max(float(error(network).max()) for network in networks(chosen))
 
 
-@of_pairs.identity(
-    "eq. (15); {artifact}",
-    SOLVER,
-    id="two-layer-gauss-newton-spectrum",
-    printed=Print(PRINTED_INDICES, lambda data: _pairs_error(data, "printed")),
-)
-def gauss_newton(data: xr.Dataset) -> float:
-    """At every epoch the top eigenvalues of the Gauss-Newton matrix are the largest
-    $σ_x^2(σ_i^2(W_1) + σ_j^2(W_2))$ with $i ∈ [d_0]$ and $j ∈ [d_2]$. Singular values beyond the
-    size of a layer are 0; the layers need not be balanced.
-    """
-    return _pairs_error(data, "corrected")
-
-
-def _sums_error(data: xr.Dataset, form: Form) -> float:
-    """The largest error of the sums by equation (15), corrected or as printed."""
-    return float(abs(data["sum"].sel(form=form) / data["trace"] - 1).max())
+def _form(printed: bool) -> Form:
+    return "printed" if printed else "corrected"
 
 
 @of_pairs.identity(
@@ -172,13 +158,14 @@ def _sums_error(data: xr.Dataset, form: Form) -> float:
         source="the definition of a trace",
     ),
     id="two-layer-sums-are-the-trace",
-    printed=Print(PRINTED_INDICES, lambda data: _sums_error(data, "printed")),
 )
-def sums(data: xr.Dataset) -> float:
-    """The eigenvalues of eq. (15) sum to the trace of eq. (11),
+def sums(data: xr.Dataset, printed: bool = False) -> float:
+    r"""The eigenvalues of eq. (15) sum to the trace of eq. (11),
     $σ_x^2(d_2‖W_1‖_F^2 + d_0‖W_2‖_F^2)$, with $i ∈ [d_0]$ and $j ∈ [d_2]$.
+
+    In print: $i ∈ [\min\lbrace d_0, d_1\rbrace]$ and $j ∈ [\min\lbrace d_1, d_2\rbrace]$
     """
-    return _sums_error(data, "corrected")
+    return float(abs(data["sum"].sel(form=_form(printed)) / data["trace"] - 1).max())
 
 
 @of_pairs.identity("eq. (10)", SOLVER, id="largest-eigenvalue-is-the-sum-of-norms")
@@ -190,7 +177,7 @@ def largest_eigenvalue(data: xr.Dataset) -> float:
     return float(abs(largest / squared_norms(data).sum("layer") - 1).max())
 
 
-@of_pairs.identity(
+@of_pairs.beyond.identity(
     "Assumption 1; {artifact}",
     replace(
         SOLVER,
@@ -198,7 +185,6 @@ def largest_eigenvalue(data: xr.Dataset) -> float:
         "matrix has the eigenvalues $± σ_k((f(X) - Y)X^⊤/n)$",
     ),
     id="hessian-is-near-its-gauss-newton-part",
-    book="beyond",
 )
 def residual_bound(data: xr.Dataset) -> float:
     r"""Eq. (15) differs from the Hessian's eigenvalues not by the loss but by $(f(X) - Y)X^⊤/n$. At
@@ -212,9 +198,8 @@ def residual_bound(data: xr.Dataset) -> float:
     return max(0.0, float(beyond.max()))
 
 
-@figure_4.statement(
+@figure_4.typically(
     "Appendix B, text on Figure 4",
-    typically,
     at_most(
         -1.0,
         "−1 is a fall at every recorded epoch; 0.1 allows for two neighbours out of order",
@@ -246,21 +231,20 @@ def _widest(data: xr.Dataset) -> xr.Dataset:
     return data.sel(width=data["width"].max())
 
 
-@figure_4.statement(
+@figure_4.beyond.everywhere(
     "Assumption 1; {artifact}",
-    everywhere,
     equal_to(
         0.0, "a count", source="our addition; the network with fewer hidden units is ours too"
     ),
     id="precise-where-labels-are-fitted",
-    otherwise="Both limits are round numbers; networks near them may be on either side.",
-    book="beyond",
 )
 def fitted(data: xr.Dataset) -> float:
     """The error vanishes with training exactly where the network can fit the least-squares
     solution, which needs at least as many hidden units as outputs. It ends below 1 % if and only if
     training leaves less than 2 % of the loss above that of least squares. Value: number of networks
     that contradict this.
+
+    Remark: Both limits are round numbers; networks near them may be on either side.
     """
     ends = (
         [of(each).isel(epoch=-1) for of in (_error, relative_excess)] for each in networks(data)
@@ -268,8 +252,22 @@ def fitted(data: xr.Dataset) -> float:
     return float(sum((error < 0.01) != (excess < 0.02) for error, excess in ends))
 
 
-def _sharpness_error(data: xr.Dataset, combined: Callable[..., xr.DataArray]) -> float:
-    """The error of the sharpness by a combination of both layers' squared norms."""
+@figure_4.everywhere(
+    "appendix D.3.3, which anon2026data contradicts below eq. (10)",
+    within(
+        0.01, "the remaining residual, as for the top eigenvalues", source="anon2026data, eq. (10)"
+    ),
+    id="sharpness-is-the-sum-of-both-norms",
+    paper="singh2026cracking",
+    otherwise=UNFITTED,
+)
+def sharpness(data: xr.Dataset, printed: bool = False) -> float:
+    r"""After training the Hessian's largest eigenvalue is $σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2)$. Value:
+    relative error at the last epoch, at the paper's width, for the image set where it is largest.
+
+    In print: $\max\lbrace ‖W_1‖_2^2, ‖W_2‖_2^2\rbrace$, from a Hessian without blocks of two layers
+    """
+    combined = xr.DataArray.max if printed else xr.DataArray.sum
     ratios = (
         network["numerical"].max("rank") / combined(squared_norms(network), "layer")
         for network in networks(_widest(data).sel(matrix="hessian"))
@@ -277,33 +275,10 @@ def _sharpness_error(data: xr.Dataset, combined: Callable[..., xr.DataArray]) ->
     return max(float(abs(ratio.isel(epoch=-1) - 1)) for ratio in ratios)
 
 
-@figure_4.statement(
-    "appendix D.3.3, which anon2026data contradicts below eq. (10)",
-    everywhere,
-    within(
-        0.01,
-        "the remaining residual, as for the top eigenvalues",
-        source="anon2026data, eq. (10)",
-    ),
-    id="sharpness-is-the-sum-of-both-norms",
-    paper="singh2026cracking",
-    printed=Print(
-        r"$\max\lbrace ‖W_1‖_2^2, ‖W_2‖_2^2\rbrace$, from a Hessian without blocks of two layers",
-        lambda data: _sharpness_error(data, xr.DataArray.max),
-    ),
-    otherwise=UNFITTED,
-)
-def sharpness(data: xr.Dataset) -> float:
-    """After training the Hessian's largest eigenvalue is $σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2)$. Value:
-    relative error at the last epoch, at the paper's width, for the image set where it is largest.
-    """
-    return _sharpness_error(data, xr.DataArray.sum)
-
-
 # What falls early in training.
 
 
-@figure_3.statement(BELOW, typically, FALLS, id="curvature-falls-early", otherwise=GROWTH)
+@figure_3.typically(BELOW, FALLS, id="curvature-falls-early", otherwise=GROWTH)
 def falls_early(data: xr.Dataset) -> float:
     """The curvature falls early in training, as the weights shrink.
 
@@ -313,7 +288,7 @@ def falls_early(data: xr.Dataset) -> float:
     return worst(early_fall(network, network["trace"]) for network in networks(data))
 
 
-@figure_4.statement(BELOW, typically, FALLS, id="norm-falls-early", otherwise=GROWTH)
+@figure_4.typically(BELOW, FALLS, id="norm-falls-early", otherwise=GROWTH)
 def norm_falls_early(data: xr.Dataset) -> float:
     """The norm of the parameters decreases early in training.
 
@@ -324,7 +299,7 @@ def norm_falls_early(data: xr.Dataset) -> float:
     return falls_early(data)
 
 
-@figure_4.statement(BELOW, typically, FALLS, id="sharpness-falls-early", otherwise=GROWTH)
+@figure_4.typically(BELOW, FALLS, id="sharpness-falls-early", otherwise=GROWTH)
 def sharpness_falls_early(data: xr.Dataset) -> float:
     """Sharpness decreases early in training.
 

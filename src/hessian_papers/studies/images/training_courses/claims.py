@@ -8,32 +8,11 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import at_most, needs, within
 from hessian_papers.ledger.statements import Cases, Statements
-from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.images.derived import quotient, worst
 
 LEARNING = "section 4, last paragraph"
 BALANCE = "section 3, below Assumption 3"
-ALGEBRAIC = (
-    "The single mode that is learnt is learnt faster. The weights start with nine further "
-    "modes that the labels lack. These decay only as a power of time, since with four "
-    "layers their slope vanishes with them. With equal shares all ten modes approach a "
-    "solution exponentially."
-)
-RAW_PEAKS = (
-    "With raw inputs it depends on the images. On Fashion-MNIST one class peaks higher. On "
-    "digits of 8 x 8 pixels and on CIFAR-10, at the edge of stability, equal shares do. One "
-    "class needs only the direction of the mean image, where the second moment is large and "
-    "small weights suffice. Distinguishing classes requires directions with smaller moments "
-    "and larger weights."
-)
-OTHER_MODES = (
-    "The rate is beyond stability only for modes near the sharpest. Where labels are not "
-    "fitted, their singular values differ, and a layer's largest may belong to another "
-    "mode, which keeps its initial value. In 64 by 64 matrices of Kaiming's initialisation it "
-    "does: the learnt modes are smaller. The total imbalance falls all the same, by a few per "
-    "cent there."
-)
 
 UNSTABLE = "A rate at which training is unstable adds imbalance."
 
@@ -83,12 +62,10 @@ def _clean(data: xr.Dataset) -> xr.DataArray:
     return clean
 
 
-@courses.statement(
+@courses.typically(
     LEARNING,
-    typically,
     MOST,
     id="one-class-is-easier-to-learn",
-    otherwise=ALGEBRAIC,
     each=_of_each_set("done", "inputs"),
     name="easier-{done}-{inputs}-{source}",
 )
@@ -98,6 +75,10 @@ def easier(data: xr.Dataset, source: str, done: str, inputs: str) -> xr.DataArra
     Statistic: fraction of pairs in which one class takes fewer epochs to remove half, 99 % or 99.9
     % of the loss that training can remove. A pair has the same initial weights and rate. Pairs in
     which neither gets there are left out. Interval: Wilson's, 95 %.
+
+    Remark: The single mode that is learnt is learnt faster. The weights start with nine further
+    modes that the labels lack. These decay only as a power of time, since with four layers their
+    slope vanishes with them. With equal shares all ten modes approach a solution exponentially.
     """
     runs = _of_set(data, source, treated=inputs)
     epochs = runs["epochs"].sel(done=done)
@@ -108,12 +89,10 @@ def easier(data: xr.Dataset, source: str, done: str, inputs: str) -> xr.DataArra
     return chosen
 
 
-@courses.statement(
+@courses.typically(
     f"{LEARNING}, against Cohen et al., Caveat 2",
-    typically,
     MOST,
     id="simpler-data-do-not-peak-lower",
-    otherwise=RAW_PEAKS,
     each=_of_each_set("inputs"),
     name="peak-{inputs}-{source}",
 )
@@ -123,6 +102,11 @@ def peak_is_not_lower(data: xr.Dataset, source: str, inputs: str) -> xr.DataArra
 
     Statistic: fraction of pairs of networks whose largest sharpness at the recorded epochs is
     higher for one class; interval: Wilson's, 95 %.
+
+    Remark: With raw inputs it depends on the images. On Fashion-MNIST one class peaks higher. On
+    digits of 8 x 8 pixels and on CIFAR-10, at the edge of stability, equal shares do. One class
+    needs only the direction of the mean image, where the second moment is large and small weights
+    suffice. Distinguishing classes requires directions with smaller moments and larger weights.
     """
     runs = _of_set(data, source, inputs=inputs, treated=inputs)
     peaks = _peaks(runs)
@@ -135,12 +119,10 @@ def _peaks(data: xr.Dataset) -> xr.DataArray:
     return data["sharpness"].max("epoch", skipna=False)
 
 
-@courses.statement(
+@courses.typically(
     f"{LEARNING}; Figure 2 (left)",
-    typically,
     MOST,
     id="peak-sharpness-follows-the-geometry",
-    otherwise="Inputs whose second moments are all near 1 have little geometry.",
     each=_of_each_set(),
     name="geometry-{source}",
 )
@@ -151,6 +133,8 @@ def geometry_matters_more(data: xr.Dataset, source: str) -> xr.DataArray:
     Statistic: fraction of replicates in which |ln| of the peaks' ratio, raw over whitened inputs,
     exceeds that of one class over equal shares. The former is at equal shares, the latter for
     either inputs; interval: Wilson's, 95 %.
+
+    Remark: Inputs whose second moments are all near 1 have little geometry.
     """
     runs = _of_set(data, source)
     peaks = xr.apply_ufunc(np.log, _peaks(runs))
@@ -160,9 +144,8 @@ def geometry_matters_more(data: xr.Dataset, source: str) -> xr.DataArray:
     return (by_inputs > by_labels).sel(replicate=_clean(runs.sel(treated=data["inputs"])))
 
 
-@courses.statement(
+@courses.typically(
     BALANCE,
-    typically,
     at_most(1.0, "1 is no change; 'increasingly' means at every step"),
     id="weight-decay-balances",
     otherwise=UNSTABLE,
@@ -181,9 +164,8 @@ def decay_balances(data: xr.Dataset) -> float:
     return worst(left / left.shift(epoch=1))
 
 
-@courses.statement(
+@courses.beyond.everywhere(
     f"{BALANCE}, as gradient flow with weight decay has it",
-    everywhere,
     within(
         0.05,
         "steps of a finite rate leave about a twentieth",
@@ -193,30 +175,28 @@ def decay_balances(data: xr.Dataset) -> float:
         ),
     ),
     id="law-of-imbalance",
-    otherwise="Steps near the edge of stability are far from gradient flow.",
     over={
         "labels": lambda data: data["labels"].values.tolist(),
         "treated": lambda data: ["plain", "decay"],
     },
     name="law-{labels}-{treated}",
-    book="beyond",
 )
 def law_of_imbalance(data: xr.Dataset) -> float:
     r"""At time $t =$ learning rate times epoch, the imbalance is $\exp(-2λt)$ times its initial
     value, with weight decay $λ$ or none.
 
     Statistic: largest relative deviation at any recorded epoch, over all networks.
+
+    Remark: Steps near the edge of stability are far from gradient flow.
     """
     deviation = abs(kept(data["unbalance"]) / kept(data["law"]) - 1)
     return worst(deviation.sel(replicate=_clean(data)))
 
 
-@courses.statement(
+@courses.typically(
     f"{BALANCE}, at the edge of stability",
-    typically,
     MOST,
     id="edge-of-stability-balances",
-    otherwise=OTHER_MODES,
     each=_of_each_set("labels"),
     name="edge-{labels}-{source}",
 )
@@ -228,6 +208,11 @@ def edge_balances(data: xr.Dataset, source: str, labels: str) -> xr.DataArray:
     number. Interval: Wilson's, 95 %. For the total imbalance:
     $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at the end over that at initialisation, largest over
     all networks.
+
+    Remark: The rate is beyond stability only for modes near the sharpest. Where labels are not
+    fitted, their singular values differ, and a layer's largest may belong to another mode, which
+    keeps its initial value. In 64 by 64 matrices of Kaiming's initialisation it does: the learnt
+    modes are smaller. The total imbalance falls all the same, by a few per cent there.
     """
     runs = _of_set(data, source, labels=labels)
     end = spread(runs).isel(epoch=-1)
@@ -235,9 +220,8 @@ def edge_balances(data: xr.Dataset, source: str, labels: str) -> xr.DataArray:
     return closer.sel(replicate=_clean(runs.sel(treated=["edge", "plain"])))
 
 
-@courses.statement(
+@courses.typically(
     f"{BALANCE}, at the edge of stability",
-    typically,
     at_most(1.0, "1 is what gradient flow leaves"),
     id="edge-of-stability-balances",
     otherwise=UNSTABLE,

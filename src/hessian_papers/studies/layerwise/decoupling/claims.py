@@ -9,7 +9,7 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import at_least, at_most, needs
 from hessian_papers.ledger.statements import Decorator, Function, Labels, Statements
-from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
+from hessian_papers.ledger.verdicts import everywhere, exists, typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.layerwise.decoupling import architectures
 from hessian_papers.studies.layerwise.decoupling.architectures import layers, layers_at
@@ -388,9 +388,8 @@ def first_input_is_the_mean(data: xr.Dataset, **case: str) -> xr.DataArray:
     return (1 - layers_at(data, **case)["mean_aligned"]).max("layer")
 
 
-@true_labels.statement(
+@true_labels.everywhere(
     "section 3.1, appendix F.4, Figure 19",
-    everywhere,
     reading_of("approximately"),
     id="input-is-of-rank-one-throughout",
     each=partial(after_the_input, kind="fc"),
@@ -429,9 +428,8 @@ def output_has_as_many_as_classes(data: xr.Dataset, **case: str) -> xr.DataArray
     return ((more >= -1) & (more <= 2)).mean(("epoch", "layer"))
 
 
-@true_labels.statement(
+@true_labels.printed(
     "appendices F.1 and G.4, Table {table}",
-    printed,
     printed_range,
     id="table-{table}",
     each=cases,

@@ -4,7 +4,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import at_least
 from hessian_papers.ledger.statements import Statements
-from hessian_papers.ledger.verdicts import typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.layerwise.full_output.derived import outliers
 
@@ -17,9 +16,7 @@ VARIANCE = (
 statements = Statements().having(otherwise=VARIANCE, over=["network"])
 
 
-@statements.statement(
-    "appendix C", typically, reading_of("nearly"), id="full-hessian-has-the-top-eigenvalues"
-)
+@statements.typically("appendix C", reading_of("nearly"), id="full-hessian-has-the-top-eigenvalues")
 def top_values(data: xr.Dataset) -> xr.DataArray:
     """The full Hessian's top eigenvalues are nearly $σ_i ‖w_i‖^2$. They come from the eigenpairs of
     the second derivative with respect to all layers' outputs, with the mean inputs attached.
@@ -31,9 +28,8 @@ def top_values(data: xr.Dataset) -> xr.DataArray:
     return abs(top["approximation"] / top["hessian"] - 1).mean("rank")
 
 
-@statements.statement(
+@statements.typically(
     "appendix C",
-    typically,
     at_least(0.5, OPEN, source="ours"),
     id="full-hessian-has-the-top-eigenspace",
     book="readings",

@@ -15,8 +15,7 @@ from hessian_papers.ledger.bounds import (
     equal_to,
     within,
 )
-from hessian_papers.ledger.statements import Labels, Print, Statements
-from hessian_papers.ledger.verdicts import always
+from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.layerwise.infinite_width.derived import exponent, measured, over_draws
 from hessian_spectra.agreement import EXACT
 
@@ -104,8 +103,8 @@ def _error(data: xr.Dataset, name: str) -> Estimate:
     return Estimate(*(float(np.sqrt(max(end, 0.0))) for end in _widest(data, name)))
 
 
-@rectified.statement(
-    "Theorem 4.2, eq. (42)", always, NEAR_ONE, id="same-top-space-with-independent-activations"
+@rectified.always(
+    "Theorem 4.2, eq. (42)", NEAR_ONE, id="same-top-space-with-independent-activations"
 )
 def same_top_space(data: xr.Dataset) -> Estimate:
     """In the limit, the output Hessian M and M*, with activations independent of the logits, have
@@ -116,8 +115,8 @@ def same_top_space(data: xr.Dataset) -> Estimate:
     return _overlap(data, "independence")
 
 
-@rectified.statement(
-    "Theorem 4.2, eq. (43)", always, APART, id="output-hessian-has-c-minus-1-large-eigenvalues"
+@rectified.always(
+    "Theorem 4.2, eq. (43)", APART, id="output-hessian-has-c-minus-1-large-eigenvalues"
 )
 def large_eigenvalues(data: xr.Dataset) -> Estimate:
     """M has c−1 large eigenvalues.
@@ -127,32 +126,23 @@ def large_eigenvalues(data: xr.Dataset) -> Estimate:
     return _widest(data, "ratio")
 
 
-@rectified.statement(
-    "Theorem 4.2",
-    always,
-    NEAR_ONE,
-    id="top-space-of-the-output-hessian",
-    printed=Print(
-        r"it is approximately $R\lbrace W_i\rbrace ∖ \lbrace 1^⊤W\rbrace$, without $Π$: units are "
-        "taken to be active with probability 1/2 whatever the first layer's weights are",
-        lambda data: _overlap(data, "printed_space"),
-    ),
-)
-def top_space(data: xr.Dataset) -> Estimate:
+@rectified.always("Theorem 4.2", NEAR_ONE, id="top-space-of-the-output-hessian")
+def top_space(data: xr.Dataset, printed: bool = False) -> Estimate:
     r"""The top (c−1)-space of M tends to $\lbrace Π W^⊤a: Σa = 0\rbrace$,
     $Π = \operatorname{diag} P(D_{jj} = 1 | W)$.
 
     Statistic: overlap at the largest width, mean over draws of the weights.
+
+    In print: it is approximately $R\lbrace W_i\rbrace ∖ \lbrace 1^⊤W\rbrace$, without $Π$: units
+    are taken to be active with probability 1/2 whatever the first layer's weights are
     """
-    return _overlap(data, "space")
+    return _overlap(data, "printed_space" if printed else "space")
 
 
-@rectified.statement(
+@rectified.beyond.always(
     "Theorem 4.2",
-    always,
     equal_to(0.0, "a twentieth; the limit is 0", tolerance=0.05, source=GIVEN),
     id="overlap-with-the-rows-tends-to-0.829",
-    book="beyond",
 )
 def space_of_the_rows(data: xr.Dataset) -> Estimate:
     """The overlap of M's top space with the space of the rows of W tends to
@@ -163,29 +153,23 @@ def space_of_the_rows(data: xr.Dataset) -> Estimate:
     return _overlap(data, "printed_space", less=float(data["space_limit"]))
 
 
-@rectified.statement(
-    "section 4, eq. (8); eq. (140), (153)",
-    always,
-    SMALL,
-    id="output-hessian-of-independent-activations",
-    printed=Print(
-        r"$M^* = (X + \operatorname{diag} X)/4$, for units that are active with probability 1/2",
-        lambda data: _error(data, "printed_formula"),
-    ),
+@rectified.always(
+    "section 4, eq. (8); eq. (140), (153)", SMALL, id="output-hessian-of-independent-activations"
 )
-def independent_copy(data: xr.Dataset) -> Estimate:
+def independent_copy(data: xr.Dataset, printed: bool = False) -> Estimate:
     r"""M tends to $M^* = Π X Π + \operatorname{diag}(π_j(1-π_j) X_{jj})$, $X = W^⊤E[A]W$,
     $Π = \operatorname{diag}(π_j)$, $π_j = P(D_{jj} = 1 | W)$.
 
     Statistic: relative Frobenius error at the largest width, root mean square over draws of the
     weights.
+
+    In print: $M^* = (X + \operatorname{diag} X)/4$, for units that are active with probability 1/2
     """
-    return _error(data, "formula")
+    return _error(data, "printed_formula" if printed else "formula")
 
 
-@statements.statement(
+@statements.always(
     "Lemmas B.16 and B.17",
-    always,
     ONE,
     id="norms-agree-with-independent-activations",
     each=_of("norms", "projections"),
@@ -198,24 +182,24 @@ def norms_agree(data: xr.Dataset, quantity: str, **case: Any) -> Estimate:
     return _widest(data.sel(case), quantity)
 
 
-@statements.statement(
+@statements.always(
     "Lemmas B.14 and B.18, eq. (162) and (167)",
-    always,
     PROJECTED,
     id="projection-keeps-the-norm",
     each=_of("projected", "projected_copy"),
-    printed=Print(
-        "it tends to 1: $P(D_{jj} = 1)$ is taken to be 1/2",
-        lambda data, quantity, **case: _widest(data.sel(case), quantity, less=1.0),
-    ),
 )
-def projected_norms(data: xr.Dataset, quantity: str, **case: Any) -> Estimate:
+def projected_norms(
+    data: xr.Dataset, quantity: str, printed: bool = False, **case: Any
+) -> Estimate:
     """The projected norm over the norm tends to $((E π)^2/E π^2)^2$, with $π = P(D_{jj} = 1 | W)$.
     This is 0.687 for rectified and 1 for Gaussian inputs.
 
     Statistic: its mean over draws of the weights at the largest width, minus the limit.
+
+    In print: it tends to 1: $P(D_{jj} = 1)$ is taken to be 1/2
     """
-    return _projected(data.sel(case), quantity)
+    chosen = data.sel(case)
+    return _widest(chosen, quantity, less=1.0) if printed else _projected(chosen, quantity)
 
 
 def _projected(data: xr.Dataset, name: str) -> Estimate:
@@ -223,9 +207,8 @@ def _projected(data: xr.Dataset, name: str) -> Estimate:
     return _widest(data, name, less=float(data["projected_limit"]))
 
 
-@statements.statement(
+@statements.always(
     "Lemma B.1",
-    always,
     equal_to(
         0.0,
         "three tenths; the mean of 100 squares of N(0, 1) has a standard error of 0.14",
@@ -233,64 +216,43 @@ def _projected(data: xr.Dataset, name: str) -> Estimate:
         source=GIVEN,
     ),
     id="row-sums-of-the-weights",
-    printed=Print(
-        "$Σ_j W_{ij} → 0$: its variance is taken to be 1/n, that of a single summand",
-        lambda data: _row_sums(data),
-    ),
 )
-def row_sums(data: xr.Dataset) -> Estimate:
+def row_sums(data: xr.Dataset, printed: bool = False) -> Estimate:
     """The sum $Σ_j W_{ij}$ of a row's n weights is N(0, 1) at every width.
 
     Statistic: mean square over all rows of all networks, minus 1.
+
+    In print: $Σ_j W_{ij} → 0$: its variance is taken to be 1/n, that of a single summand
     """
-    return _row_sums(data, less=1.0)
-
-
-def _row_sums(data: xr.Dataset, less: float = 0.0) -> Estimate:
-    """The mean square of Σ_j W_ij over all networks and classes, less some number."""
     squares = xr.DataArray(data["row_sum"].values.ravel(), dims="draw").dropna("draw")
-    return Estimate(*(float(end) - less for end in over_draws(squares)))
+    return Estimate(*(float(end) - (not printed) for end in over_draws(squares)))
 
 
-@rectified.statement(
-    "Lemma B.9",
-    always,
-    CLOSE,
-    id="law-of-the-pre-activations",
-    printed=Print(
-        "$u → N(0, (π-1)/(2π) I)$, so that each unit is active with probability 1/2",
-        lambda data: _error(data, "printed_active"),
-    ),
-)
-def pre_activations(data: xr.Dataset) -> Estimate:
+@rectified.always("Lemma B.9", CLOSE, id="law-of-the-pre-activations")
+def pre_activations(data: xr.Dataset, printed: bool = False) -> Estimate:
     r"""A unit is active with probability $Φ(E[u_j|W]/\sqrt{\operatorname{Var}[u_j|W]})$ given the
     weights. With rectified inputs $E[u_j|W] = Σ_i W_{ji}/\sqrt{2π}$, which is not small.
 
     Statistic: error of the probability at the largest width, root mean square over units and draws
     of the weights.
+
+    In print: $u → N(0, (π-1)/(2π) I)$, so that each unit is active with probability 1/2
     """
-    return _error(data, "active")
+    return _error(data, "printed_active" if printed else "active")
 
 
-@rectified.statement(
-    "Lemma B.10, and $E[A]$ of Lemma B.12",
-    always,
-    CLOSE,
-    id="law-of-the-logits",
-    printed=Print(
-        "$z → N(0, σ^2 I)$ with the variance $σ^2$ of an activation, since row sums of W and the "
-        "units' means vanish",
-        lambda data: _error(data, "printed_softmax"),
-    ),
-)
-def logits(data: xr.Dataset) -> Estimate:
+@rectified.always("Lemma B.10, and $E[A]$ of Lemma B.12", CLOSE, id="law-of-the-logits")
+def logits(data: xr.Dataset, printed: bool = False) -> Estimate:
     r"""Given the weights, the logits tend to $N(W m, W \operatorname{diag}(v) W^⊤)$. Here m and v
     are the mean and variance of each activation, given the first layer's weights.
 
     Statistic: relative error of $E[A]$ for such logits at the largest width, root mean square over
     draws of the weights.
+
+    In print: $z → N(0, σ^2 I)$ with the variance $σ^2$ of an activation, since row sums of W and
+    the units' means vanish
     """
-    return _error(data, "softmax")
+    return _error(data, "printed_softmax" if printed else "softmax")
 
 
 # Of Gaussian inputs: by case the quantity, its bound, and what reads it.
@@ -312,15 +274,13 @@ def _of_gaussian(data: xr.Dataset) -> list[Labels]:
     return _combined(data, cases if "gaussian" in data["law"] else [])
 
 
-@statements.statement(
+@statements.beyond.always(
     "section 4 and appendix B, beyond the paper",
-    always,
     lambda case: GAUSSIAN[case["case"]][1],
     id="gaussian-inputs-have-the-same-limits",
     each=_of_gaussian,
     name="{case}-{classes}-{alpha}",
     shown=("quantity", "classes", "alpha"),
-    book="beyond",
 )
 def with_gaussian_inputs(
     data: xr.Dataset, case: str, quantity: str, classes: int, alpha: float
@@ -334,11 +294,8 @@ def with_gaussian_inputs(
     return GAUSSIAN[case][2](chosen, quantity)
 
 
-@rectified.statement(
-    "Theorem 4.1, eq. (40)",
-    always,
-    NEAR_ONE,
-    id="hessian-and-kronecker-form-have-the-same-top-space",
+@rectified.always(
+    "Theorem 4.1, eq. (40)", NEAR_ONE, id="hessian-and-kronecker-form-have-the-same-top-space"
 )
 def decoupling(data: xr.Dataset) -> Estimate:
     """The Hessian H of the first layer's weights and its Kronecker approximation $Ĥ$ have the same
@@ -349,8 +306,8 @@ def decoupling(data: xr.Dataset) -> Estimate:
     return _overlap(data, "layer")
 
 
-@rectified.statement(
-    "Theorem 4.1, eq. (41)", always, APART, id="layer-hessian-has-c-minus-1-large-eigenvalues"
+@rectified.always(
+    "Theorem 4.1, eq. (41)", APART, id="layer-hessian-has-c-minus-1-large-eigenvalues"
 )
 def large_eigenvalues_of_the_layer(data: xr.Dataset) -> Estimate:
     """H has c−1 large eigenvalues.
@@ -365,16 +322,14 @@ def large_eigenvalues_of_the_layer(data: xr.Dataset) -> Estimate:
 FALLING = ("independence", "ratio", "space", "formula")
 
 
-@statements.statement(
+@statements.beyond.always(
     "Theorems 4.1 and 4.2",
-    always,
     at_most(0.0, "the quantity falls; theorems and proofs give no rate", source=GIVEN),
     id="limits-are-approached",
     each=lambda data: [
         *_of(*FALLING, "layer", "layer_ratio")(data),
         *_of(*FALLING, law="gaussian")(data),
     ],
-    book="beyond",
 )
 def falls(data: xr.Dataset, quantity: str, **case: Any) -> Estimate:
     """The quantities in the theorems approach their limits as the width n grows.
@@ -387,9 +342,8 @@ def falls(data: xr.Dataset, quantity: str, **case: Any) -> Estimate:
     return exponent(values, values["width"])
 
 
-@statements.statement(
+@statements.beyond.always(
     "Theorem 4.1, beyond the paper",
-    always,
     at_most(-0.5, "nearer to 1/d than to no change with d", source="ours: perturbation theory"),
     id="more-inputs-make-the-kronecker-form-better",
     each=lambda data: [
@@ -397,7 +351,6 @@ def falls(data: xr.Dataset, quantity: str, **case: Any) -> Estimate:
         for classes in data["classes"].values.tolist()
         if RECTIFIED in data["law"] and data.sizes["alpha"] > 1
     ],
-    book="beyond",
 )
 def inputs_at_one_width(data: xr.Dataset, classes: int) -> Estimate:
     """At one width the top spaces of H and $Ĥ$ differ the less the more inputs d there are. To the
@@ -413,37 +366,34 @@ def inputs_at_one_width(data: xr.Dataset, classes: int) -> Estimate:
     "eq. (90)",
     within(EXACT, QUADRATURE, source="moments of a rectified Gaussian"),
     id="fourth-moment-of-a-rectified-gaussian",
-    printed=Print(
-        "$E[(y_i - E y_i)^4] = (6π^2 - 10π - 3)(π - 1)/(8π^3)$",
-        lambda data: _relative(data, "printed_fourth", "fourth"),
-    ),
 )
-def fourth_moment(data: xr.Dataset) -> float:
+def fourth_moment(data: xr.Dataset, printed: bool = False) -> float:
     r"""$E[(y_i - E y_i)^4] = (π - 1)^2 (6π^2 - 10π - 3)/(16π^4)$ for $y = \operatorname{relu}(u)$,
     $u ∼ N(0, (π-1)/(2π))$.
 
     Statistic: relative error.
+
+    In print: $E[(y_i - E y_i)^4] = (6π^2 - 10π - 3)(π - 1)/(8π^3)$
     """
-    return _relative(data, "exact_fourth", "fourth")
+    return _relative(data, "fourth", printed)
 
 
 @statements.identity(
     "eq. (186), and (173), (187)",
     within(EXACT, QUADRATURE, source="moments of a rectified Gaussian"),
     id="norm-of-rectified-inputs",
-    printed=Print(
-        "$‖E[xx^⊤]‖^2 = d^2/(4π^2) + d(π - 1)/(2π)$",
-        lambda data: _relative(data, "printed_norm", "norm"),
-    ),
 )
-def input_norm(data: xr.Dataset) -> float:
+def input_norm(data: xr.Dataset, printed: bool = False) -> float:
     """$‖E[xx^⊤]‖^2 = d^2/(4π^2) + d(π^2 - 1)/(4π^2)$ for d rectified standard Gaussian inputs.
 
     Statistic: largest relative error over the widths and α.
+
+    In print: $‖E[xx^⊤]‖^2 = d^2/(4π^2) + d(π - 1)/(2π)$
     """
-    return _relative(data, "exact_norm", "norm")
+    return _relative(data, "norm", printed)
 
 
-def _relative(data: xr.Dataset, form: str, name: str) -> float:
+def _relative(data: xr.Dataset, name: str, printed: bool) -> float:
     """The largest relative error of a closed form."""
-    return float(abs(data[form] / data[name] - 1).max())
+    form = data[f"{'printed' if printed else 'exact'}_{name}"]
+    return float(abs(form / data[name] - 1).max())

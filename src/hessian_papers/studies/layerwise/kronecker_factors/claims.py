@@ -7,7 +7,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import at_least, at_most, needs
 from hessian_papers.ledger.statements import Labels, Statements
-from hessian_papers.ledger.verdicts import exists, typically
 from hessian_papers.studies.layerwise.kronecker_factors.derived import (
     PRINTED,
     known,
@@ -70,9 +69,8 @@ def _fitted(layer: xr.Dataset) -> xr.Dataset:
     return last
 
 
-@statements.statement(
+@statements.typically(
     "section 3 and (33), beyond the paper",
-    typically,
     NEARER,
     id="weighted-factors-are-nearer-in-convolutions",
     each=convolutions,
@@ -87,9 +85,8 @@ def weighted_convolutions(data: xr.Dataset, network: str, layer: str) -> xr.Data
     return _gain(layer_of(data, network, layer), "weighted")
 
 
-@statements.statement(
+@statements.typically(
     "section 3 and (33), beyond the paper",
-    typically,
     NEARER,
     id="cross-terms-matter-in-convolutions",
     each=convolutions,
@@ -104,9 +101,8 @@ def cross_terms(data: xr.Dataset, network: str, layer: str) -> xr.DataArray:
     return _gain(layer_of(data, network, layer), "reduce")
 
 
-@statements.statement(
+@statements.typically(
     "section 3, beyond the paper",
-    typically,
     NEARER,
     id="weighted-factors-are-nearer-in-connected-layers",
     each=connected,
@@ -121,9 +117,8 @@ def weighted_connected(data: xr.Dataset, network: str, layer: str) -> xr.DataArr
     return _gain(layer_of(data, network, layer), "weighted")
 
 
-@statements.statement(
+@statements.typically(
     "section 3, beyond the paper",
-    typically,
     at_least(0.0, "independence is as good at both ends if this is 0"),
     id="independence-ends-with-the-loss",
     each=_last,
@@ -141,9 +136,8 @@ def independence_ends(data: xr.Dataset, network: str, layer: str) -> xr.DataArra
     return known((last["spectral"] - own["spectral"].isel(epoch=0)).sel(form=PRINTED))
 
 
-@statements.statement(
+@statements.exists(
     "section 3, beyond the paper",
-    exists,
     at_least(1.0, "the error of the zero matrix"),
     id="printed-product-can-be-worse-than-zero",
     each=_last,
@@ -158,9 +152,8 @@ def worse_than_zero(data: xr.Dataset, network: str, layer: str) -> xr.DataArray:
     return known(_fitted(layer_of(data, network, layer))["spectral"].sel(form=PRINTED))
 
 
-@statements.statement(
+@statements.typically(
     "section 3, beyond the paper",
-    typically,
     at_most(1.0, "the error of the zero matrix"),
     id="weighted-factors-stay-better-than-zero",
     each=_all,
@@ -184,9 +177,8 @@ def _steps(data: xr.Dataset) -> list[Labels]:
     ]  # fmt: skip
 
 
-@statements.statement(
+@statements.typically(
     "section 3, beyond the paper",
-    typically,
     BETTER,
     id="weighted-factors-make-better-steps",
     each=_steps,

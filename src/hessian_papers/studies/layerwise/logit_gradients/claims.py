@@ -4,7 +4,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import at_least, at_most, needs
 from hessian_papers.ledger.statements import Statements
-from hessian_papers.ledger.verdicts import exists, typically
 from hessian_papers.studies.layerwise.layers import (
     before_training,
     hidden_layers,
@@ -18,9 +17,8 @@ OPEN = "the paper has only pictures; half is our choice, made before any measure
 statements = Statements()
 
 
-@statements.statement(
+@statements.exists(
     "appendix G.5",
-    exists,
     at_least(0.5, OPEN, source="ours"),
     id="gradients-cluster-by-score-at-initialisation",
     over={"network": with_hidden_layers},
@@ -46,9 +44,8 @@ def _by_class(data: xr.Dataset) -> xr.DataArray:
     return hidden_layers(last)["by_class"].mean("layer")
 
 
-@statements.statement(
+@statements.exists(
     "appendix G.5",
-    exists,
     at_most(0.5, OPEN, source="ours"),
     id="gradients-cluster-weakly-by-class",
     over={"network": plain},
@@ -63,13 +60,11 @@ def weakly_by_class_at_last(data: xr.Dataset) -> xr.DataArray:
     return _by_class(data)
 
 
-@statements.statement(
+@statements.beyond.typically(
     "appendix G.5",
-    typically,
     at_least(0.0, "more than by chance", source="ours"),
     id="gradients-cluster-by-class-more-than-by-chance",
     over={"network": with_hidden_layers},
-    book="beyond",
 )
 def more_by_class_than_chance(data: xr.Dataset) -> xr.DataArray:
     """After training the mean gradients cluster by class more than by chance.

@@ -9,7 +9,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, needs
 from hessian_papers.ledger.statements import Labels, Statements
-from hessian_papers.ledger.verdicts import everywhere, exists, printed, typically
 from hessian_papers.ledger.words import one_by
 from hessian_papers.studies.layerwise.layers import in_the_paper, layer_names, normalised, plain
 from hessian_papers.studies.layerwise.model_overlaps.derived import (
@@ -154,9 +153,8 @@ def _outer(data: xr.Dataset) -> list[Labels]:
     return [case for case in cases if (case["network"], case["layer"]) not in inner]
 
 
-@statements.statement(
+@statements.exists(
     "section 5.3",
-    exists,
     at_least(1.0, PEAK),
     id="overlap-peaks-at-the-outputs",
     each=_outer,
@@ -174,9 +172,8 @@ def peaks(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimat
     return over_networks(layer_of(data, network, layer), peak)
 
 
-@statements.statement(
+@statements.typically(
     "appendix F.2.1",
-    typically,
     at_least(1.0, PEAK, source="ours: of 'roughly agrees'"),
     id="peaks-of-figure-6-are-around-the-outputs",
     each=lambda data: [case for case in _with_condition(data) if case["network"] == FIGURE_6],
@@ -194,9 +191,8 @@ def peaks_of_figure_6(data: xr.Dataset, network: str, layer: str, condition: str
     return peaks(data, network, layer, condition)
 
 
-@statements.statement(
+@statements.typically(
     "appendix G.3, after (268)",
-    typically,
     at_least(0.5, "'very high' is more than half", source="ours"),
     id="overlap-of-the-first-layer-is-very-high",
     over=["network"],
@@ -218,25 +214,25 @@ def _satisfying(data: xr.Dataset) -> list[Labels]:
 satisfying = statements.having(each=_satisfying, shown=("layer", "network"))
 
 
-@satisfying.statement(
+@satisfying.everywhere(
     "Theorem G.1",
-    everywhere,
     at_least(1.0, PEAK),
     id="peak-where-the-theorem-holds",
     name="condition-suffices-{network}-{layer}",
-    otherwise="The theorem is about the Kronecker approximations, whose overlap is not that of the "
-    "Hessians.",
 )
 def condition_suffices(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimate:
     """Where $τ_m γ_1 > τ_1 γ_2$ holds the overlap peaks around m.
 
     Statistic: largest mean overlap around m over the largest elsewhere; interval: jackknife over
     the networks that form the pairs.
+
+    Remark: The theorem is about the Kronecker approximations, whose overlap is not that of the
+    Hessians.
     """
     return peaks(data, network, layer, condition)
 
 
-@hidden.statement("Theorem G.1", typically, NEAR_ONE, id="overlap-grows-linearly")
+@hidden.typically("Theorem G.1", NEAR_ONE, id="overlap-grows-linearly")
 def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap is $(k/m) (t_1 · t_1')^2$ for all k with $τ_k γ_1 > τ_1 γ_2$.
 
@@ -250,9 +246,8 @@ def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
     return over_networks(low, lambda mean: mean["overlap"].sum() / (growth * mean["first_inputs"]))
 
 
-@satisfying.statement(
+@satisfying.typically(
     "section 5.3, Theorem G.1",
-    typically,
     NEAR_ONE,
     id="overlap-at-the-outputs-is-that-of-first-inputs",
     name="height-at-outputs-{network}-{layer}",
@@ -267,9 +262,8 @@ def height_at_outputs(data: xr.Dataset, network: str, layer: str, condition: str
     return over_networks(pairs, lambda mean: at_outputs(mean) / mean["first_inputs"])
 
 
-@statements.statement(
+@statements.exists(
     "F.2.3 and G.3.3",
-    exists,
     at_least(1.0, "it decreases after $c - 1$ if this is above 1"),
     id="early-low-peak",
     each=_inner,
@@ -290,9 +284,8 @@ def early_low_peak(data: xr.Dataset, network: str, layer: str) -> Estimate:
     return over_networks(pairs.sel(rank=slice(outputs)), ratio)
 
 
-@statements.statement(
+@statements.printed(
     "appendix G.3.3",
-    printed,
     equal_to(0.012, "'around'; a quarter", tolerance=0.003),
     id="overlap-at-dimension-9",
     each=lambda data: [case for case in _inner(data) if case == EXAMPLE],
@@ -306,9 +299,8 @@ def printed_overlap(data: xr.Dataset, network: str, layer: str) -> Estimate:
     return over_networks(pairs, lambda mean: reaching(9, mean).sel(rank=9))
 
 
-@statements.statement(
+@statements.typically(
     "F.2.1 and G.3.2",
-    typically,
     at_least(0.5, "more than half; linear growth would begin at 1/m", source="ours"),
     id="last-layer-is-high-from-the-start",
     over={"network": plain},
@@ -332,8 +324,8 @@ def _differing(data: xr.Dataset) -> list[Labels]:
     return _named(data, networks) if paired(data)["differing"].any() else []
 
 
-@statements.statement(
-    "appendix F.2.1", typically, NEAR_ONE, id="same-overlap-after-other-training", each=_differing
+@statements.typically(
+    "appendix F.2.1", NEAR_ONE, id="same-overlap-after-other-training", each=_differing
 )
 def same_after_other_training(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap comes from a common structure, not from similar training. It is as large between
@@ -349,8 +341,8 @@ def same_after_other_training(data: xr.Dataset, network: str, layer: str) -> Est
     return over_networks(parts, lambda mean: mean["differently"] / mean["alike"])
 
 
-@statements.statement(
-    "appendix G.4", exists, at_most(1.0, PEAK), id="no-peak-after-normalisation", each=_later
+@statements.exists(
+    "appendix G.4", at_most(1.0, PEAK), id="no-peak-after-normalisation", each=_later
 )
 def batch_norm_has_no_peak(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """Where the inputs have passed a batch norm, the overlap has no peak at m.
@@ -361,9 +353,8 @@ def batch_norm_has_no_peak(data: xr.Dataset, network: str, layer: str) -> Estima
     return over_networks(layer_of(data, network, layer), peak)
 
 
-@statements.statement(
+@statements.typically(
     "section 5.3",
-    typically,
     at_least(2.0, "'surprisingly high' is taken as at least twice chance", source="chance: 1/n"),
     id="overlap-is-above-chance",
     over={"network": plain},
@@ -385,14 +376,12 @@ def _at_the_peak(data: xr.Dataset) -> list[Labels]:
     return [{"what": what, **case} for what in ("place", "height") for case in _hidden(data)]
 
 
-@statements.statement(
+@statements.beyond.typically(
     "F.2.3 and G.3.3, beyond the paper",
-    typically,
     lambda case: {"place": NEAR_LARGEST, "height": NEAR_ONE}[case["what"]],
     id="factors-tell-the-peak",
     each=_at_the_peak,
     name="factors-tell-the-{what}-{network}-{layer}",
-    book="beyond",
     elsewhere=None,
 )
 def factors_tell_the_peak(data: xr.Dataset, what: str, network: str, layer: str) -> Estimate:

@@ -7,7 +7,6 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import Bound, NothingToMeasure, at_least, at_most, known_seeds
 from hessian_papers.ledger.statements import Cases, Labels, Statements
-from hessian_papers.ledger.verdicts import everywhere, printed, typically
 from hessian_papers.studies.pac_bayes.bounds.derived import (
     chance,
     failures,
@@ -63,17 +62,15 @@ def _known(values: xr.DataArray) -> xr.DataArray:
     return known_seeds(values, "no posterior here has that number: their training diverged")
 
 
-@statements.statement(
+@statements.typically(
     "appendix H, Table 10",
-    typically,
     TIGHTER,
     id="renewed-bases-are-tighter",
     each=_pairs(approximate=("iterative",)),
     name="{better}-below-{worse}-{network}",
 )
-@statements.statement(
+@statements.everywhere(
     "section 6 and appendix H, Tables 1 and 10",
-    everywhere,
     TIGHTER,
     id="hessian-basis-is-tighter",
     each=_pairs(**IN_EIGENBASES),
@@ -97,9 +94,8 @@ def tighter(data: xr.Dataset, network: str, better: str, worse: str) -> xr.DataA
     return difference
 
 
-@statements.statement(
+@statements.typically(
     "appendix H",
-    typically,
     at_most(0.078, "the largest in Table 10, for T-200^2 with ten classes", source="Table 10"),
     id="decaying-intervals-change-little",
     over={"network": _networks("iterative", "iterative, decaying")},
@@ -142,9 +138,8 @@ def _as_printed(case: Labels) -> Bound:
     return at_most(case["printed"] + ROUNDED, "no looser than printed", source="Table 10")
 
 
-@statements.statement(
+@statements.printed(
     "appendix H, Table 10",
-    printed,
     _as_printed,
     id="table-10",
     each=_rows,
@@ -168,15 +163,13 @@ def _printed_ways(data: xr.Dataset) -> Iterator[Labels]:
             yield case | {"printed": row.bound}
 
 
-@statements.statement(
+@statements.beyond.typically(
     "appendix H, Table 10, beyond the paper",
-    typically,
     _as_printed,
     id="local-reparametrisation-against-print",
     each=_printed_ways,
     otherwise="",
     name="local-against-printed-{method}-{row}",
-    book="beyond",
 )
 def local_against_print(data: xr.Dataset, network: str, **row: object) -> xr.DataArray:
     """Local reparametrisation with curvature's variances gives bounds no looser than printed.
@@ -191,15 +184,13 @@ def _with_true_labels(data: xr.Dataset) -> list[str]:
     return [] if data["random_labels"] else _networks("local")(data)
 
 
-@statements.statement(
+@statements.beyond.everywhere(
     "appendix H, beyond the paper",
-    everywhere,
     at_least(0.0, "a bound above the error of guessing says nothing", source="ours"),
     id="local-bounds-say-something",
     over={"network": _with_true_labels},
     otherwise="",
     name="local-bound-below-guessing-{network}",
-    book="beyond",
 )
 def bounds_say_something(data: xr.Dataset) -> xr.DataArray:
     """On true labels, bounds by local reparametrisation are below the error of guessing.
@@ -214,9 +205,8 @@ def _turned(data: xr.Dataset) -> list[str]:
     return [name for name in data["method"].values.tolist() if name not in IN_EIGENBASES]
 
 
-@statements.statement(
+@statements.typically(
     "appendix H",
-    typically,
     at_most(0.0, "smaller where the curvature is larger"),
     id="variance-falls-with-curvature",
     over={"network": _networks(), "method": _turned},
@@ -231,9 +221,8 @@ def variance_falls_with_curvature(data: xr.Dataset) -> xr.DataArray:
     return _known(data["rank_correlation"].isel(layer=0))
 
 
-@statements.statement(
+@statements.typically(
     "appendix H",
-    typically,
     at_least(0.0, "more significant"),
     id="variance-falls-more-with-renewed-bases",
     over={"network": _networks("approximate", "iterative")},
@@ -254,14 +243,12 @@ def _others(data: xr.Dataset) -> Iterator[Labels]:
         yield {"network": case["network"], "other": case["better"]}
 
 
-@statements.statement(
+@statements.beyond.typically(
     "section 6, beyond the paper",
-    typically,
     at_least(0.0, "a better basis makes a tighter bound", source="ours"),
     id="other-bases-against-kronecker",
     each=_others,
     name="{other}-against-kronecker-{network}",
-    book="beyond",
 )
 def other_bases(data: xr.Dataset, network: str, other: str) -> xr.DataArray:
     """Bases closer to that of the layer's Hessian give tighter bounds than those of $E[M]$ and
@@ -272,17 +259,16 @@ def other_bases(data: xr.Dataset, network: str, other: str) -> xr.DataArray:
     return tighter(data, network, other, "iterative")
 
 
-@statements.statement(
+@statements.beyond.everywhere(
     "Theorem 6.1",
-    everywhere,
     at_most(0.0, "an error above the bound"),
     id="held-out-errors-are-below-the-bound",
-    otherwise="A bound may fail with the promised probability.",
-    book="beyond",
 )
 def held_out_errors_are_below(data: xr.Dataset) -> float:
     """Networks sampled from the posterior classify held-out images no worse than the bound says.
 
     Statistic: excess of their error over the bound, for the worst of all bounds of this study.
+
+    Remark: A bound may fail with the promised probability.
     """
     return float(failures(data).max())

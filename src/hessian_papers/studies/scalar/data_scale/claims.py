@@ -1,14 +1,12 @@
 """Statements about the spectrum of the scalar linear network and the data scale."""
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import at_least, needs, within
-from hessian_papers.ledger.statements import Print, Statements
-from hessian_papers.ledger.verdicts import typically
+from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.scalar.data_scale.derived import PROPORTIONAL, departure, eigenvalues
 from hessian_papers.studies.spectra import error, spectra
@@ -109,15 +107,15 @@ def _largest_departure(data: xr.Dataset, targets: str) -> float:
         source="the spectrum depends on the data through $E[x^2]$ and $E[yx]$ alone",
     ),
     id="eigenvalues-scale-with-the-input-variance",
-    printed=Print(
-        "The eigenvalues scale in proportion to $σ_x^2$ (with unscaled targets)",
-        partial(_largest_departure, targets="fixed"),
-    ),
 )
-def proportional(data: xr.Dataset) -> float:
+def proportional(data: xr.Dataset, printed: bool = False) -> float:
     """If the targets are scaled with the inputs (or $E[yx] = 0$), $λ/σ_x^2$ is the same at every
     scale for the large outlier and the bulk.
+
+    In print: The eigenvalues scale in proportion to $σ_x^2$ (with unscaled targets)
     """
+    if printed:
+        return _largest_departure(data, "fixed")
     for network in data.network.values:
         largest = spectra(data, network=network, targets="scaled").isel(second_moment=-1)
         bulk, large = (abs(eigenvalues(largest, name, "numerical")) for name in PROPORTIONAL)
@@ -128,44 +126,39 @@ def proportional(data: xr.Dataset) -> float:
     return _largest_departure(data, "scaled")
 
 
-@drawn.statement(
-    BELOW,
-    typically,
-    reading_of("to the eye"),
-    id="proportional-with-targets-left-alone",
-    otherwise="$E[yx]$ of a finite sample is not 0. It grows only like $σ_x$, so the bulk's "
-    "$|δx|/σ_x^2 = |⟨w, v⟩ - E[yx]/σ_x^2|$ changes with the scale. The change is "
-    "small for large n (10^5 in singh2026cracking's Figure 7), and large for "
-    "small n or $⟨w, v⟩$ near 0. It hardly affects the large outlier.",
-)
+@drawn.typically(BELOW, reading_of("to the eye"), id="proportional-with-targets-left-alone")
 def proportional_in_print(data: xr.Dataset) -> float:
     """With unscaled targets the eigenvalues scale in proportion to $σ_x^2$, to the eye if not
     exactly.
 
     Statistic: largest departure of $λ/σ_x^2$ from its value at the largest scale, over $λ_1$ and
     the bulk of both networks.
+
+    Remark: $E[yx]$ of a finite sample is not 0. It grows only like $σ_x$, so the bulk's $|δx|/σ_x^2
+    = |⟨w, v⟩ - E[yx]/σ_x^2|$ changes with the scale. The change is small for large n (10^5 in
+    singh2026cracking's Figure 7), and large for small n or $⟨w, v⟩$ near 0. It hardly affects the
+    large outlier.
     """
     return _largest_departure(data, "fixed")
 
 
-@drawn.statement(
+@drawn.typically(
     "{artifact}",
-    typically,
     at_least(
         1.0,
         "$E[yx] ≠ 0$ bends the line: the exponent is 1 only for targets scaled with the inputs",
         tolerance=0.05,
     ),
     id="larger-data-sharpen-the-spectrum",
-    otherwise="At small scales and small weights $E[yx]$ is large compared with "
-    "$σ_x^2(‖w‖^2 + ‖v‖^2)$. Then $λ_1$ is about $|E[yx]|$ and grows only like "
-    "$σ_x$: an exponent of 1/2.",
 )
 def sharpening(data: xr.Dataset) -> float:
     """A larger data scale sharpens the spectrum.
 
     Statistic: smallest exponent a of $λ_1 ∼ (σ_x^2)^a$ between neighbouring scales, for both
     networks, with unscaled targets.
+
+    Remark: At small scales and small weights $E[yx]$ is large compared with $σ_x^2(‖w‖^2 + ‖v‖^2)$.
+    Then $λ_1$ is about $|E[yx]|$ and grows only like $σ_x$: an exponent of 1/2.
     """
     steps = np.diff(np.log(data["second_moment"]))
     fixed = (spectra(data, network=network, targets="fixed") for network in data.network.values)

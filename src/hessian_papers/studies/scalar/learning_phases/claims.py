@@ -6,25 +6,12 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, needs, within
-from hessian_papers.ledger.statements import Labels, Print, Statements
-from hessian_papers.ledger.verdicts import left_open
+from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.spectra import error, group
 from hessian_spectra.agreement import EXACT
 
 APPENDIX = "appendix C (singh2024closed, section 1)"
 HEADS = "appendix B.4.2, below Corollary B.2"
-RETARDED = (
-    "$λ_2$ of a head is negative until $⟨w, v⟩$ reaches a third of the target (appendix C). "
-    "The paper leaves the initial weights open. From small ones the heads stay close to the "
-    "saddle at 0, for different times. From larger ones the last head has left that phase "
-    "by the time the first one has learned."
-)
-ORDER = (
-    "Close to its target a head has $|λ_2|/λ_1 = 2 |δx|/|yx| (|yx|/λ_1)^2$, and $λ_1$ is at "
-    "least $2 |yx|$. From small initial weights it equals that, so $λ_2$ follows the "
-    "residual. From larger ones each head keeps its own $λ_1$, and heads of nearly the same "
-    "speed change places."
-)
 # The numerical eigenvalues carry an error of about 1e-15 of the largest one.
 RESOLVED = 1e-12
 COUNT = "a count; deviations below 1e-12 of the largest eigenvalue are round-off"
@@ -113,31 +100,27 @@ def product(data: xr.Dataset) -> float:
 
 
 @statements.identity(
-    APPENDIX,
-    at_most(0.0, COUNT, source="the sign of $(t - 1) (3t - 1)$"),
-    id="signs-of-the-phases",
-    printed=Print(
-        "the same with $⟨w, v⟩ ≤ θ^*/3$, $θ^*/3 ≤ ⟨w, v⟩ ≤ θ^*$, $θ^* ≤ ⟨w, v⟩$, which is "
-        "right only for $θ^* > 0$",
-        lambda data: float(contradict(data, *printed_phases(data)).sum()),
-    ),
+    APPENDIX, at_most(0.0, COUNT, source="the sign of $(t - 1) (3t - 1)$"), id="signs-of-the-phases"
 )
-def signs(data: xr.Dataset) -> float:
+def signs(data: xr.Dataset, printed: bool = False) -> float:
     r"""With $t = ⟨w, v⟩/θ^*$: early $(t ≤ 1/3)$ and divergent $(t ≥ 1)$ have
     $λ_1 ≥ \operatorname{tr}$ and $λ_2 ≤ 0$, late $(1/3 ≤ t ≤ 1)$ has $λ_1 ≤ \operatorname{tr}$ and
     $λ_2 ≥ 0$.
 
     Statistic: number of networks that contradict this.
+
+    In print: the same with $⟨w, v⟩ ≤ θ^*/3$, $θ^*/3 ≤ ⟨w, v⟩ ≤ θ^*$, $θ^* ≤ ⟨w, v⟩$, which is right
+    only for $θ^* > 0$
     """
     late = data["phase"] == "late"
-    return float(contradict(data, late, ~late).sum())
+    phases = printed_phases(data) if printed else (late, ~late)
+    return float(contradict(data, *phases).sum())
 
 
-@statements.identity(
+@statements.beyond.identity(
     APPENDIX,
     at_most(0.0, COUNT, source="$-λ_1 λ_2 = 3 (E[x^2] ⟨w, v⟩)^2 ≥ 0$"),
     id="no-late-phase-without-signal",
-    book="beyond",
 )
 def without_signal(data: xr.Dataset) -> float:
     """With $θ^* = 0$ there is no late phase: $λ_2 ≤ 0$ for all weights.
@@ -153,15 +136,13 @@ def _each_scale(data: xr.Dataset) -> Iterator[Labels]:
         yield {"head_scale": scale, "scale": f"{scale:g}"}
 
 
-@statements.statement(
+@statements.left_open(
     HEADS,
-    left_open,
     at_least(0.9, "nine pairs in ten; two heads may learn at nearly the same time"),
     id="heads-converge-in-the-order-of-learning",
     paper="singh2026cracking",
     each=_each_scale,
     name="heads-in-order-{scale}",
-    otherwise=ORDER,
 )
 def heads_in_order(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArray:
     """The heads' small outliers converge to zero in the order of their speeds of learning; the
@@ -170,6 +151,10 @@ def heads_in_order(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArra
     Statistic: fraction of a network's pairs of heads in which both conditions become permanent in
     the same order: $|λ_2| ≤ λ_1/100$ and $|δ_k x| ≤ |y_k x|/100$. Mean over networks; each head has
     a target of random size and sign; interval: Student's, 95 %.
+
+    Remark: Close to its target a head has $|λ_2|/λ_1 = 2 |δx|/|yx| (|yx|/λ_1)^2$, and $λ_1$ is at
+    least $2 |yx|$. From small initial weights it equals that, so $λ_2$ follows the residual. From
+    larger ones each head keeps its own $λ_1$, and heads of nearly the same speed change places.
     """
     chosen = data.sel(head_scale=head_scale)
     learned, zero = chosen["learned"], chosen["reached_zero"]
@@ -185,15 +170,13 @@ def heads_in_order(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArra
     return ((order == outliers) & counted).sum("pair")[kept] / counted.sum("pair")[kept]
 
 
-@statements.statement(
+@statements.left_open(
     HEADS,
-    left_open,
     at_least(0.5, "a statement without exception is read as one about most, more than half"),
     id="retarded-head-stays-negative",
     paper="singh2026cracking",
     each=_each_scale,
     name="retarded-head-{scale}",
-    otherwise=RETARDED,
 )
 def retarded_head(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArray:
     """The output whose learning is retarded still contributes a negative small outlier; the initial
@@ -201,6 +184,11 @@ def retarded_head(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArray
 
     Statistic: fraction of networks for which $λ_2$ of the head that learns last is negative when
     the first has learned; interval: Wilson's, 95 %.
+
+    Remark: $λ_2$ of a head is negative until $⟨w, v⟩$ reaches a third of the target (appendix C).
+    The paper leaves the initial weights open. From small ones the heads stay close to the saddle at
+    0, for different times. From larger ones the last head has left that phase by the time the first
+    one has learned.
     """
     retarded = data["retarded"].sel(head_scale=head_scale).dropna("draw")
     needs(retarded.size, "no network learns with all of its heads")

@@ -14,8 +14,7 @@ from hessian_papers.ledger.bounds import (
     positive,
     within,
 )
-from hessian_papers.ledger.statements import Labels, Print, Statements
-from hessian_papers.ledger.verdicts import always, everywhere, exists
+from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.scalar.spectrum_in_training.derived import (
     LAST,
     RESOLVED,
@@ -107,7 +106,7 @@ def pair_product(data: xr.Dataset) -> float:
     return largest(data, large * small + (fit - moment) * (3 * fit - moment), power=2)
 
 
-@figures.statement(EVOLUTION, exists, ALL, id="small-outlier-changes-sign")
+@figures.exists(EVOLUTION, ALL, id="small-outlier-changes-sign")
 def changes_sign(data: xr.Dataset) -> float:
     """The small outlier starts negative and becomes positive during training.
 
@@ -117,9 +116,8 @@ def changes_sign(data: xr.Dataset) -> float:
     return float(((small.sel(step=0) < 0) & (small.max("step") > 0)).mean())
 
 
-@figures.statement(
+@figures.exists(
     EVOLUTION,
-    exists,
     within(
         1e-6,
         r"momentum 0.9 decays by a factor $\sqrt{0.9}$ per step, which leaves "
@@ -136,9 +134,8 @@ def ends_at_zero(data: xr.Dataset) -> float:
     return float(small_share(last_steps(data)).max())
 
 
-@figures.statement(
+@figures.everywhere(
     PAIR,
-    everywhere,
     within(1e-6, "the remaining residual after the last step, as for the small outlier"),
     id="rank-one-at-the-solution",
 )
@@ -152,9 +149,8 @@ def rank_one(data: xr.Dataset) -> float:
     return float((np.maximum(abs(small), abs(end["bulk"])) / large).max())
 
 
-@pairs.statement(
+@pairs.always(
     PAIR,
-    always,
     at_most(0.0, "a count; steps with $|λ_2|$ below $10^{-12} λ_1$ are left out as round-off"),
     id="signs-of-the-phases-through-training",
 )
@@ -175,9 +171,8 @@ def _each_input_scale(data: xr.Dataset) -> Iterator[Labels]:
         yield {"input_scale": scale, "scale": f"{scale:g}"}
 
 
-@(closed | poster).statement(
+@(closed | poster).exists(
     "section 2, text on Figure 3",
-    exists,
     ANY,
     id="converges-to-zero-from-above",
     paper="singh2024closed",
@@ -202,16 +197,7 @@ def reaches_zero_from_the_positive_side(data: xr.Dataset, input_scale: float, **
     return share_of_converging(chosen, "ordinary", at_zero(chosen, "ordinary", 1.0))
 
 
-@closed.statement(
-    "section 2, text on Figure 3",
-    exists,
-    ANY,
-    id="converges-to-zero-from-below-at-high-rates",
-    otherwise="The side depends on where the last jump over $θ^*$ lands, and on whether "
-    "$η λ_1 < 1$ from there on. Elsewhere the signs alternate, $λ_2$ is positive, "
-    "or training diverges. The plotted run is one of the few; its weights and "
-    "rate are chosen for that.",
-)
+@closed.exists("section 2, text on Figure 3", ANY, id="converges-to-zero-from-below-at-high-rates")
 def reaches_zero_from_the_negative_side(data: xr.Dataset) -> Estimate:
     """The small outlier converges to zero from the negative side at high learning rates, for which
     the paper gives no number.
@@ -219,6 +205,10 @@ def reaches_zero_from_the_negative_side(data: xr.Dataset) -> Estimate:
     Statistic: fraction of initial weights and settings without divergence from which $λ_2$ ends
     below $10^{-6} λ_1$ and is negative in the last steps with $|λ_2| > 10^{-12} λ_1$; interval:
     Wilson's, 95 %.
+
+    Remark: The side depends on where the last jump over $θ^*$ lands, and on whether $η λ_1 < 1$
+    from there on. Elsewhere the signs alternate, $λ_2$ is positive, or training diverges. The
+    plotted run is one of the few; its weights and rate are chosen for that.
     """
     # The first momentum is that of the run that is drawn.
     chosen = data.isel(high_momentum=slice(1))
@@ -241,18 +231,12 @@ def _each_part(data: xr.Dataset) -> Iterator[Labels]:
             yield {"high_momentum": momentum, **labels}
 
 
-@closed.statement(
+@closed.exists(
     "section 2, text on Figure 3",
-    exists,
     ANY,
     id="path-at-a-high-rate",
     each=_each_part,
     name="path-{part}-{momentum}",
-    otherwise="Close to the target, without momentum, a step multiplies the distance to it "
-    "by $1 - η λ_1$, and $λ_2$ has its sign. Where $η λ_1 > 1$ it wiggles, but on "
-    "alternating sides; where $η λ_1 < 1$ it stays on one side. The whole path "
-    "needs a $λ_1$ that falls below $1/η$ on the way. Momentum 0.9 makes it "
-    "wiggle at nearly all rates, and end on alternating sides.",
     shown=("means", "momentum"),
 )
 def path_at_a_high_rate(data: xr.Dataset, part: str, high_momentum: float, **_: str) -> Estimate:
@@ -261,6 +245,11 @@ def path_at_a_high_rate(data: xr.Dataset, part: str, high_momentum: float, **_: 
 
     Statistic: fraction of initial weights and settings without divergence for which this holds;
     interval: Wilson's, 95 %.
+
+    Remark: Close to the target, without momentum, a step multiplies the distance to it by $1 - η
+    λ_1$, and $λ_2$ has its sign. Where $η λ_1 > 1$ it wiggles, but on alternating sides; where $η
+    λ_1 < 1$ it stays on one side. The whole path needs a $λ_1$ that falls below $1/η$ on the way.
+    Momentum 0.9 makes it wiggle at nearly all rates, and end on alternating sides.
     """
     chosen = data.sel(high_momentum=high_momentum)
     parts = {"drops": chosen["high_drops"] > 0, "wiggles": chosen["high_crossings"] >= WIGGLES}
@@ -268,26 +257,21 @@ def path_at_a_high_rate(data: xr.Dataset, part: str, high_momentum: float, **_: 
     return share_of_converging(chosen, "high", parts[part])
 
 
-def _without_factor(data: xr.Dataset) -> float:
-    return outlier_formula(data, factor=False)
-
-
 @poster.identity(
     "Key result, outlier formula",
     within(EXACT, ROUND_OFF, source="Theorem 1 of singh2024closed, rewritten"),
     id="outlier-formula-of-the-poster",
-    printed=Print(
-        "$4 (2 ⟨w, v⟩ - E[yx])^2$, without the factor $E[x^2]$",
-        _without_factor,
-    ),
 )
-def outlier_formula(data: xr.Dataset, *, factor: bool = True) -> float:
-    """The last term under the root is $4 (2 ⟨w, v⟩ E[x^2] - E[yx])^2$."""
+def outlier_formula(data: xr.Dataset, printed: bool = False) -> float:
+    """The last term under the root is $4 (2 ⟨w, v⟩ E[x^2] - E[yx])^2$.
+
+    In print: $4 (2 ⟨w, v⟩ - E[yx])^2$, without the factor $E[x^2]$
+    """
     needs(LINEAR in data["run"], "this configuration has no run of the linear network (runs)")
     run = compared(data.sel(run=LINEAR))
     v2, w2 = (run["squared_norm"].sel(layer=layer) for layer in "vw")
     alignment, second = run["alignment"], run["second_moment"]
-    last = 2 * alignment * (second if factor else 1.0) - run["moment"]
+    last = 2 * alignment * (1.0 if printed else second) - run["moment"]
     root = np.sqrt(
         (second * (w2 - v2)) ** 2 + 4 * second**2 * (w2 * v2 - alignment**2) + 4 * last**2
     )
@@ -368,9 +352,8 @@ def extended(data: xr.Dataset, case: str, **_: str) -> float:
     return largest_of(1 - values if variable == "overlap" else values, *optimizers)
 
 
-@by_case.about("singh2026cracking", COROLLARY).statement(
+@by_case.about("singh2026cracking", COROLLARY).everywhere(
     COROLLARY,
-    everywhere,
     at_least(
         0.01,
         "a lower bound that leaves no doubt",
@@ -378,22 +361,22 @@ def extended(data: xr.Dataset, case: str, **_: str) -> float:
     ),
     id="other-optimizers-leave-the-complement",
     each=_cases(LEAVING),
-    otherwise="The step sizes determine how far the iterates leave it; tiny ones keep them closer.",
 )
 def leaves(data: xr.Dataset, means: str, **_: str) -> float:
     """Adam, which rescales each coordinate separately, and heavy ball with a random initial
     velocity leave the complement of the bulk eigenspace.
 
     Statistic: largest $‖Z_0^⊤ θ_t‖/‖θ_t‖$.
+
+    Remark: The step sizes determine how far the iterates leave it; tiny ones keep them closer.
     """
     return largest_of(data["numerical_iterate"], means)
 
 
-@coordinates.identity(
+@coordinates.beyond.identity(
     "Corollary B.1, extended to correlated inputs",
     within(EXACT, ROUND_OFF, source="our extension of Corollary B.1"),
     id="correlated-spectrum-through-training",
-    book="beyond",
     name="spectrum",
 )
 def correlated_spectrum(data: xr.Dataset) -> float:
@@ -415,21 +398,20 @@ def bulk(data: xr.Dataset) -> float:
     return float((abs(differences) / abs(data["numerical"]).max("rank")).max())
 
 
-@coordinates.about("singh2026cracking", "Corollary B.1 on real data").statement(
+@coordinates.about("singh2026cracking", "Corollary B.1 on real data").beyond.always(
     "Corollary B.1, assumption $E[x_i x_j] = 0$",
-    always,
     at_least(
         0.1,
         "a lower bound that leaves no doubt; round-off is below 1e-14",
         source="our bound: a tenth of the largest eigenvalue",
     ),
     id="decorrelation-is-needed",
-    otherwise="For nearly decorrelated inputs the direct sum is nearly right.",
-    book="beyond",
 )
 def decorrelation_is_needed(data: xr.Dataset) -> float:
     """Where the inputs are correlated, the direct sum over coordinates is not the spectrum.
 
     Statistic: its largest error during training, relative to $λ_1$.
+
+    Remark: For nearly decorrelated inputs the direct sum is nearly right.
     """
     return float(error(compared(data.assign(exact=data["decorrelated"]))).max())
