@@ -244,12 +244,13 @@ def contract(
 
 @cache
 def recorded_runs(kind: str) -> list[Measured]:
-    """The recorded runs of a kind of studies."""
+    """The recorded runs of a kind of studies, the smallest first."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     names = [name for name, study in params["studies"].items() if study["kind"] == kind]
     provenances = (inputs.provenances(params, name) for name in names)
     runs = [run for each in provenances for run in chain.measured(each, ROOT, {})]
-    return [run for run in runs if run.provenance.recorded]
+    recorded = [run for run in runs if run.provenance.recorded]
+    return sorted(recorded, key=lambda run: run.data.nbytes)
 
 
 def _entries(run: Measured, data: xr.Dataset, name: str) -> dict[str, Entry]:
@@ -287,11 +288,14 @@ def _in_one_respect(data: xr.Dataset) -> Iterator[xr.Dataset]:
             yield data.assign({name: data[name].copy(data=turned[name].values) for name in chosen})
 
 
-def _distance(entry: Entry, value: Estimate) -> float:
-    """The distance of a number from those that the claim says."""
+def _distance(entry: Entry, value: Estimate) -> tuple[float, float]:
+    """How far a number is from those that the claim says, and how far its interval reaches."""
     low, high = entry.bound.range
     ends = value[1:] if value.has_interval else (value.value, value.value)
-    return max(low - ends[0], ends[1] - high, 0.0)
+    reach = max(
+        low - ends[0] if low > -math.inf else 0.0, ends[1] - high if high < math.inf else 0.0
+    )
+    return max(low - value.value, value.value - high, 0.0), max(reach, 0.0)
 
 
 def follows_what_was_measured(kind: str, name: str) -> None:

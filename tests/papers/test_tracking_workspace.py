@@ -21,7 +21,8 @@ from hessian_papers.studies.training import curvature_shown
 from hessian_papers.tracking import TrackingError, publish, report, workspace
 from hessian_papers.tracking.dashboard import chart_title, statistics
 from hessian_papers.tracking.workspace import TRAINING
-from hessian_papers.training.descent import descend, follow, stochastic_gradient_descent
+from hessian_papers.training.descent import descend, follow
+from hessian_papers.training.optimizers import stochastic_gradient_descent
 from hessian_spectra import closed_form as cf
 from hessian_spectra import pac_bayes
 from hessian_spectra.files import MissingResultError
@@ -120,7 +121,7 @@ def logged():
     x = torch.linspace(-1.0, 1.0, 8, dtype=torch.float64)
     model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.Linear(2, 1, bias=False)).double()
     samples = x[:, None], x[:, None]
-    optimizer = stochastic_gradient_descent(model, learning_rate=0.1)
+    optimizer = stochastic_gradient_descent(model, lr=0.1)
 
     def spectrum(v, w, x, y):
         return cf.two_layer_linear(w.flatten(), v.flatten(), x, y)

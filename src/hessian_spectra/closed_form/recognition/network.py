@@ -1,11 +1,13 @@
 """The closed form of a network as it is: which theorem applies, and what it says."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
 from hessian_spectra.closed_form._inputs import finite
+from hessian_spectra.closed_form.assumptions import Assumption
 from hessian_spectra.closed_form.recognition.forms import Form
 from hessian_spectra.closed_form.recognition.objective import Data, NotCoveredError, Objective
 from hessian_spectra.closed_form.recognition.reading import (
@@ -15,7 +17,11 @@ from hessian_spectra.closed_form.recognition.reading import (
     parts_of,
 )
 from hessian_spectra.closed_form.recognition.theorems import THEOREMS, Theorem
-from hessian_spectra.closed_form.recognition.verdicts import Candidate, NoClosedFormError
+from hessian_spectra.closed_form.recognition.verdicts import (
+    Candidate,
+    NoClosedFormError,
+    verdict,
+)
 from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
@@ -86,7 +92,7 @@ def of(
         objective, form = _read(model, data, loss)
     except UnknownStructureError as error:
         raise NoClosedFormError([], str(error)) from None
-    pairs = [(theorem, theorem.of(form, objective.tolerance)) for theorem in THEOREMS]
+    pairs = [(theorem, _candidate(theorem, form, objective.tolerance)) for theorem in THEOREMS]
     for theorem, candidate in pairs:
         if candidate.applies:
             return _spectrum(theorem, form, objective)
@@ -126,8 +132,8 @@ def candidates(model: nn.Module, data: Data, loss: nn.Module | None = None) -> l
     try:
         objective, form = _read(model, data, loss)
     except (UnknownStructureError, NotCoveredError) as error:
-        return [theorem.verdict(str(error)) for theorem in THEOREMS]
-    return [theorem.of(form, objective.tolerance) for theorem in THEOREMS]
+        return [_verdict(theorem, str(error)) for theorem in THEOREMS]
+    return [_candidate(theorem, form, objective.tolerance) for theorem in THEOREMS]
 
 
 def _read(model: nn.Module, data: Data, loss: nn.Module | None) -> tuple[Objective, Form]:
@@ -139,6 +145,16 @@ def _read(model: nn.Module, data: Data, loss: nn.Module | None) -> tuple[Objecti
     loss = loss or HalfSquaredError("element" if attention else "sample")
     objective = Objective(model, data, loss)
     return objective, form_of(objective.model, objective.x, objective.y)
+
+
+def _candidate(theorem: Theorem, form: Form, tolerance: float) -> Candidate:
+    """Whether a theorem applies to a network, and why it does not."""
+    return _verdict(theorem, theorem.shape.misfit(form) or theorem.assumptions(form, tolerance))
+
+
+def _verdict(theorem: Theorem, finding: str | Sequence[Assumption]) -> Candidate:
+    """The record of what was found of a network."""
+    return verdict(theorem.function, theorem.title, theorem.paper, finding)
 
 
 def _spectrum(theorem: Theorem, form: Form, objective: Objective) -> Spectrum:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
-from operator import attrgetter
 
 import torch
 from torch import Tensor
@@ -22,7 +21,6 @@ from hessian_spectra.closed_form.orthogonal_first_layer import (
     uncorrelated,
 )
 from hessian_spectra.closed_form.recognition.forms import Form, LayeredNetwork, WholeNetwork
-from hessian_spectra.closed_form.recognition.verdicts import Candidate, verdict
 from hessian_spectra.closed_form.self_attention import self_attention
 from hessian_spectra.closed_form.two_layer_linear import two_layer_linear
 from hessian_spectra.closed_form.two_layer_relu import two_layer_relu
@@ -221,24 +219,14 @@ class Theorem:
     assumptions: Callable[..., Sequence[Assumption]] = field(default=_nothing)
     paper: str = "singh2026cracking"
 
-    def verdict(self, finding: str | Sequence[Assumption]) -> Candidate:
-        """The record of what was found of a network."""
-        return verdict(self.function, self.title, self.paper, finding)
 
-    def of(self, form: Form, tolerance: float) -> Candidate:
-        """The record of whether it applies to a network, and why it does not."""
-        return self.verdict(self.shape.misfit(form) or self.assumptions(form, tolerance))
+def _whole(closed_form: Callable[..., Spectrum], form: WholeNetwork) -> Spectrum:
+    """The spectrum of a network that this library has a closed form of as it is."""
+    return closed_form(**form.arguments)
 
 
-def _of_kind(title: str, kind: str, closed_form: Callable[..., Spectrum]) -> Theorem:
-    """A theorem about all of a network of this library."""
-    return Theorem(
-        closed_form.__name__,
-        title,
-        KindOfForm(kind),
-        lambda form: closed_form(**form.arguments),
-        attrgetter("places"),
-    )
+def _own_places(form: WholeNetwork) -> Tensor:
+    return form.places
 
 
 # The first one that applies is taken: those that say most about the eigenvalues stand first.
@@ -263,8 +251,20 @@ THEOREMS = (
         _second_layer_first,
         lambda form, tolerance: standardised(form.x[:, 0], tolerance),
     ),
-    _of_kind("Corollary B.1, several inputs", "separate networks for each input", multi_input),
-    _of_kind("Corollary B.2, several outputs", "separate networks for each output", multi_output),
+    Theorem(
+        "multi_input",
+        "Corollary B.1, several inputs",
+        KindOfForm("separate networks for each input"),
+        partial(_whole, multi_input),
+        _own_places,
+    ),
+    Theorem(
+        "multi_output",
+        "Corollary B.2, several outputs",
+        KindOfForm("separate networks for each output"),
+        partial(_whole, multi_output),
+        _own_places,
+    ),
     Theorem(
         "orthogonal_first_layer",
         "Section 4.1, the orthogonal first layer",
@@ -272,7 +272,13 @@ THEOREMS = (
         _orthogonal,
         assumptions=_orthogonal_and_whitened,
     ),
-    _of_kind("Theorem 3.5, self-attention", "self-attention", self_attention),
+    Theorem(
+        "self_attention",
+        "Theorem 3.5, self-attention",
+        KindOfForm("self-attention"),
+        partial(_whole, self_attention),
+        _own_places,
+    ),
     Theorem(
         "deep_linear",
         "eq. (9) and (15), the deep linear network",

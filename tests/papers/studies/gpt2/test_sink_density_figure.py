@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from planted_sinks import EDITS, RUNGS, SEEDS, UNIFORM, data_of, ladder
+from sink_runs import UNIFORM, recorded, without_a_sink
 
 from hessian_papers.studies.gpt2.sink_density import figure
 from hessian_spectra.pictures import style
@@ -10,7 +10,7 @@ from hessian_spectra.pictures import style
 
 @pytest.fixture(scope="module")
 def data():
-    return data_of(ladder())
+    return without_a_sink()
 
 
 @pytest.fixture(scope="module")
@@ -21,26 +21,15 @@ def panels(data):
 
 
 def test_each_rung_has_a_density_with_its_ends(panels, data):
-    lines = panels["density"].lines
-    *densities, released = [line for line in lines if line.get_marker() == "None"]
-    assert released.get_ydata().argmax() == abs(data["grid"][0, -1]).argmin("point")
-    ends = [line for line in lines if line.get_marker() == "|"]
-    assert len(densities) == len(ends) == RUNGS
+    ends = [line for line in panels["density"].lines if line.get_marker() == "|"]
     for place, line in enumerate(ends):
         expected = data["eigenvalue"].isel(seed=0, edit=0, rung=place)
         np.testing.assert_array_equal(np.sort(line.get_xdata()), np.sort(expected))
-    assert len({line.get_color() for line in map(tuple_colour, densities)}) == RUNGS
-    assert len(panels["density"].collections) == RUNGS  # the error bands
     texts = [text.get_text() for text in panels["density"].get_legend().get_texts()]
-    assert texts == ["0.32, no edit", "0.40", "0.60", "0.81", "as released"]
+    assert texts == ["0.04, no edit", "0.20", "0.40", "0.60", "0.81", "as released"]
+    assert len(panels["density"].collections) == len(ends) == 5  # the error bands
     low, high = panels["density"].get_xlim()
-    assert low < data["eigenvalue"].min()
-    assert high > data["eigenvalue"][0, 0].max()
-
-
-def tuple_colour(line):
-    line.set_color(tuple(np.atleast_1d(line.get_color())))
-    return line
+    assert low < data["eigenvalue"][0, 0].min() < data["eigenvalue"][0, 0].max() < high
 
 
 @pytest.mark.parametrize(("letter", "end"), [("a", "largest"), ("b", "smallest")])
@@ -48,35 +37,34 @@ def test_both_ends_are_drawn_of_each_network_and_control(panels, data, letter, e
     drawn = [tuple(line.get_ydata()) for line in panels[letter].lines]
     values = data.sel(end=end)
     own = values["eigenvalue"][:, 0, 0]
-    for edit in EDITS:
+    for edit in data["edit"].values:
         ratio = (values["eigenvalue"].sel(edit=edit) / own).values
         if edit != "first-token":
-            ratio = np.stack([np.ones(SEEDS), ratio[:, -1]], axis=1)
+            ratio = np.stack([np.ones(len(ratio)), ratio[:, -1]], axis=1)
         # The last network has no sink to remove.
         ratio = ratio[np.isfinite(ratio[:, -1])]
-        assert len(ratio) == SEEDS - (edit == "no-sink")
+        assert len(ratio) == 3 - (edit == "no-sink")
         for item in (*ratio, ratio.mean(axis=0)):
             assert tuple(item) in drawn
-    released = [line for line in panels[letter].lines if line.get_marker() == "D"]
-    ratio = (values["released_eigenvalue"] / own).mean("seed")[[0, -1]]
-    np.testing.assert_allclose(released[0].get_ydata(), ratio)
 
 
 def test_sinks_of_training_are_drawn_of_each_head(panels):
     colours = [line.get_color() for line in panels["f"].lines]
-    assert colours.count(style.VERMILION) == SEEDS * 2 + 1
-    assert colours.count(style.SKY) == SEEDS * 2 * 2 + 1
+    # Three networks of six blocks of six heads, the first of which has the sink.
+    assert colours.count(style.VERMILION) == 3 * 6 + 1
+    assert colours.count(style.SKY) == 3 * 6 * 5 + 1
     uniform = next(line for line in panels["f"].lines if line.get_linestyle() == "--")
-    np.testing.assert_allclose(uniform.get_ydata(), np.mean(1 / np.arange(1, 17)))
+    np.testing.assert_allclose(uniform.get_ydata(), UNIFORM)
 
 
-def test_the_removed_sink_stands_at_its_own_attention(panels):
+def test_the_removed_sink_stands_at_its_own_attention(panels, data):
     *_, mean = (line for line in panels["a"].lines if line.get_marker() == "v")
-    np.testing.assert_allclose(mean.get_xdata(), [0.32, UNIFORM])
+    own = float(data["mass"][:2, 0, 0].mean())
+    np.testing.assert_allclose(mean.get_xdata(), [own, UNIFORM])
 
 
 def test_a_run_of_older_code_is_drawn_without_them(data):
-    older = data.drop_vars(["ggn", "operation_part", "functional"]).drop_sel(edit="no-sink")
+    older = recorded().drop_vars(["ggn", "operation_part", "functional"]).drop_sel(edit="no-sink")
     drawn, caption = figure.controls(older)
     assert len(drawn.axes) == 4
     assert "Gauss-Newton" in figure.controls(data)[1]

@@ -77,9 +77,7 @@ def sides(
     seeds: int = 5,
     noise: float = 1e-4,
     changed: Mapping[str, tuple[float, float]] | None = None,
-    tables: Mapping[tuple[str, str], tuple[float, float]] | None = None,
     epochs: int = len(EPOCHS),
-    before: float = 0.5,
     late: float = 0.01,
 ) -> dict[str, dict[str, np.ndarray]]:
     """The arrays of a study.
@@ -89,13 +87,11 @@ def sides(
         seeds: networks of each.
         noise: of all quantities over the seeds, relative.
         changed: of :data:`RIGHT`.
-        tables: of :data:`TABLES`.
         epochs: the last so many are kept.
-        before: the squared Frobenius error before training over that after.
         late: the share of the loss's fall that came late.
     """
     draws = np.random.default_rng(0)
-    numbers, rows = RIGHT | dict(changed or {}), TABLES | dict(tables or {})
+    numbers = RIGHT | dict(changed or {})
     most = max(len(LAYERS[name]) for name in networks)
     actual: dict[str, np.ndarray] = {}
 
@@ -114,9 +110,8 @@ def sides(
         own = {name: pair["-BN" in network] for name, pair in numbers.items()}
         for at, layer in enumerate(LAYERS[network]):
             for name, value in _layer(layer, network, own).items():
-                early = np.where(np.arange(len(EPOCHS)) == 0, before, 1.0)[:, None]
-                put(name, place, at, value * early if name == "missed" else value)
-            aligned, ratio = rows[network, layer[:2].replace("co", "conv")]
+                put(name, place, at, value)
+            aligned, ratio = TABLES[network, layer[:2].replace("co", "conv")]
             put("mean_aligned", place, at, np.array(aligned))
             put("spectral_ratio", place, at, np.array(ratio))
     names = [[*LAYERS[name], *[""] * (most - len(LAYERS[name]))] for name in networks]

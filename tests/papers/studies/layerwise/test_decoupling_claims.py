@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy
 from claims_contract import Kind, Planted, of_records, planted_data
-from decoupling_arrays import LAYERS, TOP, sides
+from decoupling_arrays import LAYERS, sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.decoupling import architectures, claims
@@ -183,29 +183,6 @@ def test_what_is_not_there_is_said():
         claims._known(frobenius(own.assign({name: 0.0 * own[name] for name in PROBED})))
     with pytest.raises(NothingToMeasure, match=r"^this configuration has 5 of 9 eigenvalues$"):
         outliers(data.sel(network="F-200^2").isel(rank=slice(5)))
-
-
-def test_the_figure_shows_each_shown_layer():
-    data = data_of(["F-200^2", "F-200^2-BN"])
-    first, second, overlaps = draw(data).axes
-    titles = [axes.get_title(loc="left") for axes in (first, second, overlaps)]
-    assert titles == ["(a) fc2:F-200^2", "(b) fc1:F-200^2-BN", "(c) top eigenspaces"]
-    for name in ("hessian", "approximation"):
-        expected = data[name][0, 0, 1].values
-        lines = [np.array(line.get_ydata(), dtype=float) for line in first.lines]
-        assert any(np.array_equal(expected, line) for line in lines if len(line) == TOP), name
-    assert len([line for line in overlaps.lines if len(line.get_xdata()) == TOP]) == 3 + 3
-    assert {"--", "-"} <= {line.get_linestyle() for line in overlaps.lines}
-
-
-def test_of_convolutions_the_figure_shows_eigenvectors_beside_those_of_the_product():
-    data = data_of()
-    maps = [image.get_array() for axes in draw(data).axes for image in axes.images]
-    assert [shares.shape for shares in maps[:4]] == [(TOP, TOP)] * 4
-    np.testing.assert_array_equal(maps[0], data["input_share"].values[0].T)
-    # Each eigenvector of the product lies along one of each factor.
-    for shares in maps[2:4]:
-        assert (np.sort(shares, axis=0)[-2:] == [[0.0], [1.0]]).all()
 
 
 @pytest.mark.parametrize(
