@@ -2,7 +2,7 @@
 
     python -m pipelines.warm SOCKET
 
-The pipeline runs some hundred and eighty stages, and torch, matplotlib and Hydra take longer to
+The pipeline runs some hundred and fifty stages, and torch, matplotlib and Hydra take longer to
 load than most of them to compute. So `python -m pipelines.reproduce` starts this process, and a
 stage that finds its socket in :data:`SOCKET` hands its own run over: folder, arguments, environment
 and streams; it passes on the signals that it gets, and ends as the fork ends. Without the process,

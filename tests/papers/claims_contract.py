@@ -289,7 +289,7 @@ def _in_one_respect(data: xr.Dataset) -> Iterator[xr.Dataset]:
 
 
 def _distance(entry: Entry, value: Estimate) -> tuple[float, float]:
-    """How far a number is from those that the claim says, and how far its interval reaches."""
+    """The distances of a number, and of its interval, from the numbers that the claim says."""
     low, high = entry.bound.range
     ends = value[1:] if value.has_interval else (value.value, value.value)
     reach = max(
