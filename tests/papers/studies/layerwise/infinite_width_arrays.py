@@ -61,8 +61,6 @@ def sides(
     draws: int = 6,
     noise: float = 0.01,
     constant: Mapping[str, float] | None = None,
-    growth: float = 0.0,
-    off: float = 1.0,
 ) -> dict[str, Any]:
     """Both sides of a study.
 
@@ -74,8 +72,6 @@ def sides(
         draws: of the weights.
         noise: of all quantities over the draws, relative.
         constant: quantities that are this number at every width instead, under both laws.
-        growth: the exponent by which these grow with the width all the same, from the first on.
-        off: what the integrals are multiplied with.
     """
     draw = np.random.default_rng(0)
     shape = len(laws), len(classes), len(alpha), len(widths), draws
@@ -90,14 +86,14 @@ def sides(
         "classes": np.array(classes),
         "alpha": np.array(alpha),
         "samples": np.array(64),
-        "fourth": theory["exact_fourth"].values * off,
-        "norm": theory["exact_norm"].values * off,
+        "fourth": theory["exact_fourth"].values,
+        "norm": theory["exact_norm"].values,
     }
     for name, numbers in (FALLING | STAYING).items():
         means = np.array(numbers)[places][:, None, None, None] * np.ones(shape[1:-1])
         if name in FALLING:
             means = means / (theory["inputs"].values if name == "layer" else np.array(widths))
         if name in (constant or {}):
-            means = constant[name] * (np.array(widths) / widths[0]) ** growth * np.ones_like(means)
+            means = np.full_like(means, constant[name])
         actual[name] = means[..., None] * np.exp(noise * draw.normal(size=shape))
     return {"closed_form": theory, "numerics": actual}
