@@ -47,6 +47,33 @@ class Estimate(NamedTuple):
         return not (math.isnan(self.low) and math.isnan(self.high))
 
 
+class Replicates(NamedTuple):
+    """The numbers of one case by replicate.
+
+    Attributes:
+        dimension: what the replicates are, one of :data:`REPLICATES`.
+        labels: which each of them is.
+        numbers: one for each.
+    """
+
+    dimension: str
+    labels: tuple[Any, ...]
+    numbers: tuple[float, ...]
+
+
+class Replicated(Estimate):
+    """An estimate that is the mean of replicates, by which cases can be paired."""
+
+    replicates: Replicates
+
+    @classmethod
+    def of(cls, estimate: Estimate, replicates: Replicates) -> "Replicated":
+        """An estimate with its replicates."""
+        result = cls(*estimate)
+        result.replicates = replicates
+        return result
+
+
 # The estimate of what was not measured.
 NOTHING = Estimate(math.nan)
 
@@ -116,12 +143,41 @@ def share_of(holds: Collection[Any]) -> Estimate:
 REPLICATES = ("teacher", "replicate", "seed", "draw", "instance")
 
 
-def estimate_of(values: xr.DataArray) -> Estimate:
-    """The estimate from replicates: the share of draws of which something holds, else a mean.
+def replicates_of(values: xr.DataArray) -> Replicates:
+    """The numbers of the highest of the :data:`REPLICATES`, each the mean of all draws within it.
 
     Args:
-        values: booleans, or numbers whose dimensions are :data:`REPLICATES`; numbers are averaged
-            over all but the highest of these, and pooled by Student's t over that one.
+        values: numbers or booleans, of at least one replicate.
+
+    Raises:
+        ValueError: a dimension is left that has no replicates, or there is none.
+
+    Example:
+        >>> replicates_of(xr.DataArray([[0.0, 2.0], [1.0, 3.0]], dims=("seed", "draw")))
+        Replicates(dimension='seed', labels=(0, 1), numbers=(1.0, 2.0))
+    """
+    left = [str(dim) for dim in values.dims if dim not in REPLICATES]
+    if left or not values.ndim:
+        expected = f"expected a number, or one for each of {', '.join(REPLICATES)}"
+        raise ValueError(f"{expected}; left over: {', '.join(left) or 'nothing'}")
+    highest = next(name for name in REPLICATES if name in values.dims)
+    others = [dim for dim in values.dims if dim != highest]
+    numbers = values.mean(others, skipna=False) if others else values
+    labels = np.asarray(numbers[highest]).tolist()
+    return Replicates(highest, tuple(labels), tuple(numbers.values.astype(float).tolist()))
+
+
+def estimate_of(values: xr.DataArray) -> Estimate:
+    """The estimate from replicates: Student's mean, or of draws alone the share that holds.
+
+    Args:
+        values: numbers or booleans whose dimensions are :data:`REPLICATES`. They are averaged over
+            all but the highest of these, and pooled by Student's t over that one: draws within a
+            teacher or a training are no replicates. Booleans along one dimension are a share with
+            Wilson's interval.
+
+    Returns:
+        A :class:`Replicated` one where there is more than a number.
 
     Raises:
         ValueError: another dimension is left.
@@ -132,16 +188,14 @@ def estimate_of(values: xr.DataArray) -> Estimate:
         >>> estimate_of(xr.DataArray([True, False] * 50, dims="draw")).low.__round__(3)
         0.404
     """
-    if values.dtype.kind == "b" and values.ndim:
-        return share_of(values.values.ravel().tolist())
-    if left := [str(dim) for dim in values.dims if dim not in REPLICATES]:
-        expected = f"expected a number, or one for each of {', '.join(REPLICATES)}"
-        raise ValueError(f"{expected}; left over: {', '.join(left)}")
     if not values.ndim:
         return Estimate(float(values))
-    highest = next(name for name in REPLICATES if name in values.dims)
-    others = [dim for dim in values.dims if dim != highest]
-    return mean_of(values.mean(others, skipna=False) if others else values)
+    replicates = replicates_of(values)
+    result = mean_of(replicates.numbers)
+    if values.dtype.kind == "b":
+        value, *ends = share_of(values.values.tolist()) if values.ndim == 1 else result
+        result = Estimate(value, *(min(max(end, 0.0), 1.0) for end in ends))
+    return Replicated.of(result, replicates)
 
 
 class NothingToMeasure(Exception):  # noqa: N818 - no error: the claim is not about this run

@@ -15,7 +15,14 @@ import xarray as xr
 import yaml
 
 from hessian_papers.labelled import lacking, read_study
-from hessian_papers.ledger.bounds import NOTHING, Bound, Estimate, NothingToMeasure, Outcome
+from hessian_papers.ledger.bounds import (
+    NOTHING,
+    Bound,
+    Estimate,
+    NothingToMeasure,
+    Outcome,
+    Replicated,
+)
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
 from hessian_papers.ledger.verdicts import Case, Decision, decide
@@ -195,6 +202,8 @@ def _record(
 
 def _estimate(value: Any) -> Estimate:
     """A plain number as an estimate without an interval."""
+    if isinstance(value, Replicated):
+        return value
     if isinstance(value, Estimate):
         return Estimate(*map(float, value))
     return Estimate(float(value))

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from hessian_papers.ledger.bounds import Bound, Estimate
+from hessian_papers.ledger.bounds import Bound, Estimate, Replicated, Replicates
 from hessian_papers.ledger.evaluation import Measurement
 from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.statements import Heading
@@ -39,7 +39,15 @@ def _record(case: Measurement) -> dict[str, Any]:
         "numbers": [repr(float(number)) for number in (*case.estimate, case.bound.expected)],
         "bound": asdict(bound),
         "in_print_fails": case.in_print_fails,
+        "replicates": _replicates(case.estimate),
     }
+
+
+def _replicates(estimate: Estimate) -> list[Any] | None:
+    if not isinstance(estimate, Replicated):
+        return None
+    dimension, labels, numbers = estimate.replicates
+    return [dimension, labels, [*map(repr, numbers)]]
 
 
 def read(path: Path, remedy: str) -> list[Measurement]:
@@ -62,10 +70,15 @@ def read(path: Path, remedy: str) -> list[Measurement]:
 
 def _case(record: Any, where: str, remedy: str) -> Measurement:
     *estimate, expected = map(float, record["numbers"])
+    measured = Estimate(*estimate)
+    if record["replicates"] is not None:
+        dimension, labels, numbers = record["replicates"]
+        replicates = Replicates(dimension, tuple(labels), tuple(map(float, numbers)))
+        measured = Replicated.of(measured, replicates)
     return Measurement(
         heading=Heading(**record["heading"]),
         record=CaseRecord.of(record["record"], where, remedy),
-        estimate=Estimate(*estimate),
+        estimate=measured,
         bound=Bound(**{**record["bound"], "expected": expected}),
         in_print_fails=record["in_print_fails"],
     )

@@ -5,7 +5,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from hessian_papers.ledger.bounds import NOTHING, Bound, Estimate, Outcome
+import numpy as np
+
+from hessian_papers.ledger.bounds import NOTHING, Bound, Estimate, Outcome, Replicated, mean_of
 
 # What a sentence says of its cases:
 #   always      an identity, a theorem, "for all": any setting within its assumptions may refute it
@@ -95,18 +97,30 @@ class Decision:
 
 
 def pooled(cases: Sequence[Case]) -> Estimate:
-    """The mean over cases, with the mean of their intervals' ends.
+    """The mean over cases.
 
-    That interval is no shorter than it should be, however the cases depend on one another. Without
-    an interval of each there is none.
+    Where all of them have the same replicates, as teachers or seeds, the cases are paired by these:
+    one mean over the cases for each replicate, pooled by Student's t. That interval is right
+    whatever the cases of one replicate have in common. Else it has the mean of the intervals' ends,
+    which is no shorter than it should be, however the cases depend on one another; without an
+    interval of each there is none.
 
     Example:
-        >>> from hessian_papers.ledger.bounds import at_least
+        >>> from hessian_papers.ledger.bounds import Replicates, at_least
         >>> sign = at_least(0.0, "a sign")
         >>> values = [Estimate(v, v - 1, v + 1) for v in (1.0, 2.0)]
         >>> tuple(pooled([Case("open", value, sign) for value in values]))
         (1.5, 0.5, 2.5)
+        >>> seeds = [Replicates("seed", (0, 1), numbers) for numbers in ((0.0, 4.0), (4.0, 0.0))]
+        >>> both = [Replicated.of(Estimate(2.0), each) for each in seeds]
+        >>> tuple(pooled([Case("open", each, sign) for each in both]))
+        (2.0, 2.0, 2.0)
     """
+    estimates = [case.estimate for case in cases]
+    several = [each.replicates for each in estimates if isinstance(each, Replicated)]
+    pairs = {(each.dimension, each.labels) for each in several}
+    if len(several) == len(cases) > 1 and len(pairs) == 1:
+        return mean_of(np.mean([each.numbers for each in several], axis=0))
     columns = zip(*(case.estimate for case in cases), strict=True)
     return Estimate(*(math.fsum(column) / len(cases) for column in columns))
 

@@ -98,10 +98,10 @@ def test_a_number_that_is_left_has_no_interval():
     assert estimate_of(xr.DataArray(True)).value == 1.0
 
 
-def test_of_truths_the_share_of_all_is_taken():
-    values = replicates("seed", "layer", dtype=bool)
+def test_of_draws_alone_the_share_that_holds_is_taken():
+    values = replicates("draw", dtype=bool)
     actual = estimate_of(values)
-    assert actual == share_of([*values.values.ravel()])
+    assert actual == share_of([*values.values])
     assert actual.low < actual.value < actual.high
 
 
