@@ -351,8 +351,9 @@ def _statement(cases: Sequence[Sequence[Measurement]]) -> StatementRecord:
         records.append(replace(first.record, beside=weaker[0].record if weaker else None))
     headings = [measurement.heading for same in cases for measurement in same]
     heading = headings[0]
-    for name in ("quantifier", "book", "identity"):
-        values = list(dict.fromkeys(str(getattr(heading, name)) for heading in headings))
+    for name in ("quantifier", "book", "identity", "state", "assumes"):
+        said = (str(getattr(heading, name)) for heading in headings)
+        values = [*dict.fromkeys(filter(None, said))]
         if len(values) > 1:
             raise LedgerError(
                 f"{heading.id}: expected one {name} for all its cases, got {', '.join(values)}"

@@ -37,6 +37,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import Bound, Estimate, estimate_of
+from hessian_papers.ledger.conditions import ANY_STATE, NO_ASSUMPTION, Condition
 from hessian_papers.ledger.divergence import left_out
 from hessian_papers.ledger.verdicts import Book, Quantifier
 
@@ -101,6 +102,8 @@ class Heading:
         book: what kind of statement it is.
         identity: whether it is exact: where it does not hold, our computation is wrong.
         printed: for an erratum, what is in print.
+        state: of the networks that it is about.
+        assumes: what else it presupposes.
     """
 
     id: str
@@ -111,6 +114,8 @@ class Heading:
     book: Book
     identity: bool = False
     printed: str | None = None
+    state: str = ""
+    assumes: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +204,8 @@ class Statement:
         book: what kind of statement it is, for each case if it is a function; by quantifier and
             bound if it is not given.
         identity: whether it is exact.
+        state: of the networks that it is about, for each case if it is a function.
+        assumes: what else it presupposes.
         otherwise: what else would explain a difference, for each case if it is a function, where
             the docstring has no remark.
         over: the dimensions over which its cases run: the function gets the data set at the labels
@@ -220,6 +227,8 @@ class Statement:
     id: str = ""
     book: Book | Callable[[Labels], Book | None] | None = None
     identity: bool = False
+    state: Condition | Callable[[Labels], Condition] = ANY_STATE
+    assumes: Condition = NO_ASSUMPTION
     otherwise: str | Callable[[Labels], str] = ""
     over: Dimensions = ()
     each: Cases | None = None
@@ -276,6 +285,8 @@ class Statement:
             book=book,
             identity=self.identity,
             printed=printed or None,
+            state=_chosen(self.state, labels).text,
+            assumes=self.assumes.text,
         )
         measure = partial(self._measured, data, labels)
         return Entry(
@@ -303,6 +314,8 @@ class Statement:
 
     def _measured(self, data: xr.Dataset, labels: Labels, **how: bool) -> float | Estimate:
         """The value of one case; the error of what is in print with ``printed=True``."""
+        for condition in (_chosen(self.state, labels), self.assumes):
+            condition.check(data, labels)
         if self.over:
             data, labels = data.sel(labels) if labels else data, {}
         value = self.function(data, **labels, **how)

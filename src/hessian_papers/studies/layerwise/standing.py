@@ -8,6 +8,7 @@ import xarray as xr
 
 from hessian_papers.labelled import Variable, Variables
 from hessian_papers.ledger.bounds import needs
+from hessian_papers.ledger.conditions import Condition
 from hessian_papers.work import Item
 from hessian_spectra.files import Arrays
 
@@ -90,6 +91,11 @@ def require_minimum(data: xr.Dataset) -> None:
         f"{data['network'].item()} stands at {_numbers(data.isel(epoch=-1))}, and {late:.0%} "
         f"of the fall came late. {READING} The statement is about a minimum.",
     )
+
+
+NEAR_A_MINIMUM = Condition("near a minimum", require_minimum)
+AFTER_TRAINING = Condition("after training")
+BEFORE_AND_AFTER = Condition("at initialisation and after training")
 
 
 def _numbers(data: xr.Dataset) -> str:
