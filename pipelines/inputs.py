@@ -33,6 +33,8 @@ COMPUTES, PAPER = "computes", "paper"
 CATALOGUE = "identities"
 # The sentences that the page opens with.
 FINDINGS = Path(__file__).resolve().parent.parent / "conf" / "findings.yaml"
+# The numbers that stand beside the verdicts of a run.
+HEADLINES = FINDINGS.with_name("headlines.yaml")
 # How long stages took; one that is new has none yet.
 DURATIONS = FINDINGS.with_name("durations.yaml")
 REMEDY = "dvc repro survey"
@@ -116,9 +118,22 @@ def findings() -> dict[str, Any]:
     Raises:
         ValueError: the file is no mapping.
     """
-    file = read_yaml(FINDINGS)
-    require(isinstance(file, dict), FINDINGS.name, "a mapping with sets and findings", file)
-    return dict(file)
+    return _mapping(FINDINGS, "a mapping with sets and findings")
+
+
+def headlines() -> dict[str, Any]:
+    """The numbers that stand beside the verdicts of a run: of each, by name, what measures it.
+
+    Raises:
+        ValueError: the file is no mapping.
+    """
+    return _mapping(HEADLINES, "a mapping of names to cases")
+
+
+def _mapping(file: Path, expected: str) -> dict[str, Any]:
+    content = read_yaml(file)
+    require(isinstance(content, dict), file.name, expected, content)
+    return dict(content)
 
 
 @cache
@@ -289,6 +304,7 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     places = [[paper, name] for paper, chosen in papers.items() for name in chosen]
     damaged = [today.damaged for today, *_ in runs.values() if today.damaged]
     decides = {"studies": places, "findings": findings(), "damaged": damaged}
+    decides["headlines"] = headlines()
     ledger = ["ledger.measured_cases", "ledger.table", "report.findings"]
     yield "ledger", None, made_by(["ledger"], ledger) | {"settings": decides}
     sentences = {"findings": findings(), "leads": leads()}
