@@ -21,8 +21,9 @@ from hessian_papers.results import Provenance, seconds_of
 from hessian_spectra.files import as_json, digest, read_json
 from hessian_spectra.validation import require
 from pipelines import recorded
-from pipelines.departures import Settings, departures, overrides, published, reached
+from pipelines.departures import Settings, changed, departures, overrides, published, reached
 from pipelines.folders import CONF, fill
+from pipelines.kept import named
 from pipelines.schema import has_figure, kinds
 from pipelines.yaml_files import read_yaml
 
@@ -274,6 +275,26 @@ def _own_settings(settings: Settings) -> Settings:
     return settings._replace(networks=networks, data={name: settings.data[name]} if name else {})
 
 
+def changes(params: Mapping[str, Any], study: str) -> dict[str, list[Any]]:
+    """The settings of a study that are not those of ``conf``: ``[value here, that of conf]``."""
+    ours = read_yaml(CONF / "config.yaml")["scale"]
+    scale = {} if params["scale"] == ours else {"scale": [params["scale"], ours]}
+    groups = params["networks"], params["data"]["sets"]
+    own = _own_settings(Settings(study, params["studies"][study], *groups))
+    return scale | changed(params["scale"], own)
+
+
+def kept(params: Mapping[str, Any], studies: Iterable[str]) -> dict[str, str]:
+    """The settings of studies that are not those of ``conf``, in words.
+
+    Returns:
+        Those of each study that has any, by its name, and all of them under no name.
+    """
+    own = {name: changes(params, name) for name in studies}
+    every = {key: pair for each in own.values() for key, pair in each.items()}
+    return {name: named(each, "conf/ has") for name, each in [*own.items(), ("", every)] if each}
+
+
 def provenances_in(record: Mapping[str, Any]) -> dict[str, list[Provenance]]:
     """The provenances that a stage's file holds, by study."""
     held: Mapping[str, list[dict[str, Any]]] = record.get("provenances", {})
@@ -307,7 +328,7 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     decides["headlines"] = headlines()
     ledger = ["ledger.measured_cases", "ledger.table", "report.findings"]
     yield "ledger", None, made_by(["ledger"], ledger) | {"settings": decides}
-    sentences = {"findings": findings(), "leads": leads()}
+    sentences = {"findings": findings(), "leads": leads(), "kept": kept(params, params["studies"])}
     # Without DVC it draws and measures as well.
     drawing = ["drawing.forest", "drawing.save", "ledger.evaluation"]
     page = made_by(["page", "figures"], ["report", *drawing])
@@ -357,6 +378,7 @@ def _of_paper(
         "durations": durations(studies),
         "leads": {name: lead for name, lead in leads().items() if name in chosen},
         "elsewhere": {name: c["paper"] for name, c in used.items() if name not in chosen},
+        "kept": kept(params, chosen),
     }
     return record
 

@@ -170,7 +170,9 @@ def _pages(context: Context, settings: Mapping[str, Any]) -> None:
         elsewhere=settings["elsewhere"],
     )
     for part in content.parts(paper):
-        write_bytes(context.reports / address(part), build(content, part=part).encode())
+        kept = settings["kept"].get(part.partition("/")[2], "")
+        text = build(content, part=part, kept=kept)
+        write_bytes(context.reports / address(part), text.encode())
 
 
 def paper(context: Context) -> None:

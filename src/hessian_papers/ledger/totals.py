@@ -139,8 +139,9 @@ def numbers(
         right = right and "/" in str(entry["case"]) and entry.get("as", "factor") == "factor"
         require(right, at, "case: <study>/<case>, and as: factor or nothing more", entry)
         value = measured.get(entry["case"])
-        factor = "as" in entry and value is not None
-        result[name] = float(f"{math.exp(value):.3g}") if factor else value
+        if value is not None and "as" in entry:
+            value = float(f"{math.exp(value):.3g}")
+        result[name] = value
     return result
 
 
