@@ -29,7 +29,7 @@ def text_of(params: dict[str, Any], said: dict[str, Any] | None = None) -> str:
         said: what conf/ says, if it may say something else; a comment then names what differs.
     """
     pairs = different({"": params}, {} if said is None else {"": said})
-    shown = named({key[1:]: pair for key, pair in pairs}, "conf/ has")
+    shown = named({key[1:]: pair for key, pair in pairs})
     # They stay in the file, and later runs keep them: `survey` says so each time.
     kept = f"{KEPT}{shown}; they stay until `{back(*OF_EXPERIMENT)}`\n" if shown else ""
     return HEADER + kept + yaml.safe_dump(params, sort_keys=True, allow_unicode=True)

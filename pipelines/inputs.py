@@ -23,7 +23,6 @@ from hessian_spectra.validation import require
 from pipelines import recorded
 from pipelines.departures import Settings, changed, departures, overrides, published, reached
 from pipelines.folders import CONF, fill
-from pipelines.kept import named
 from pipelines.schema import has_figure, kinds
 from pipelines.yaml_files import read_yaml
 
@@ -284,15 +283,11 @@ def changes(params: Mapping[str, Any], study: str) -> dict[str, list[Any]]:
     return scale | changed(params["scale"], own)
 
 
-def kept(params: Mapping[str, Any], studies: Iterable[str]) -> dict[str, str]:
-    """The settings of studies that are not those of ``conf``, in words.
-
-    Returns:
-        Those of each study that has any, by its name, and all of them under no name.
-    """
+def kept(params: Mapping[str, Any], studies: Iterable[str]) -> dict[str, dict[str, list[Any]]]:
+    """The :func:`changes` of each study that has any, by its name, and all under no name."""
     own = {name: changes(params, name) for name in studies}
     every = {key: pair for each in own.values() for key, pair in each.items()}
-    return {name: named(each, "conf/ has") for name, each in [*own.items(), ("", every)] if each}
+    return {name: each for name, each in [*own.items(), ("", every)] if each}
 
 
 def provenances_in(record: Mapping[str, Any]) -> dict[str, list[Provenance]]:

@@ -21,7 +21,7 @@ OF_EXPERIMENT, CONFIGURE = ("params.yaml", "dvc.lock"), "dvc repro --force confi
 MOST_NAMED = 3
 
 
-def named(pairs: Mapping[str, Sequence[Any]], other: str) -> str:
+def named(pairs: Mapping[str, Sequence[Any]], other: str = "conf/ has") -> str:
     """Settings in words, the shortest first; empty if there are none.
 
     Args:
@@ -29,7 +29,7 @@ def named(pairs: Mapping[str, Sequence[Any]], other: str) -> str:
         other: the place of the other one.
 
     Example:
-        >>> named({"studies.mine.width": [50, 10]}, "conf/ has")
+        >>> named({"studies.mine.width": [50, 10]})
         'studies.mine.width=50 (conf/ has 10)'
     """
     texts = [
@@ -91,7 +91,7 @@ def of_run(pairs: Mapping[str, Sequence[Any]]) -> str:
         pairs: what overrides changed: of each setting the value here, and that of ``conf``.
     """
     files = edited()
-    parts = [f"settings of this run: {named(pairs, 'conf/ has')}"] if pairs else []
+    parts = [f"settings of this run: {named(pairs)}"] if pairs else []
     if files:
         shown = ", ".join(files[:MOST_NAMED]) + (", …" if len(files) > MOST_NAMED else "")
         parts.append(f"conf/ is not as committed: {shown}; back with `{back(CONF.name)}`")

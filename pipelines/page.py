@@ -14,7 +14,7 @@ from hessian_papers.report.findings import findings, opening
 from hessian_spectra.files import write_bytes
 from pipelines import inputs
 from pipelines.figures import computed
-from pipelines.kept import of_run
+from pipelines.kept import named, of_run
 from pipelines.schema import plain
 from pipelines.stage import Context, main
 
@@ -28,7 +28,7 @@ def page(context: Context) -> None:
     content = read(context.reports, leads=settings["leads"])
     result = findings(settings["findings"], content.statements)
     first = opening(settings["findings"], content.statements, result)
-    kept = settings["kept"].get("", "")
+    kept = named(settings["kept"].get("", {}))
     text = build(content, result, opening=first, part=FRONT, kept=kept)
     write_bytes(context.reports / FRONT, text.encode())
     write_bytes(context.reports / INDEX, index(content).encode())

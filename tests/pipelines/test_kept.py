@@ -118,12 +118,12 @@ def test_pages_are_told_what_an_experiment_left_of_their_studies():
     studies = [*params["studies"]]
     assert inputs.kept(params, studies) == {}
     params["studies"]["cracking-fig7"]["width"] = 50
-    text = "studies.cracking-fig7.width=50 (conf/ has 10)"
-    assert inputs.kept(params, studies) == {"cracking-fig7": text, "": text}
+    own = {"studies.cracking-fig7.width": [50, 10]}
+    assert inputs.kept(params, studies) == {"cracking-fig7": own, "": own}
     assert inputs.kept(params, ["cracking-fig1"]) == {}
     # Networks are of all studies that measure them.
     params["networks"]["gpt2"]["width"] = 64
     changed = inputs.kept(params, studies)
     assert {"cracking-fig5", "cracking-fig6", "cracking-fig7", ""} <= {*changed}
     assert "cracking-fig4" not in changed
-    assert "networks.gpt2.width=64" in changed[""]
+    assert changed[""]["networks.gpt2.width"][0] == 64
