@@ -1,6 +1,7 @@
 """What was tried stands in one table, with the settings and numbers that differ and no digest."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -15,6 +16,9 @@ width = yaml.safe_load(open("params.yaml"))["studies"]["mine"]["width"]
 numbers = {"sharpness_at_the_end": 2 / width, "share_of_outliers": 0.5, "gone": None}
 metrics = {"papers": f"{width} reproduced", "this_run": {"holds": width, "open": 1}}
 json.dump({**metrics, "numbers": numbers}, open("reports/metrics.json", "w"))
+curve = {"name": "outlier", "drawn": "line", "x": [1, 2, 3], "y": [1, width, 4]}
+panel = {"title": "(a)", "x": "step", "y": "sharpness", "scales": ["linear", "log"], "main": False}
+json.dump([{**panel, "curves": [curve]}], open("series.json", "w"))
 """
 PIPELINE = """stages:
   ledger:
@@ -22,7 +26,9 @@ PIPELINE = """stages:
     deps: [stage.py]
     params: [studies]
     metrics: [reports/metrics.json]
-    outs: [results]
+    outs: [series.json]
+plots:
+  - series.json: {template: curves, title: made-up}
 """
 
 
@@ -39,15 +45,17 @@ def called(folder, *arguments):
 @pytest.mark.pipeline
 def test_experiments_of_dvc_are_a_table_of_few_columns(tmp_path):
     def run(*command):
-        subprocess.run(command, cwd=tmp_path, env=environment(), check=True, capture_output=True)
+        options = {"cwd": tmp_path, "env": environment(), "text": True, "check": True}
+        return subprocess.run(command, capture_output=True, **options).stdout
 
-    (tmp_path / "stage.py").write_text(STAGE + 'open("results", "w").write(str(width))\n')
+    (tmp_path / "stage.py").write_text(STAGE)
     (tmp_path / "dvc.yaml").write_text(PIPELINE)
     (tmp_path / "params.yaml").write_text("studies: {mine: {width: 10, seeds: [0, 1]}}\n")
     (tmp_path / "reports").mkdir()
     run("git", "init", "--quiet", "--initial-branch", "trunk")
     run("dvc", "init", "--quiet")
-    (tmp_path / ".gitignore").write_text("/results\n")
+    shutil.copytree(ROOT / ".dvc" / "plots", tmp_path / ".dvc" / "plots")
+    (tmp_path / ".gitignore").write_text("/series.json\n/reports/metrics.json\n")
     run("dvc", "repro")
     run("git", "add", "--all")
     who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
