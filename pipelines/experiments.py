@@ -1,4 +1,4 @@
-"""Command experiments: what was tried, with the settings and the numbers that differ.
+"""Command experiments: a table of what was tried, with the settings and numbers that differ.
 
     python -m pipelines.experiments [--all] [options of `dvc exp show`, such as -A]
 
@@ -44,7 +44,7 @@ class State(NamedTuple):
 
 
 def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """What nested mappings hold, by keys that are joined by dots."""
+    """The entries of nested mappings, by keys that are joined by dots."""
     if not isinstance(value, Mapping):
         yield key, value
         return
@@ -53,7 +53,7 @@ def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _held(files: Mapping[str, Any]) -> dict[str, Any]:
-    """What the files of a state hold, as DVC reports them."""
+    """The content of the files of a state, as DVC reports them."""
     return dict(pair for file in files.values() for pair in _flat(file.get("data") or {}))
 
 
@@ -131,13 +131,13 @@ def table(tried: Sequence[State], *, whole: bool, width: int) -> str:
 
 
 def _report(options: Sequence[str]) -> list[dict[str, Any]]:
-    """What DVC knows of experiments.
+    """The experiments that DVC knows.
 
     Raises:
         MissingResultError: there is no repository of Git, or DVC refuses the options.
     """
-    found = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, check=False)
-    if found.returncode:
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, check=False)
+    if commit.returncode:
         raise MissingResultError(
             "experiments: expected a Git repository with a commit, got none; experiments are "
             "commits of it: work in a clone, or run `git init`, `git add .` and `git commit`"
@@ -166,10 +166,12 @@ def experiments(options: Sequence[str], *, whole: bool = False) -> str:
     tried = states(_report(options))
     width = shutil.get_terminal_size((WIDTH, 1)).columns
     lines = [f"{state.name}: {state.lacks}" for state in tried if state.lacks]
+    if not (whole or _differing([state.numbers for state in tried])):
+        lines.append("no number differs; --all shows those of each")
     if shown := table(tried, whole=whole, width=width):
         return "\n".join([shown, *lines])
     names = ", ".join(state.name for state in tried)
-    return "\n".join([f"no setting and no number differs between {names}; {HOW}", *lines])
+    return "\n".join([f"no setting differs between {names}; {HOW}", *lines])
 
 
 def _main() -> None:

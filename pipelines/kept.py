@@ -33,8 +33,8 @@ def named(pairs: Mapping[str, Sequence[Any]], other: str = "conf/ has") -> str:
         'studies.mine.width=50 (conf/ has 10)'
     """
     texts = [
-        f"{key}={reprlib.repr(value)} ({other} {reprlib.repr(there)})"
-        for key, (value, there) in pairs.items()
+        f"{key}={reprlib.repr(value)} ({other} {reprlib.repr(elsewhere)})"
+        for key, (value, elsewhere) in pairs.items()
     ]
     first = sorted(texts, key=len)[:MOST_NAMED]
     further = len(texts) - len(first)
@@ -62,7 +62,7 @@ def edited() -> list[str]:
 
 
 def said() -> str:
-    """What `params.yaml` has that the last commit has not, in one line; empty if that is nothing.
+    """The settings of `params.yaml` that the last commit has not, in one line, or nothing.
 
     Without Git it is known of an experiment's settings alone, which the file itself names.
     """
@@ -85,7 +85,7 @@ def said() -> str:
 
 
 def of_run(pairs: Mapping[str, Sequence[Any]]) -> str:
-    """What the settings of one run have that the last commit has not, in one line, or nothing.
+    """The settings of one run that the last commit has not, in one line, or nothing.
 
     Args:
         pairs: what overrides changed: of each setting the value here, and that of ``conf``.

@@ -1,4 +1,4 @@
-"""What was tried stands in one table, with the settings and numbers that differ and no digest."""
+"""Experiments stand in one table, with the settings and numbers that differ and no digest."""
 
 import json
 import shutil
@@ -62,7 +62,8 @@ def test_experiments_of_dvc_are_a_table_of_few_columns(tmp_path):
     run("git", *who, "commit", "--quiet", "--message", "made")
     code, said = called(tmp_path)
     assert code == 0
-    assert said.startswith("no setting and no number differs between workspace, trunk; make one ")
+    assert said.startswith("no setting differs between workspace, trunk; make one with `dvc exp ")
+    assert said.endswith("\nno number differs; --all shows those of each\n")
     for width in (20, 40):
         run("dvc", "exp", "run", "-S", f"studies.mine.width={width}", "-n", f"width-{width}")
     code, said = called(tmp_path)

@@ -1,4 +1,4 @@
-"""What settings have that the last commit has not is said in one line, which takes it back."""
+"""Settings that the last commit has not are named in one line, with the way back."""
 
 import re
 import shlex
