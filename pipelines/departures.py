@@ -220,16 +220,24 @@ def departures(run: Settings, published: Mapping[str, Any]) -> dict[str, list[An
 
 
 def overrides(scale: str, run: Settings) -> dict[str, Any]:
+    """The settings of a run that are not those of its scale, see :func:`changed`."""
+    return {key: value for key, (value, _) in changed(scale, run).items()}
+
+
+def changed(scale: str, run: Settings) -> dict[str, list[Any]]:
     """The settings of a run that are not those of its scale, by the keys that override them.
 
     A key that there is no longer is left out. What was taken out begins with ``~``, what was put in
     with ``+``, as Hydra has it.
+
+    Returns:
+        ``[value here, that of conf]`` for each.
     """
     ours = ours_at(scale)
     here = {"studies": {run.name: run.study}, "networks": run.networks, "data": run.data}
     places = {"studies": "studies", **dict(SOURCES.values())}
     return {
-        f"{_sign(key, pair)}{place}.{source}.{key}": pair[0]
+        f"{_sign(key, pair)}{place}.{source}.{key}": pair
         for group, place in places.items()
         for source in sorted(here[group].keys() & ours[group].keys())
         for key, pair in different(here[group][source], ours[group][source])

@@ -21,7 +21,7 @@ from hessian_papers.results import Provenance, seconds_of
 from hessian_spectra.files import as_json, digest, read_json
 from hessian_spectra.validation import require
 from pipelines import recorded
-from pipelines.departures import Settings, departures, overrides, published, reached
+from pipelines.departures import Settings, changed, departures, overrides, published, reached
 from pipelines.folders import CONF, fill
 from pipelines.schema import has_figure, kinds
 from pipelines.yaml_files import read_yaml
@@ -33,6 +33,8 @@ COMPUTES, PAPER = "computes", "paper"
 CATALOGUE = "identities"
 # The sentences that the page opens with.
 FINDINGS = Path(__file__).resolve().parent.parent / "conf" / "findings.yaml"
+# The numbers that stand beside the verdicts of a run.
+HEADLINES = FINDINGS.with_name("headlines.yaml")
 # How long stages took; one that is new has none yet.
 DURATIONS = FINDINGS.with_name("durations.yaml")
 REMEDY = "dvc repro survey"
@@ -116,9 +118,22 @@ def findings() -> dict[str, Any]:
     Raises:
         ValueError: the file is no mapping.
     """
-    file = read_yaml(FINDINGS)
-    require(isinstance(file, dict), FINDINGS.name, "a mapping with sets and findings", file)
-    return dict(file)
+    return _mapping(FINDINGS, "a mapping with sets and findings")
+
+
+def headlines() -> dict[str, Any]:
+    """The numbers that stand beside the verdicts of a run: of each, by name, what measures it.
+
+    Raises:
+        ValueError: the file is no mapping.
+    """
+    return _mapping(HEADLINES, "a mapping of names to cases")
+
+
+def _mapping(file: Path, expected: str) -> dict[str, Any]:
+    content = read_yaml(file)
+    require(isinstance(content, dict), file.name, expected, content)
+    return dict(content)
 
 
 @cache
@@ -259,6 +274,22 @@ def _own_settings(settings: Settings) -> Settings:
     return settings._replace(networks=networks, data={name: settings.data[name]} if name else {})
 
 
+def changes(params: Mapping[str, Any], study: str) -> dict[str, list[Any]]:
+    """The settings of a study that are not those of ``conf``: ``[value here, that of conf]``."""
+    ours = read_yaml(CONF / "config.yaml")["scale"]
+    scale = {} if params["scale"] == ours else {"scale": [params["scale"], ours]}
+    groups = params["networks"], params["data"]["sets"]
+    own = _own_settings(Settings(study, params["studies"][study], *groups))
+    return scale | changed(params["scale"], own)
+
+
+def kept(params: Mapping[str, Any], studies: Iterable[str]) -> dict[str, dict[str, list[Any]]]:
+    """The :func:`changes` of each study that has any, by its name, and all under no name."""
+    own = {name: changes(params, name) for name in studies}
+    every = {key: pair for each in own.values() for key, pair in each.items()}
+    return {name: each for name, each in [*own.items(), ("", every)] if each}
+
+
 def provenances_in(record: Mapping[str, Any]) -> dict[str, list[Provenance]]:
     """The provenances that a stage's file holds, by study."""
     held: Mapping[str, list[dict[str, Any]]] = record.get("provenances", {})
@@ -289,9 +320,10 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     places = [[paper, name] for paper, chosen in papers.items() for name in chosen]
     damaged = [today.damaged for today, *_ in runs.values() if today.damaged]
     decides = {"studies": places, "findings": findings(), "damaged": damaged}
+    decides["headlines"] = headlines()
     ledger = ["ledger.measured_cases", "ledger.table", "report.findings"]
     yield "ledger", None, made_by(["ledger"], ledger) | {"settings": decides}
-    sentences = {"findings": findings(), "leads": leads()}
+    sentences = {"findings": findings(), "leads": leads(), "kept": kept(params, params["studies"])}
     # Without DVC it draws and measures as well.
     drawing = ["drawing.forest", "drawing.save", "ledger.evaluation"]
     page = made_by(["page", "figures"], ["report", *drawing])
@@ -341,6 +373,7 @@ def _of_paper(
         "durations": durations(studies),
         "leads": {name: lead for name, lead in leads().items() if name in chosen},
         "elsewhere": {name: c["paper"] for name, c in used.items() if name not in chosen},
+        "kept": kept(params, chosen),
     }
     return record
 

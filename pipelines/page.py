@@ -14,6 +14,7 @@ from hessian_papers.report.findings import findings, opening
 from hessian_spectra.files import write_bytes
 from pipelines import inputs
 from pipelines.figures import computed
+from pipelines.kept import named, of_run
 from pipelines.schema import plain
 from pipelines.stage import Context, main
 
@@ -27,7 +28,8 @@ def page(context: Context) -> None:
     content = read(context.reports, leads=settings["leads"])
     result = findings(settings["findings"], content.statements)
     first = opening(settings["findings"], content.statements, result)
-    text = build(content, result, opening=first, part=FRONT)
+    kept = named(settings["kept"].get("", {}))
+    text = build(content, result, opening=first, part=FRONT, kept=kept)
     write_bytes(context.reports / FRONT, text.encode())
     write_bytes(context.reports / INDEX, index(content).encode())
 
@@ -38,6 +40,8 @@ def of_study(context: Context) -> None:
     memory().keep()
     path = context.reports / FRONT
     write_bytes(path, build(read(context.reports, leads=inputs.leads())).encode())
+    if line := of_run(inputs.changes(plain(context.config), context.name)):
+        print(line)
     print(f"wrote {path}")
 
 

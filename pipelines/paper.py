@@ -37,6 +37,7 @@ from hessian_spectra.files import (
 )
 from pipelines import chain, inputs
 from pipelines.figures import draw
+from pipelines.kept import named
 from pipelines.lifetime import share_life
 from pipelines.schema import plain
 from pipelines.stage import Context, main
@@ -170,7 +171,9 @@ def _pages(context: Context, settings: Mapping[str, Any]) -> None:
         elsewhere=settings["elsewhere"],
     )
     for part in content.parts(paper):
-        write_bytes(context.reports / address(part), build(content, part=part).encode())
+        changes = settings["kept"].get(part.partition("/")[2], {})
+        text = build(content, part=part, kept=named(changes))
+        write_bytes(context.reports / address(part), text.encode())
 
 
 def paper(context: Context) -> None:

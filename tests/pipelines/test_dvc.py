@@ -70,6 +70,9 @@ def test_the_guide_is_followed_and_an_override_runs_the_study_and_its_dependents
     changed = {name for name in after if after[name] != before.get(name)}
     assert changed
     assert changed <= of_the_study(finished).keys()
+    for page in ("singh2026cracking", f"singh2026cracking/{STUDY}"):
+        text = (finished.path / "reports" / f"{page}.html").read_text("utf-8")
+        assert f"Settings of an experiment: studies.{STUDY}.width=20 (conf/ has 10)." in text
     finished.run("git", "checkout", "--quiet", ".")
     finished.run("dvc", "checkout", "--quiet", "--allow-missing")
     assert finished.repro(TARGET) in (ALWAYS, ["configure", *ALWAYS])
@@ -112,8 +115,8 @@ def test_settings_of_an_experiment_that_stay_are_named_until_they_are_taken_back
         finished.run("dvc", *experiment)
     said = finished.run("dvc", "repro", "survey").stdout
     remedy = "git checkout HEAD -- params.yaml dvc.lock"
-    kept = f"studies.{STUDY}.seed=7 (conf/ has 0); they stay until `{remedy}`"
-    assert f"\nSettings of an experiment: {kept}\n" in said
+    kept = f"studies.{STUDY}.seed=7 (committed: 0); back with `{remedy}`"
+    assert f"\nSettings that differ from the commit, of an experiment: {kept}\n" in said
     finished.run(*remedy.split())
     assert "experiment" not in finished.run("dvc", "repro", TARGET).stdout
     assert (finished.path / "params.yaml").read_text() == before

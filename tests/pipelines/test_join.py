@@ -9,6 +9,7 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
+from hessian_papers.drawing.record import files
 from hessian_papers.provenance import digest_of
 from hessian_papers.results import SCALES, SIDES, sides_of
 from pipelines import configure, inputs, schema, stage
@@ -106,6 +107,21 @@ def test_each_study_is_one_line_of_dvc_yaml():
     lines = (ROOT / "dvc.yaml").read_text().splitlines()
     for name in listed("studies") + listed("networks"):
         assert sum(line.strip().startswith(f"{name}: {{") for line in lines) == 1, name
+
+
+def test_the_plots_are_curves_of_figures_that_say_which(params, dvc_stages):
+    """Some, each by the template: those of all figures, as pictures, made a page of 68,000 px."""
+    plots = [pair for entry in read_yaml(ROOT / "dvc.yaml")["plots"] for pair in entry.items()]
+    assert 10 <= len(plots) <= 20
+    assert (ROOT / ".dvc" / "plots" / "curves.json").is_file()
+    for place, properties in plots:
+        *_, paper, study, name = Path(place).parts
+        config = params["studies"][study]
+        assert (paper, name) == (config["paper"], "figure-series.json")
+        assert files(ROOT / "reports" / "figures" / paper, study)["series"] == ROOT / place
+        title = f"{config['paper']}, {config['artifact']}"
+        assert properties == {"template": "curves", "title": title}
+        assert f"reports/figures/{paper}" in dvc_stages[f"paper@{paper}"]["outs"]
 
 
 def test_no_two_studies_or_networks_have_one_name(params):

@@ -61,7 +61,10 @@ def run(ends, tmp_path):
 def test_a_study_alone_has_a_page_with_its_statements(run, tmp_path, capsys, study):
     code, (folder,) = run(study)
     assert code == 0
-    assert capsys.readouterr().out.endswith(f"wrote {folder.relative_to(tmp_path)}/index.html\n")
+    said = capsys.readouterr().out
+    assert said.endswith(f"wrote {folder.relative_to(tmp_path)}/index.html\n")
+    assert f"\nsettings of this run: studies.{study}." in f"\n{said}"
+    assert " (conf/ has " in said
     statements = read_ledger(folder)
     cases = [case for statement in statements for case in statement.cases]
     assert {case.study for case in cases} == {study}

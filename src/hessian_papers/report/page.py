@@ -179,6 +179,7 @@ def build(
     opening: Opening = _NOTHING,
     embedded: bool = False,
     part: str = "",
+    kept: str = "",
 ) -> str:
     """A report page as an HTML document that needs no network.
 
@@ -192,6 +193,7 @@ def build(
             links none.
         part: ``index.html`` for the front, the key of a paper for its page, ``<paper>/<study>`` for
             a figure's, or nothing for a document that has all.
+        kept: the settings of an experiment that it was made with, in words.
     """
     here, _, study = ("" if part == FRONT else part).partition("/")
     links = Links(part, content.studies)
@@ -221,6 +223,7 @@ def build(
         index=""
         if part
         else Markup(search_index(every, (lambda _: "") if embedded else picture, links)),
+        kept=kept,
         keys=[*PAPERS] if here else [section.key for section in every],
         notation=tables(),
         opening=opening,

@@ -228,6 +228,16 @@ def test_the_index_leads_to_every_figure_and_statement(pages):
     assert "Made-up curve" in named["caption"]
 
 
+def test_a_page_says_which_settings_an_experiment_left(content):
+    """On the front and on that of a figure, and how they are taken back; else nothing."""
+    for part in (FRONT, "singh2026cracking/cracking-fig7"):
+        text = build(content, part=part, kept="studies.mine.width=50 (conf/ has 10)")
+        said = "Settings of an experiment: studies.mine.width=50 (conf/ has 10)."
+        assert text.index(said) < text.index("<h1>")
+        assert "<code>git checkout HEAD -- params.yaml dvc.lock</code>" in text
+        assert "Settings of an experiment" not in build(content, part=part)
+
+
 def test_a_figure_stands_between_its_neighbours(pages):
     page = pages["singh2026cracking/cracking-fig7.html"]
     beside = re.findall(r'<a href="(.*?)#.*?" rel="(prev|next)">', page)
