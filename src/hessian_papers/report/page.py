@@ -1,5 +1,6 @@
 """The page as a whole."""
 
+import re
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -58,7 +59,9 @@ INDEX = "search-index.js"
 
 
 def _asset(name: str) -> Markup:
-    return Markup(resources.files("hessian_papers.report").joinpath(name).read_text("utf-8"))
+    text = resources.files("hessian_papers.report").joinpath(name).read_text("utf-8")
+    # Every page carries the styles: without indentation and comments.
+    return Markup(re.sub(r"\n\s+|/\*.*?\*/", "\n", text) if name.endswith("css") else text)
 
 
 def _environment() -> Environment:

@@ -128,7 +128,7 @@ def test_the_first_screen_says_what_there_is_without_a_click(visit):
     assert "[Of a small convolutional network: the spectral density" in said
     size = "async (i) => { await i.decode(); return [i.naturalWidth, i.naturalHeight]; }"
     image = visit.page.locator("#inspect img")
-    assert image.evaluate(size) == [int(image.get_attribute(one)) for one in ("width", "height")]
+    assert image.evaluate(size) == [int(image.get_attribute(side)) for side in ("width", "height")]
 
 
 def test_a_long_finding_is_folded_until_it_is_asked_for(visit):

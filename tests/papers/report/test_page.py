@@ -70,7 +70,7 @@ def test_each_run_says_on_which_packages_it_was_made_and_of_which_files(text):
 def test_nothing_is_loaded_from_elsewhere(page):
     assert [a["href"].split(",")[0] for a in page.all("link")] == ["data:image/svg+xml"]
     policies = [text for text in page.values("content") if text.startswith("default-src")]
-    assert [one.partition("; style")[0] for one in policies] == [
+    assert [policy.partition("; style")[0] for policy in policies] == [
         "default-src 'none'; img-src 'self' file: data:"
     ]
 
@@ -254,9 +254,9 @@ def test_a_page_says_what_it_is_to_those_who_link_it(pages):
         {a.get("property", a.get("name")): a.get("content") for a in Reader(text).all("meta")}
         for text in (front, paper_, figure_)
     ]
-    assert [one["twitter:card"] for one in facts] == ["summary_large_image"] * 3
-    assert all(0 < len(one["description"]) < 400 for one in facts)
-    assert all(one["og:description"] == one["description"] for one in facts)
+    assert [page_["twitter:card"] for page_ in facts] == ["summary_large_image"] * 3
+    assert all(0 < len(page_["description"]) < 400 for page_ in facts)
+    assert all(page_["og:description"] == page_["description"] for page_ in facts)
     assert facts[0]["og:title"] == "Hessian spectra"
     assert facts[1]["description"].startswith(PAPERS["singh2026cracking"].title)
     assert facts[2]["og:title"].startswith("Figure 7: Made-up test data")
