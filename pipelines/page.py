@@ -10,7 +10,7 @@ from hessian_papers.ledger.evaluation import decided
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.memory import memory
 from hessian_papers.report import FRONT, INDEX, build, index, read
-from hessian_papers.report.findings import findings, opening
+from hessian_papers.report.findings import findings
 from hessian_spectra.files import write_bytes
 from pipelines import inputs
 from pipelines.figures import computed
@@ -27,9 +27,8 @@ def page(context: Context) -> None:
     settings = plain(context.config)
     content = read(context.reports, leads=settings["leads"])
     result = findings(settings["findings"], content.statements)
-    first = opening(settings["findings"], content.statements, result)
     kept = named(settings["kept"].get("", {}))
-    text = build(content, result, opening=first, part=FRONT, kept=kept)
+    text = build(content, result, part=FRONT, kept=kept)
     write_bytes(context.reports / FRONT, text.encode())
     write_bytes(context.reports / INDEX, index(content).encode())
 

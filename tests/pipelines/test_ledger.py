@@ -15,7 +15,6 @@ from tests.papers.ledger.entries import OBSERVED, case, run_of
 from tests.pipelines.workspace import ROOT
 
 FINDINGS = {
-    "opening": {},
     "sets": {},
     "findings": [
         {

@@ -223,7 +223,6 @@ def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
         "numbers": {"number": {"value": "planted-number"}},
     }
     sentences = {
-        "opening": {"misprint": "", "finding": "planted"},
         "sets": {},
         "findings": [finding],
     }

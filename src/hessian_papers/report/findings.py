@@ -18,7 +18,7 @@ from hessian_papers.ledger.verdicts import VERDICTS
 from hessian_spectra.validation import require
 
 _KEYS = ("name", "sentence", "picture", "rests_on", "numbers")
-_PARTS = ("opening", "sets", "findings")
+_PARTS = ("sets", "findings")
 # What a set of statements can be chosen by, besides by naming each.
 _CHOICES = ("identity", "book", "study")
 # A named set, or a single statement.
@@ -81,19 +81,6 @@ class Finding:
     stated: bool
     statements: Ledger
     picture: str
-
-
-@dataclass(frozen=True)
-class Opening:
-    """The two things that a visitor reads first.
-
-    Args:
-        misprint: the statement whose printed and corrected form stand there, if it was measured.
-        finding: the finding that stands there with its picture, if it is stated.
-    """
-
-    misprint: StatementRecord | None = None
-    finding: Finding | None = None
 
 
 def _chosen(ledger: Ledger, sets: Sets, name: str) -> list[StatementRecord]:
@@ -213,23 +200,6 @@ def findings(file: Mapping[str, Any], ledger: Ledger) -> list[Finding]:
             text, stated = _filled(spec["sentence"], numbers), True
         sentences.append(Finding(spec["name"], text, stated, supporting, spec["picture"]))
     return sentences
-
-
-def opening(file: Mapping[str, Any], ledger: Ledger, sentences: Sequence[Finding]) -> Opening:
-    """The misprint and the finding that the file chooses for the first screen of the page.
-
-    Raises:
-        ValueError: it chooses a finding that there is none of, or says something else.
-    """
-    keys, spec = {"misprint", "finding"}, file["opening"]
-    right = isinstance(spec, Mapping) and set(spec) == keys
-    require(right, "findings, opening", "the keys misprint, finding", spec)
-    named = {finding.name: finding for finding in sentences}
-    known = f"one of {', '.join(named)}"
-    require(spec["finding"] in named, "findings, opening", known, spec["finding"])
-    misprints = [s for s in ledger if s.id == spec["misprint"] and s.printed is not None]
-    finding = named[spec["finding"]]
-    return Opening(misprints[0] if misprints else None, finding if finding.stated else None)
 
 
 def markdown(findings: Sequence[Finding]) -> str:

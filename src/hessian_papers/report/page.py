@@ -1,5 +1,6 @@
 """The page as a whole."""
 
+import re
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from hessian_papers.report.entries import (
     short,
     shown,
 )
-from hessian_papers.report.findings import Finding, Opening
+from hessian_papers.report.findings import Finding
 from hessian_papers.report.links import FRONT, Links
 from hessian_papers.report.notation import tables
 from hessian_papers.report.search import search_index
@@ -53,13 +54,14 @@ _TEMPLATES = (
     *("page.html", "front.html", "paper.html", "figure.html", "claim.html", "errata.html"),
     *("study.html", "notation.html", "playground.html"),
 )
-_NOTHING = Opening()
 # The index that every page searches.
 INDEX = "search-index.js"
 
 
 def _asset(name: str) -> Markup:
-    return Markup(resources.files("hessian_papers.report").joinpath(name).read_text("utf-8"))
+    text = resources.files("hessian_papers.report").joinpath(name).read_text("utf-8")
+    # Every page carries the styles: without indentation and comments.
+    return Markup(re.sub(r"\n\s+|/\*.*?\*/", "\n", text) if name.endswith("css") else text)
 
 
 def _environment() -> Environment:
@@ -176,7 +178,6 @@ def build(
     content: Content,
     findings: Sequence[Finding] = (),
     *,
-    opening: Opening = _NOTHING,
     embedded: bool = False,
     part: str = "",
     kept: str = "",
@@ -188,7 +189,6 @@ def build(
     Args:
         content: what it shows.
         findings: the sentences that it opens with.
-        opening: what stands on the first screen.
         embedded: whether the pictures are part of the document, which then needs no other file and
             links none.
         part: ``index.html`` for the front, the key of a paper for its page, ``<paper>/<study>`` for
@@ -224,9 +224,8 @@ def build(
         if part
         else Markup(search_index(every, (lambda _: "") if embedded else picture, links)),
         kept=kept,
-        keys=[*PAPERS] if here else [section.key for section in every],
+        menu=[paper(key) for key in ([*PAPERS] if here else [section.key for section in every])],
         notation=tables(),
-        opening=opening,
         sections=every,
         papers=[s for s in every if not part or (s.key == here and not study)],
         picture=picture,

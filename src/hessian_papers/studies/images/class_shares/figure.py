@@ -193,7 +193,7 @@ def caption(data: xr.Dataset) -> str:
     text = (
         "Largest Hessian eigenvalue of trained networks (markers) on "
         f"{main['samples'].values[0]} images of {', '.join(map(image_set, by(data, 'source')))}, "
-        "by the share of one class. Black: eq. (14), from the labels alone."
+        "by the share of one class. Thick: eq. (14), from the labels alone."
     )
     if main["fit"].notnull().any():
         text += " Thin lines: from the part that the inputs fit."
@@ -234,7 +234,7 @@ SINGLE = (
 )
 SEVERAL = (
     "One assumption dropped at a time, networks as in the figure: the sharpness over eq. (14) "
-    "(black: 1), the layers' defect of balancedness, and the largest eigenvalue of the "
+    "(thick: 1), the layers' defect of balancedness, and the largest eigenvalue of the "
     "Gauss-Newton matrix relative to that of the Hessian."
 )
 
