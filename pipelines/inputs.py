@@ -178,7 +178,8 @@ def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
 
     Returns:
         ``versions`` of Python and of the packages; the digests of the user's own ``files``, if its
-        data are made from such; and the settings of its ``ensemble`` of networks, if it has one.
+        data are made from such; and the settings of its ``ensemble`` of networks and of its
+        ``data``, if it has any.
     """
     config = params["studies"][study]
     entries = [("studies", config)]
@@ -192,6 +193,8 @@ def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
     known: dict[str, Any] = {"versions": made_by((), modules)["versions"]}
     if name:
         known["ensemble"] = params["networks"][name]
+    if data:
+        known["data"] = params["data"]["sets"][data]
     return known | ({"files": files} if files else {})
 
 
@@ -233,22 +236,22 @@ def provenances(params: Mapping[str, Any], study: str) -> list[Provenance]:
         seconds=durations(params["studies"]).get("seconds", {}).get(study),
         damaged=known.damage if known else "",
     )
-    if known is None or known.damage:
-        return [today]
-    return [
-        today,
-        Provenance(
-            study=study,
-            config=known.settings.study,
-            scale=known.facts["scale"],
-            recorded=True,
-            departs=departures(known.settings, published()),
-            overrides=overrides(known.facts["scale"], known.settings),
-            facts=known.facts,
-            arrays={WHOLE: memory().of(sha256, known.folder / WHOLE)},
-            seconds=seconds_of(known.facts),
-        ),
-    ]
+    return [today] if known is None or known.damage else [today, of_recorded(known)]
+
+
+def of_recorded(known: recorded.Recorded) -> Provenance:
+    """Where a recorded run comes from; nothing is wrong with its files."""
+    return Provenance(
+        study=known.settings.name,
+        config=known.settings.study,
+        scale=known.facts["scale"],
+        recorded=True,
+        departs=departures(known.settings, published()),
+        overrides=overrides(known.facts["scale"], known.settings),
+        facts=known.facts,
+        arrays={WHOLE: memory().of(sha256, known.folder / WHOLE)},
+        seconds=seconds_of(known.facts),
+    )
 
 
 def _own_settings(settings: Settings) -> Settings:
