@@ -116,6 +116,8 @@ $(VENV)/ready: requirements.txt pyproject.toml
 	uv pip install --quiet --compile-bytecode --python $(VENV)/bin/python --require-hashes -r requirements.txt \
 	  --preview-features build-dependency-hashes --require-build-hashes --build-constraints requirements.txt
 	uv pip install --quiet --python $(VENV)/bin/python --no-deps --no-build-isolation -e .
+	# The commands of the papers' pipeline, which the library's package does not have.
+	ln -sf ../../bin/hessian-papers $(VENV)/bin/hessian-papers
 	touch $@
 
 # After a change of the dependencies in pyproject.toml: pin them anew.

@@ -6,16 +6,18 @@ Under DVC the stages `paper` draw the figures of a paper, from its data sets.
 """
 
 import contextlib
+import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
 from hessian_papers.case_axis import Row
 from hessian_papers.drawing.forest import Block, forest
+from hessian_papers.drawing.interactive import Chart
 from hessian_papers.drawing.record import CONTROLS
 from hessian_papers.drawing.save import save
 from hessian_papers.formulas import plain
@@ -36,6 +38,13 @@ STATEMENTS = (
     "intervals. Green range: the statement holds; blue cases hold, red ones do not, grey intervals "
     "reach over the bound. Exact statements share an axis of errors, 0 at left."
 )
+
+
+class Under(NamedTuple):
+    """The series of another run, and which run that is."""
+
+    series: Sequence[Chart]
+    name: str
 
 
 def painted(module: ModuleType, data: Any) -> tuple[Figure, str]:
@@ -106,6 +115,8 @@ def draw(
     cases: Sequence[Measurement],
     folder: Path,
     recorded: Measured | None = None,
+    *,
+    under: Under | None = None,
 ) -> None:
     """Draw the figure of a run, and write its files, see :func:`save`.
 
@@ -115,19 +126,24 @@ def draw(
             reproduces no figure of a paper.
         folder: holds those of each paper.
         recorded: the recorded run of the study, on which a kind may draw a smaller one.
+        under: what another run draws of a figure of a paper, which is drawn beneath it.
     """
     config = run.provenance.config
     module = schema.figure_of(config)
     second = controls(module, run.data) if module else None
     package = f"hessian_papers.{schema.kinds('studies')[config['kind']]}"
-    save(*picture(run, cases, recorded), run.provenance, package, folder, second)
+    figure, caption = picture(run, cases, recorded)
+    below = under.series if under and module else ()
+    caption += f" Pale grey, beneath: {under.name}." if under and below else ""
+    save(figure, caption, run.provenance, package, folder, second, below)
 
 
-def computed(context: Context) -> list[Measurement]:
+def computed(context: Context, under: Under | None = None) -> list[Measurement]:
     """Compute the study that a command works on, draw it, and measure its statements."""
     (run,) = chain.computed(context)
+    print("measuring its statements and drawing it", file=sys.stderr)
     cases = measurements([run])
-    draw(run, cases, context.reports / "figures")
+    draw(run, cases, context.reports / "figures", under=under)
     return cases
 
 

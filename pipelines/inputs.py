@@ -21,7 +21,15 @@ from hessian_papers.results import Provenance, seconds_of
 from hessian_spectra.files import as_json, digest, read_json
 from hessian_spectra.validation import require
 from pipelines import recorded
-from pipelines.departures import Settings, changed, departures, overrides, published, reached
+from pipelines.departures import (
+    Settings,
+    changed,
+    departures,
+    ours,
+    overrides,
+    published,
+    reached,
+)
 from pipelines.folders import CONF, fill
 from pipelines.schema import has_figure, kinds
 from pipelines.yaml_files import read_yaml
@@ -193,7 +201,8 @@ def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
 
     Returns:
         ``versions`` of Python and of the packages; the digests of the user's own ``files``, if its
-        data are made from such; and the settings of its ``ensemble`` of networks, if it has one.
+        data are made from such; and the settings of its ``ensemble`` of networks and of its
+        ``data``, if it has any.
     """
     config = params["studies"][study]
     entries = [("studies", config)]
@@ -207,6 +216,8 @@ def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
     known: dict[str, Any] = {"versions": made_by((), modules)["versions"]}
     if name:
         known["ensemble"] = params["networks"][name]
+    if data:
+        known["data"] = params["data"]["sets"][data]
     return known | ({"files": files} if files else {})
 
 
@@ -248,22 +259,22 @@ def provenances(params: Mapping[str, Any], study: str) -> list[Provenance]:
         seconds=durations(params["studies"]).get("seconds", {}).get(study),
         damaged=known.damage if known else "",
     )
-    if known is None or known.damage:
-        return [today]
-    return [
-        today,
-        Provenance(
-            study=study,
-            config=known.settings.study,
-            scale=known.facts["scale"],
-            recorded=True,
-            departs=departures(known.settings, published()),
-            overrides=overrides(known.facts["scale"], known.settings),
-            facts=known.facts,
-            arrays={WHOLE: memory().of(sha256, known.folder / WHOLE)},
-            seconds=seconds_of(known.facts),
-        ),
-    ]
+    return [today] if known is None or known.damage else [today, of_recorded(known)]
+
+
+def of_recorded(known: recorded.Recorded) -> Provenance:
+    """Where a recorded run comes from; nothing is wrong with its files."""
+    return Provenance(
+        study=known.settings.name,
+        config=known.settings.study,
+        scale=known.facts["scale"],
+        recorded=True,
+        departs=departures(known.settings, published()),
+        overrides=overrides(known.facts["scale"], known.settings),
+        facts=known.facts,
+        arrays={WHOLE: memory().of(sha256, known.folder / WHOLE)},
+        seconds=seconds_of(known.facts),
+    )
 
 
 def _own_settings(settings: Settings) -> Settings:
@@ -276,11 +287,11 @@ def _own_settings(settings: Settings) -> Settings:
 
 def changes(params: Mapping[str, Any], study: str) -> dict[str, list[Any]]:
     """The settings of a study that are not those of ``conf``: ``[value here, that of conf]``."""
-    ours = read_yaml(CONF / "config.yaml")["scale"]
-    scale = {} if params["scale"] == ours else {"scale": [params["scale"], ours]}
+    scale = read_yaml(CONF / "config.yaml")["scale"]
+    other = {} if params["scale"] == scale else {"scale": [params["scale"], scale]}
     groups = params["networks"], params["data"]["sets"]
     own = _own_settings(Settings(study, params["studies"][study], *groups))
-    return scale | changed(params["scale"], own)
+    return other | changed(own, ours(params["scale"]))
 
 
 def kept(params: Mapping[str, Any], studies: Iterable[str]) -> dict[str, dict[str, list[Any]]]:

@@ -6,17 +6,28 @@ the spot:
     python -m pipelines.page only=cracking-fig7 studies.cracking-fig7.width=50
 """
 
+import shlex
+import sys
+
+from hessian_papers.ledger.changes import moves
 from hessian_papers.ledger.evaluation import decided
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.memory import memory
-from hessian_papers.report import FRONT, INDEX, build, index, read
+from hessian_papers.report import FRONT, INDEX, Alone, build, index, read
 from hessian_papers.report.findings import findings
 from hessian_spectra.files import write_bytes
-from pipelines import inputs
-from pipelines.figures import computed
+from pipelines import chain, inputs, states
+from pipelines.figures import Under, computed
 from pipelines.kept import named, of_run
 from pipelines.schema import plain
 from pipelines.stage import Context, main
+
+# What a run stands beside, in words.
+RUNS = {
+    states.WORKSPACE: "the committed settings",
+    states.RECORDED: "the recorded run",
+    states.PAPER: "what is in print",
+}
 
 
 def page(context: Context) -> None:
@@ -34,14 +45,37 @@ def page(context: Context) -> None:
 
 
 def of_study(context: Context) -> None:
-    """Write ``index.html``, ``claims.json`` and the figure of one study, to the run's folder."""
-    write_ledger(context.reports / "claims.json", decided(computed(context)))
+    """Write ``index.html``, ``claims.json`` and the figure of one study, to the run's folder.
+
+    The figure has under it what the study draws with the committed settings, if that is there, or
+    its recorded run.
+    """
+    name, reports = context.name, context.reports
+    chain.raw_study(context)  # raises if there is none
+    departing = inputs.changes(plain(context.config), name)
+    old = states.before(name)
+    if old is not None and old.name == states.WORKSPACE and not departing:
+        old = None  # it is the same
+    under = Under(old.series[name], RUNS[old.name]) if old else None
+    statements = decided(computed(context, under))
+    write_ledger(reports / "claims.json", statements)
     memory().keep()
-    path = context.reports / FRONT
-    write_bytes(path, build(read(context.reports, leads=inputs.leads())).encode())
-    if line := of_run(inputs.changes(plain(context.config), context.name)):
+    path = reports / FRONT
+    beside = old.name if old else states.PAPER
+    compare = shlex.join(["hessian-papers", "compare", beside, str(reports)])
+    alone = Alone(
+        committed=departing,
+        old=RUNS[old.name] if old else "",
+        moves=moves(old.statements, statements) if old else [],
+        command=shlex.join(["hessian-papers", "page", *sys.argv[1:]]),
+        compare=compare,
+    )
+    content = read(reports, leads=inputs.leads(), results=context.results)
+    write_bytes(path, build(content, alone=alone).encode())
+    if line := of_run(departing):
         print(line)
     print(f"wrote {path}")
+    print(f"beside {RUNS[beside]}: {compare}")
 
 
 if __name__ == "__main__":

@@ -49,9 +49,14 @@ def series(figure: Figure) -> list[Chart]:
         >>> panel["thresholds"]
         [{'axis': 'y', 'value': 5.0}]
     """
+    return [panel for _, panel in panels_of(figure)]
+
+
+def panels_of(figure: Figure) -> list[tuple[Axes, Chart]]:
+    """The axes of a figure that draw something, each with its part of :func:`series`."""
     kinds = ("curves", "bands", "thresholds", "images")
-    panels = [_panel(axes, _looks(figure.legends)) for axes in figure.axes]
-    return [panel for panel in panels if any(panel[kind] for kind in kinds)]
+    panels = [(axes, _panel(axes, _looks(figure.legends))) for axes in figure.axes]
+    return [(axes, panel) for axes, panel in panels if any(panel[kind] for kind in kinds)]
 
 
 def _panel(axes: Axes, shared: Mapping[tuple[str, ...], str]) -> Chart:
