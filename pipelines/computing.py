@@ -20,8 +20,9 @@ from hessian_papers.processes import cores
 from hessian_papers.results import SIDES, folder_of
 from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
 from hessian_papers.work import FanOut, Live, unseen
+from hessian_spectra.validation import one_of
 from pipelines import schema
-from pipelines.folders import WANDB
+from pipelines.folders import MAP, WANDB
 from pipelines.stage import Context, Estimated, no_estimate
 
 # Finished items of computations that fan out, and unfinished trainings. They are named by their
@@ -134,7 +135,7 @@ def _training(context: Context, name: str) -> tuple[Any, FanOut, xr.Dataset]:
     if name not in context.config.studies:
         known = [*context.config.networks, *context.config.studies]
         raise ValueError(
-            f"unknown networks or study {name!r}: expected one of {', '.join(sorted(known))}"
+            f"unknown networks or study {name!r}: expected {one_of(sorted(known), name, MAP)}"
         )
     study = study_of(context)
     if not hasattr(study.module, "train"):

@@ -20,10 +20,10 @@ from omegaconf import DictConfig, OmegaConf
 from hessian_papers.compute import Launcher, Spent
 from hessian_papers.results import SIDES, Provenance
 from hessian_spectra.files import digest
-from hessian_spectra.validation import require
+from hessian_spectra.validation import one_of, require
 from pipelines import inputs, schema
 from pipelines.departures import check_run, require_ours
-from pipelines.folders import CONF, INPUTS, PARAMS, REPORTS, RESULTS
+from pipelines.folders import CONF, INPUTS, MAP, PARAMS, REPORTS, RESULTS
 from pipelines.lifetime import end_with_dvc
 from pipelines.messages import is_mendable, kind, one_line
 from pipelines.yaml_files import read_yaml
@@ -122,8 +122,8 @@ class Context:
             ValueError: it was not given.
         """
         if self.only is None:
-            known = sorted({*self.config.get("studies", {})})
-            raise ValueError(f"only: expected a study, one of {', '.join(known)}; add only=<study>")
+            known = one_of(sorted({*self.config.get("studies", {})}), "", MAP)
+            raise ValueError(f"only: expected a study, {known}; add only=<study>")
         return self.only
 
     @property

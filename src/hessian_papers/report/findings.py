@@ -15,7 +15,7 @@ from hessian_papers.ledger.statements import FIELD
 from hessian_papers.ledger.table import number, with_interval
 from hessian_papers.ledger.totals import round_off
 from hessian_papers.ledger.verdicts import VERDICTS
-from hessian_spectra.validation import require
+from hessian_spectra.validation import one_of, require
 
 _KEYS = ("name", "sentence", "picture", "rests_on", "numbers")
 _PARTS = ("opening", "sets", "findings")
@@ -225,7 +225,7 @@ def opening(file: Mapping[str, Any], ledger: Ledger, sentences: Sequence[Finding
     right = isinstance(spec, Mapping) and set(spec) == keys
     require(right, "findings, opening", "the keys misprint, finding", spec)
     named = {finding.name: finding for finding in sentences}
-    known = f"one of {', '.join(named)}"
+    known = one_of(named, spec["finding"])
     require(spec["finding"] in named, "findings, opening", known, spec["finding"])
     misprints = [s for s in ledger if s.id == spec["misprint"] and s.printed is not None]
     finding = named[spec["finding"]]
