@@ -16,6 +16,7 @@ from pipelines import inputs
 from pipelines.figures import computed
 from pipelines.schema import plain
 from pipelines.stage import Context, main
+from pipelines.sweep import collect
 
 
 def page(context: Context) -> None:
@@ -42,4 +43,4 @@ def of_study(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    main(page, "page", estimates=True)
+    main(page, "page", estimates=True, collect=collect)
