@@ -5,6 +5,7 @@ spot from the same configuration, so that a run with overrides never meets a fil
 others.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -17,12 +18,16 @@ from hessian_papers.compute import Computation
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.networks.tools.result import read as read_networks
 from hessian_papers.processes import cores
-from hessian_papers.results import SIDES, folder_of
+from hessian_papers.progress import say
+from hessian_papers.results import SCALES, SIDES, folder_of
 from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
 from hessian_papers.work import FanOut, Live, unseen
+from hessian_spectra.progress import duration
+from hessian_spectra.validation import one_of
 from pipelines import schema
-from pipelines.folders import WANDB
-from pipelines.stage import Context, Estimated, no_estimate
+from pipelines.folders import MAP, WANDB
+from pipelines.inputs import stage_times
+from pipelines.stage import ESTIMATE, Context, Estimated, no_estimate
 
 # Finished items of computations that fan out, and unfinished trainings. They are named by their
 # content, so every run with the same code and configuration finds them, and no other run does.
@@ -134,7 +139,7 @@ def _training(context: Context, name: str) -> tuple[Any, FanOut, xr.Dataset]:
     if name not in context.config.studies:
         known = [*context.config.networks, *context.config.studies]
         raise ValueError(
-            f"unknown networks or study {name!r}: expected one of {', '.join(sorted(known))}"
+            f"unknown networks or study {name!r}: expected {one_of(sorted(known), name, MAP)}"
         )
     study = study_of(context)
     if not hasattr(study.module, "train"):
@@ -205,12 +210,48 @@ def all_sides(
         study: the study.
         given: what the study evaluates, if it is at hand.
     """
-    given = networks_of(context, study) if given is None else given
     sides = [side for side in SIDES if hasattr(study.module, side)]
     if context.estimate:
         # Of what fans out, if there is any.
         sides.sort(key=lambda side: not isinstance(getattr(study.module, side), FanOut))
-    return {side: evaluate(context, study, side, given) for side in sides}
+    else:
+        say(study.name, _foreseen(context, study, sides, given is None))
+    given = networks_of(context, study) if given is None else given
+    results = {}
+    for side in sides:
+        if not context.estimate:
+            say(study.name, f"{side.replace('_', ' ')} ...")
+        results[side] = evaluate(context, study, side, given)
+    return results
+
+
+def _foreseen(context: Context, study: Study, sides: Sequence[str], begins: bool) -> str:
+    """The steps of a study in words, and how long they took on the machine of `conf`.
+
+    Args:
+        context: of the stage.
+        study: the study.
+        sides: those that are computed.
+        begins: whether what they evaluate is computed before them.
+    """
+    config, own = study.config, hasattr(study.module, "train")
+    name = getattr(config, "ensemble", study.name if own else "")
+    steps = {f"train@{name}": "its trainings" if own else f"the networks {name}"}
+    steps = steps if begins and name else {}
+    steps |= {f"{side}@{study.name}": side.replace("_", " ") for side in sides}
+    times = stage_times()
+    known = times.get("stages", {}) if context.config.scale == SCALES[-1] else {}
+    words = [
+        f"{step} ({duration(known[stage])})" if stage in known else step
+        for stage, step in steps.items()
+    ]
+    data = f"on the data {config.data}, " if begins and hasattr(config, "data") else ""
+    text = f"{data}{', '.join(words)}"
+    if known:
+        text += f"; times of conf's own settings, one core of {times['processor']}"
+    works = [getattr(study.module, side) for side in sides]
+    spread = name or any(isinstance(work, FanOut) and work.spreads for work in works)
+    return f"{text}; {ESTIMATE} tells those of yours" if spread else text
 
 
 def compute(context: Context) -> None:

@@ -2,11 +2,11 @@
 
     python -m pipelines.figures only=cracking-fig7 studies.cracking-fig7.width=50
 
+With ``-m`` and several values the runs end in a data set and a picture, see :mod:`pipelines.sweep`.
 Under DVC the stages `paper` draw the figures of a paper, from its data sets.
 """
 
 import contextlib
-import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,11 +25,14 @@ from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.divergence import left_out
 from hessian_papers.ledger.evaluation import Measured, Measurement, measurements
 from hessian_papers.ledger.statements import Heading
+from hessian_papers.memory import memory
+from hessian_papers.progress import say
 from hessian_papers.results import DIVERGED, SCALES
 from hessian_spectra.pictures import style
 from pipelines import chain, schema
 from pipelines.departures import check_run
 from pipelines.stage import Context, main
+from pipelines.sweep import collect
 
 # The function of a kind that draws a small run over the recorded one.
 OVER = "draw_over"
@@ -141,8 +144,9 @@ def draw(
 def computed(context: Context, under: Under | None = None) -> list[Measurement]:
     """Compute the study that a command works on, draw it, and measure its statements."""
     (run,) = chain.computed(context)
-    print("measuring its statements and drawing it", file=sys.stderr)
+    say(context.name, "statements and figure ...")
     cases = measurements([run])
+    context.measured.extend(cases)
     draw(run, cases, context.reports / "figures", under=under)
     return cases
 
@@ -151,9 +155,10 @@ def figures(context: Context) -> None:
     """Write ``figures/<paper>/<study>.png`` and the folder ``<study>`` beside it, to the run's."""
     check_run(context.config, context.name)
     computed(context)
+    memory().keep()
     paper = chain.raw_study(context)["paper"]
     print(f"wrote {context.reports / 'figures' / paper / context.name}.png")
 
 
 if __name__ == "__main__":
-    main(figures, estimates=True)
+    main(figures, estimates=True, collect=collect)

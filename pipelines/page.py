@@ -21,6 +21,7 @@ from pipelines.figures import Under, computed
 from pipelines.kept import named, of_run
 from pipelines.schema import plain
 from pipelines.stage import Context, main
+from pipelines.sweep import collect
 
 # What a run stands beside, in words.
 RUNS = {
@@ -79,4 +80,4 @@ def of_study(context: Context) -> None:
 
 
 if __name__ == "__main__":
-    main(page, "page", estimates=True)
+    main(page, "page", estimates=True, collect=collect)

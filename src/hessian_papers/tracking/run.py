@@ -45,6 +45,11 @@ class TrackedRun:
             raise ValueError(f"step: expected at least {self.wandb_run.step}, got {step}")
         self.wandb_run.log(dict(metrics), step=step)
 
+    def summarise(self, values: Mapping[str, float]) -> None:
+        """Record what came out in the end, by which runs are compared."""
+        if self.wandb_run is not None:
+            self.wandb_run.summary.update(dict(values))
+
 
 @contextlib.contextmanager
 def _place(name: str, folder: Path) -> Iterator[None]:
