@@ -1,6 +1,5 @@
 """The runs of studies, today's and recorded ones, as figures and claims are made of them."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -72,9 +71,6 @@ def _with_arrays(run: Provenance, folder: Path) -> Provenance:
 def computed(context: Context) -> list[Measured]:
     """Today's run of the study that a command works on, computed on the spot."""
     config = raw_study(context)
-    if not context.estimate:
-        sides = " and ".join(sides_of(config)).replace("_", " ")
-        print(f"computing {context.name}: {sides}", file=sys.stderr)
     computing.compute(context)
     today, *_ = inputs.provenances(schema.plain(context.config), context.name)
     return measured([today], context.results, names_of({context.name: config}))
