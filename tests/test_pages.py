@@ -53,7 +53,8 @@ MADE = (
 
 
 @pytest.mark.parametrize("guide", WITH_CODE, ids=lambda page: page.stem)
-def test_a_guide_prints_what_it_says(guide):
+def test_a_guide_prints_what_it_says(guide, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # where what it writes ends
     assert pages.follow(guide)
 
 
