@@ -15,12 +15,13 @@ from omegaconf import OmegaConf
 
 from hessian_papers import labelled
 from hessian_papers.compute import Computation
+from hessian_papers.data.base import Form
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.networks.tools.result import read as read_networks
 from hessian_papers.processes import cores
 from hessian_papers.progress import say
 from hessian_papers.results import SCALES, SIDES, folder_of
-from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
+from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.work import FanOut, Live, unseen
 from hessian_spectra.progress import duration
 from hessian_spectra.validation import one_of
@@ -60,6 +61,28 @@ def data_set(context: Context, name: str) -> xr.Dataset:
         config, storage
     )
     return made
+
+
+def _samples(context: Context, config: Any, path: str) -> xr.Dataset:
+    """The samples that a study, or networks, are made from; nothing if they name no data set.
+
+    Args:
+        context: of the stage.
+        config: of the study or the networks.
+        path: where they stand in the configuration, for the message.
+
+    Raises:
+        ConfigError: a file, which the settings say little of, holds others than they take.
+    """
+    if (name := getattr(config, "data", None)) is None:
+        return xr.Dataset()
+    data = data_set(context, name)
+    if (form := Form.of(data)) and hasattr(config, "require_data"):
+        try:
+            config.require_data(form)
+        except ValueError as error:
+            raise schema.refused(error, path) from None
+    return data
 
 
 def spread(context: Context, name: str, work: FanOut, config: Any, given: xr.Dataset) -> Any:
@@ -134,8 +157,7 @@ def _training(context: Context, name: str) -> tuple[Any, FanOut, xr.Dataset]:
         module = schema.module_of("networks", config.kind, f"networks.{name}")
         if context.estimate and hasattr(module, "forecast"):
             raise Estimated(module.forecast(config, name=name, **_trial(context, config)))
-        data = data_set(context, config.data) if hasattr(config, "data") else xr.Dataset()
-        return config, module.train, data
+        return config, module.train, _samples(context, config, f"networks.{name}")
     if name not in context.config.studies:
         known = [*context.config.networks, *context.config.studies]
         raise ValueError(
@@ -144,7 +166,11 @@ def _training(context: Context, name: str) -> tuple[Any, FanOut, xr.Dataset]:
     study = study_of(context)
     if not hasattr(study.module, "train"):
         raise ValueError(f"only: expected networks or a study that trains, got {name!r}")
-    return study.config, study.module.train, data_set(context, study.config.data)
+    return (
+        study.config,
+        study.module.train,
+        _samples(context, study.config, f"studies.{study.name}"),
+    )
 
 
 def _trial(context: Context, config: Any) -> dict[str, int]:
@@ -167,8 +193,7 @@ def networks_of(context: Context, study: Study) -> xr.Dataset:
     shared = isinstance(study.config, EnsembleStudyConfig)
     name = study.config.ensemble if shared else study.name
     if not shared and not hasattr(study.module, "train"):
-        named = isinstance(study.config, DataStudyConfig)
-        return data_set(context, study.config.data) if named else xr.Dataset()
+        return _samples(context, study.config, f"studies.{study.name}")
     if context.locked:
         return read_networks(context.results / "networks" / name)
     return train(context, name)

@@ -201,9 +201,11 @@ def compared(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of an entry of ``conf`` that are held against the paper's.
 
     Beside what is never compared an entry may leave out keys that it names under ``not_compared``:
-    where its kind gives such a name to what is no setting of an experiment.
+    where its kind gives such a name to what is no setting of an experiment. What a data set is
+    called is none, but that there is one, in place of draws, is.
     """
     left_out = NOT_COMPARED | {*entry.get("not_compared", ())}
+    left_out -= {"data"} if entry.get("data", "") is None else set()
     return {key: value for key, value in entry.items() if key not in left_out}
 
 

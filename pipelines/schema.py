@@ -98,7 +98,7 @@ def _require_finite(value: Any, path: str) -> None:
             _require_finite(entry, f"{path}[{place}]")
 
 
-def _refused(error: Exception, path: str) -> ConfigError:
+def refused(error: Exception, path: str) -> ConfigError:
     """The error of a value that a dataclass refused; its message begins with the field's name."""
     field, _, rest = str(error).partition(": ")
     where = f"{path}.{field}".strip(".") if rest else path
@@ -124,7 +124,7 @@ def fit(schema: type, config: Any, path: str) -> Any:
     except ConfigError:
         raise
     except (ValueError, TypeError) as error:
-        raise _refused(error, path) from None
+        raise refused(error, path) from None
 
 
 def kinds(group: str) -> dict[str, str]:
@@ -286,16 +286,16 @@ def _suits(study: Any, path: str, settings: DictConfig, known: Callable[[str, st
         known: an entry of a group by name, checked.
     """
     for field, group in (("data", "data"), ("ensemble", "networks")):
-        if not hasattr(study, field):
+        if (name := getattr(study, field, None)) is None:
             continue
-        name, entries = getattr(study, field), OmegaConf.select(settings, GROUPS[group][0])
+        entries = OmegaConf.select(settings, GROUPS[group][0])
         try:
             require(name in entries, field, one_of(sorted(map(str, entries)), name, MAP), name)
             result = known(group, name).form if field == "data" else known(group, name)
             if result is not None and hasattr(study, f"require_{group}"):
                 getattr(study, f"require_{group}")(result)
         except ValueError as error:
-            raise _refused(error, path) from None
+            raise refused(error, path) from None
 
 
 def _alike(here: Any, ours: Mapping[str, Any] | None) -> bool:

@@ -152,7 +152,7 @@ def test_the_stages_of_a_study_are_what_its_modules_offer(params, dvc_stages):
 
 def test_networks_read_their_own_data(params, dvc_stages):
     for name, networks in params["networks"].items():
-        sources = {f"results/data/{networks['data']}.nc"} if "data" in networks else set()
+        sources = {f"results/data/{networks['data']}.nc"} if networks.get("data") else set()
         actual = {dep for dep in dvc_stages[f"train@{name}"]["deps"] if "results/data" in dep}
         assert actual == sources, name
 

@@ -98,7 +98,7 @@ def few(conf: Path, *kept: str) -> set[str]:
     while waiting:
         needed.add(name := waiting.pop())
         waiting += re.findall(
-            r"^(?:data|ensemble): ([\w-]+)", files[name].read_text(), re.MULTILINE
+            r"^(?:data|ensemble): (?!null)([\w-]+)", files[name].read_text(), re.MULTILINE
         )
     cut = {*files} - needed
     lines = (conf / "config.yaml").read_text().splitlines(keepends=True)
