@@ -457,4 +457,22 @@ def probe(item: Item) -> Item:
     return {**item, "count": min(4, item["count"])}
 
 
-train = FanOut(items=items, compute=compute, gather=gather, cost=cost, probe=probe, trains=True)
+def words(given: xr.Dataset, item: Item) -> tuple[str, ...]:
+    """Networks of one teacher in words: what they are, their point and their teacher."""
+    return (
+        f"{item['depth']}-layer {item['activation']}",
+        item["parametrisation"],
+        f"D = {item['size']}",
+        f"teacher {item['teacher']}",
+    )
+
+
+train = FanOut(
+    items=items,
+    compute=compute,
+    gather=gather,
+    cost=cost,
+    probe=probe,
+    trains=True,
+    words=words,
+)

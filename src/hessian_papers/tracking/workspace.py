@@ -1,8 +1,9 @@
 """The dashboard's layout on W&B: a workspace and a report, one group of panels per paper."""
 
 import math
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +21,7 @@ from hessian_papers.tracking.dashboard import (
 )
 from hessian_papers.tracking.server import first_line, import_wandb, why_not_online
 from hessian_papers.tracking.settings import TrackingError
+from hessian_papers.tracking.upload import logged
 
 _NAME = "Hessian spectra"
 # A figure, and beside it the chart of its main panel.
@@ -29,8 +31,9 @@ _DASHBOARDS = "JobType in ['dashboard', 'recorded']"
 _ALL = "JobType in ['dashboard', 'recorded', 'train']"
 # Axes of a panel of parallel coordinates.
 _AXES = 8
-# What trainings log along their steps, a panel each, by the names that it has: networks that are
-# trained side by side put their own name before it.
+# What trainings log along their steps, by the names that it has: networks that are trained side by
+# side put their own name before it. Each has a panel if any training logged it: of short trainings,
+# all of some kinds at the demo's sizes, there are no runs.
 TRAINING = {
     "Loss": r"^(.*/)?loss$",
     "Loss and accuracy of all samples": r"^(loss_of_all|accuracy)$",
@@ -102,6 +105,7 @@ def workspace(
     project: str,
     figures: Sequence[FigureRecord],
     statements: Sequence[StatementRecord],
+    trained: Collection[str] = (),
 ) -> Any:
     """The workspace: statements, experiments and trainings, then one section per paper.
 
@@ -115,6 +119,7 @@ def workspace(
         project: name of the project.
         figures: the registered figures, in the order in which they are shown.
         statements: the ledger.
+        trained: the names of what trainings logged.
 
     Returns:
         A ``wandb_workspaces.workspaces.Workspace``.
@@ -122,7 +127,9 @@ def workspace(
     workspaces, reports = _import_workspaces()
     tables = [reports.WeavePanelSummaryTable(table_name=name) for name in ("statements", "cases")]
     trainings = [
-        reports.LinePlot(title=title, metric_regex=names) for title, names in TRAINING.items()
+        reports.LinePlot(title=title, metric_regex=names)
+        for title, names in TRAINING.items()
+        if any(re.search(names, name) for name in trained)
     ]
     sections = {
         "Statements": tables,
@@ -197,6 +204,7 @@ def publish(
     project: str,
     entity: str | None,
     reports: Path,
+    directory: Path,
     findings: Sequence[tuple[str, str]] = (),
     timeout: float = 10.0,
 ) -> list[str]:
@@ -208,6 +216,7 @@ def publish(
         project: name of the project.
         entity: W&B user or team; ``None`` for the default of whoever is logged in.
         reports: holds ``figures/`` and ``claims.json``.
+        directory: below it the client keeps its folder ``wandb``, with the trainings' runs.
         findings: as :func:`report` takes them.
         timeout: for the server's first answer, in seconds.
 
@@ -226,7 +235,7 @@ def publish(
         owner = entity or wandb.Api().default_entity
         # Both are built before either is saved: a mistake leaves nothing half-published.
         made = [
-            workspace(owner, project, figures, statements),
+            workspace(owner, project, figures, statements, logged(directory, "train")),
             report(owner, project, figures, findings),
         ]
         return [saved.save().url for saved in made]

@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
 from hessian_papers.drawing.variables import Panel, named, picture
+from hessian_papers.image_names import image_set
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.images.class_shares.derived import (
     at_shares,
@@ -29,7 +30,6 @@ from hessian_papers.studies.images.class_shares.derived import (
     of_own_size,
     ratio,
 )
-from hessian_papers.studies.images.drawing import image_set
 from hessian_spectra.pictures import style
 
 Look = dict[str, Any]
