@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib import image
 
+import pipelines.__main__
 from hessian_papers import labelled
 from hessian_papers.results import sides_of
 from hessian_spectra.__main__ import _parser
@@ -84,6 +85,11 @@ def test_the_command_knows_its_options(typed):
     assert _parser().parse_args(shlex.split(typed)[1:]).run
 
 
+@pytest.mark.parametrize("typed", [c for c in COMMANDS if c.startswith("hessian-papers")])
+def test_the_pipeline_has_the_command(typed):
+    assert shlex.split(typed)[1] in pipelines.__main__.commands()
+
+
 @pytest.fixture
 def made_page(monkeypatch, tmp_path, settings):
     """Run a command that makes the page of a study, in an empty folder."""
@@ -92,7 +98,9 @@ def made_page(monkeypatch, tmp_path, settings):
     monkeypatch.setenv("HYDRA_FULL_ERROR", "1")  # as stage.run does
 
     def run(command, *further):
-        monkeypatch.setattr(sys, "argv", [*shlex.split(command)[2:], *further])
+        words = shlex.split(command)
+        place = next(place for place, word in enumerate(words) if word.endswith("page"))
+        monkeypatch.setattr(sys, "argv", [*words[place:], *further])
         with pytest.raises(SystemExit) as ended:
             stage.run(page.page, "page", estimates=True)
         assert ended.value.code == 0
@@ -116,7 +124,7 @@ def test_a_table_of_ones_own_leads_to_the_page_of_figure_4(made_page, tmp_path):
 
 def test_a_page_of_a_figure_is_made_without_dvc(made_page, tmp_path):
     """It writes below `results` alone, which Git does not track."""
-    (command,) = (c for c in commands(README) if "pipelines.page only=cracking-fig7" in c)
+    (command,) = (c for c in commands(README) if "papers page only=cracking-fig7" in c)
     made_page(command)
     (run,) = (tmp_path / "results" / "runs").iterdir()
     assert re.fullmatch(f"{','.join(sorted(overrides_of(command)))}-[0-9a-f]{{12}}", run.name)

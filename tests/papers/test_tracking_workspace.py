@@ -9,11 +9,11 @@ import local_servers
 import pytest
 import sample_reports
 import torch
-import wandb
 import xarray as xr
 from torch import nn
 from wandb_files import read_back
 
+import wandb
 from hessian_papers import compute
 from hessian_papers.drawing.record import read_figures
 from hessian_papers.ledger.record import all_cases, read_ledger
