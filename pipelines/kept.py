@@ -68,6 +68,10 @@ def said() -> str:
     """
     here, committed = PARAMS.read_text("utf-8"), _git("show", f"HEAD:./{PARAMS}")
     lines = [line for line in here.splitlines() if line.startswith(KEPT)]
+    if here == committed != _git("show", f":./{PARAMS}"):
+        # A commit would have them, and nothing else shows them.
+        of_whom = f"{PARAMS} is staged with other settings, as a killed experiment leaves it"
+        return f"{of_whom}; back with `{back(*OF_EXPERIMENT)}`"
     if here == committed or not committed:
         # Of a commit that has them, or of none.
         kept = [line.removeprefix(KEPT).partition(";")[0] for line in lines]

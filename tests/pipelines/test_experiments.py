@@ -1,6 +1,7 @@
 """Experiments stand in one table, with the settings and numbers that differ and no digest."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,7 @@ PIPELINE = """stages:
     metrics: [reports/metrics.json]
     outs: [series.json]
 plots:
-  - series.json: {template: curves, title: made-up}
+  - made-up: {template: curves, y: {series.json: curves}}
 """
 
 
@@ -81,10 +82,22 @@ def test_experiments_of_dvc_are_a_table_of_few_columns(tmp_path):
     assert "share_of_outliers" in called(tmp_path, "--all", "--hide-workspace")[1]
     code, said = called(tmp_path, "--nonsense")
     assert code == 1
-    assert (
-        said
-        == "error: `dvc exp show --json --nonsense`: ERROR: unrecognized arguments: --nonsense\n"
-    )
+    refusal = "ERROR: unrecognized arguments: --nonsense"
+    assert said == f"error: `dvc exp show --json --nonsense`: {refusal}\n"
+    # Two of them are laid over each other, each curve of a figure in both.
+    (plots,) = json.loads(run("dvc", "plots", "diff", "HEAD", "width-20", "--json"))[
+        "data"
+    ].values()
+    drawn = plots[0]["content"]
+    drawn = json.loads(drawn) if isinstance(drawn, str) else drawn
+    assert drawn["title"]["text"] == "made-up"
+    points = {row["rev"]: row["curves"][0]["y"][1] for row in drawn["data"]["values"]}
+    assert points == {"HEAD": 10, "width-20": 20}
+    # Git ignores the curves, and no commit of an experiment has them.
+    (commit,) = re.findall(r"(\w+) \[width-20\]", run("dvc", "exp", "list"))
+    tracked = run("git", "ls-tree", "-r", "--name-only", commit).split()
+    assert "dvc.lock" in tracked
+    assert "series.json" not in tracked
 
 
 def test_without_git_one_line_says_what_to_do(tmp_path, monkeypatch):

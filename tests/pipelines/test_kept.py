@@ -64,6 +64,17 @@ def test_what_an_experiment_left_is_named_with_the_way_back(git, staged):
     assert taken_back(line) == ""
 
 
+def test_what_a_killed_experiment_left_staged_is_named(git):
+    """The stage ``configure`` has put the file right, but a commit would have the settings."""
+    write(OTHER, SETTINGS)
+    git("add", "params.yaml")
+    write(SETTINGS)
+    line = kept.said()
+    assert line.startswith("params.yaml is staged with other settings, as a killed experiment ")
+    assert taken_back(line) == ""
+    assert subprocess.run(["git", "diff", "--cached", "--quiet"], check=False).returncode == 0
+
+
 def test_what_an_edit_of_conf_changed_is_named_as_well(git, tmp_path):
     (tmp_path / FILE).write_text("width: 50\n")
     write(OTHER)

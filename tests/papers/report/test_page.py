@@ -241,7 +241,7 @@ def test_a_page_says_which_settings_an_experiment_left(content):
         text = build(content, part=part, kept="studies.mine.width=50 (conf/ has 10)")
         said = "Settings of an experiment: studies.mine.width=50 (conf/ has 10)."
         assert text.index(said) < text.index("<h1>")
-        assert "<code>git checkout HEAD -- params.yaml dvc.lock</code>" in text
+        assert "<code>dvc repro --force configure</code>" in text
         assert "Settings of an experiment" not in build(content, part=part)
 
 
