@@ -80,6 +80,8 @@ def test_what_is_wrong_in_print_is_found_by_any_word_for_it(page, query):
 @pytest.mark.parametrize("query", ["moment", "λ_max", "learning_rate", "second_moment", "γ"])
 def test_a_symbol_is_found_and_its_row_unfolded(page, query):
     page.fill("#search-text", query)
+    links = page.locator("#results a").evaluate_all("all => all.map((link) => link.hash)")
+    assert any(link.startswith("#symbol-") for link in links[:3])
     row = page.locator("#results a[href*='#symbol-']").first
     target = row.evaluate("(link) => link.hash")
     row.click()

@@ -144,6 +144,11 @@
     const elsewhere = places.length > 0 ? `, ${many(places.length, "other place")}` : "";
     count.textContent = `${many(figures.length, "figure")}, ${many(statements.length, "statement")}${elsewhere}`;
     const first = [...places.slice(0, PLACES), ...figures.slice(0, FIGURES)].sort((a, b) => b[0] - a[0]);
+    // What a symbol means stands near the top, however many pictures have it.
+    const meaning = first.findIndex(([, entry]) => !("image" in entry));
+    if (meaning > 2) {
+      first.splice(2, 0, ...first.splice(meaning, 1));
+    }
     const best = [...first, ...statements.slice(0, STATEMENTS)];
     list.replaceChildren(...best.map(([, entry]) => item(entry)));
   }
