@@ -75,28 +75,31 @@ def of_commit(name: str) -> Path | None:
     commit = _experiments().get(name) or _git(*verify)
     if not commit or (place := _place(commit)) is None:
         return None
-    if not place.is_dir():
-        print(f"getting the figures of {name} from DVC's cache", file=sys.stderr)
-        with tempfile.TemporaryDirectory() as folder:
-            # An experiment may have the figures of some papers only, and no ledger.
-            got = [
-                _get(commit, part, Path(folder, part))
-                for part in ("figures", *(f"figures/{paper}" for paper in PAPERS), LEDGER)
-            ]
-            if not any(got[:-1]):
-                raise MissingResultError(
-                    f"{name} ({commit[:10]}): neither DVC's cache nor a run here has its "
-                    f"figures: run dvc repro at that commit, or compare recorded runs"
-                )
-            _keep(Path(folder), place)
+    if place.is_dir():
+        return place
+    print(f"getting the figures of {name} from DVC's cache", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        # An experiment may have the figures of some papers only, and no ledger.
+        figures = Path(folder, "figures")
+        whole = _get(commit, "figures", figures)
+        lacking = [paper for paper in PAPERS if not whole
+                   and not _get(commit, f"figures/{paper}", figures / paper)]  # fmt: skip
+        if len(lacking) == len(PAPERS):
+            raise MissingResultError(
+                f"{name} ({commit[:10]}): neither DVC's cache nor a run here has its "
+                f"figures: run dvc repro at that commit, or compare recorded runs"
+            )
+        if lacking:
+            print(f"it lacks those of {', '.join(lacking)}", file=sys.stderr)
+            place = place.with_name(f"{place.name}-in-part")
+        _get(commit, LEDGER, Path(folder, LEDGER))
+        _keep(Path(folder), place)
     return place
 
 
 def _get(commit: str, part: str, target: Path) -> bool:
-    """Whether a part of what ``reports/`` had at a commit is there now."""
-    if target.exists():
-        return True
-    target.parent.mkdir(exist_ok=True)
+    """Get a part of what ``reports/`` had at a commit; whether it could be got."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     command = ("dvc", "get", "--quiet", ".", f"reports/{part}", "--rev", commit, "--out", target)
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 

@@ -1,6 +1,5 @@
 """The statements of which two states of the project say something else."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -123,9 +122,9 @@ def _decided(statement: StatementRecord, runs: Sequence[CaseRecord]) -> Statemen
     heading = Heading(**{each.name: getattr(statement, each.name) for each in fields(Heading)})
 
     def in_print_fails(run: CaseRecord) -> bool:
-        error = math.nan if run.printed_error is None else run.printed_error
-        known = run.expected is not None and run.bound.outcome(Estimate(error)) == "fails"
-        return statement.verdict == "corrected" or known
+        if run.printed_error is None or run.expected is None:
+            return statement.verdict == "corrected"
+        return run.bound.outcome(Estimate(run.printed_error)) == "fails"
 
     again = [
         Measurement(heading, run, run.estimate, run.bound, in_print_fails(run)) for run in runs
@@ -145,7 +144,7 @@ def _move(old: StatementRecord, new: StatementRecord) -> Move | None:
                     for s, runs in ((old, before), (new, after)))  # fmt: skip
     rows = [*_rows(new, before, after, common)]
     pooled = tuple(with_interval(statement.estimate) for statement in (old, new))
-    if pooled[0] != pooled[1]:
+    if pooled[0] != pooled[1] and len(common) > 1:
         size = _size(old.estimate, new.estimate)
         rows.append(Row(_ALL, (pooled[0], pooled[1]), ("", ""), size))
     move = Move(
