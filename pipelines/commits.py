@@ -33,6 +33,16 @@ def remember() -> None:
         _keep(REPORTS, place)
 
 
+def lead_on() -> None:
+    """Name the command that compares an experiment or the workspace with the last commit."""
+    if experiment := os.environ.get("DVC_EXP_NAME"):
+        print(
+            f"beside the last commit, once it has ended: hessian-papers compare HEAD {experiment}"
+        )
+    elif changed():
+        print("beside the last commit: hessian-papers compare")
+
+
 def changed() -> str | None:
     """The files behind figures that are not as in the last commit; ``None`` without Git."""
     return _git("status", "--porcelain", "--", *MADE_FROM)

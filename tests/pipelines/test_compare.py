@@ -86,7 +86,7 @@ def test_the_page_has_the_same_and_both_series_in_one_picture(reports, said, tmp
     page, folder = page_of(out)
     (picture,) = page.all("img")[:1]
     assert sorted(path.name for path in folder.iterdir()) == [picture["src"], "index.html"]
-    assert picture["alt"].endswith("workspace pale beneath other")
+    assert picture["alt"].endswith("workspace pale beneath results/runs/other")
     drawn = (folder / picture["src"]).read_text().lower()
     assert all(colour.lower() in drawn for colour in (OLD["color"], style.BLUE))
     assert all("://" not in address for address in page.values("href") if address[0] != "d")
@@ -161,11 +161,11 @@ def test_what_is_no_state_is_refused_in_one_line(reports, said, names, message):
 
 
 def test_a_ledger_that_is_missing_or_older_than_the_figures_is_said(reports, said):
-    assert "The ledger of other is older than its figures of 8 studies" in said(OTHER)[1]
+    assert f"The ledger of {OTHER} is older than its figures of 8 studies" in said(OTHER)[1]
     (reports / "claims.json").unlink()
     code, out, _ = said(OTHER)
     assert code == 0
-    assert "other has no ledger, so no statement is compared" in out.splitlines()
+    assert f"{OTHER} has no ledger, so no statement is compared" in out.splitlines()
 
 
 def test_a_broken_ledger_is_named(reports, said):
@@ -213,6 +213,28 @@ def test_what_is_made_from_other_settings_is_not_kept_as_the_commit(committed, s
     assert code == 2
     (line,) = error.splitlines()[1:]
     assert "neither DVC's cache nor a run here has its figures: run dvc repro" in line
+
+
+def test_the_last_stage_leads_on_where_something_is_not_committed(committed, monkeypatch, capsys):
+    commits.lead_on()
+    assert capsys.readouterr().out == ""
+    Path("params.yaml").write_text("other: 1")
+    commits.lead_on()
+    assert capsys.readouterr().out == "beside the last commit: hessian-papers compare\n"
+    monkeypatch.setenv("DVC_EXP_NAME", "plain-name")
+    commits.lead_on()
+    assert capsys.readouterr().out.endswith(": hessian-papers compare HEAD plain-name\n")
+
+
+def test_a_run_of_one_study_is_called_by_its_settings(reports, said):
+    for own in [*(reports / "figures").glob("*/*/")]:
+        if own.name != Path(STUDY).name:
+            shutil.rmtree(own)
+    overrides = {"studies.closed2024-fig2.widths": [10, 20], "scale": "paper"}
+    record = reports / "figures" / STUDY / "figure.json"
+    edit(record, lambda record: record["provenance"].update(overrides=overrides))
+    out = said("workspace", OTHER)[1]
+    assert out.startswith("workspace and closed2024-fig2, widths=[10, 20], scale=paper: 1 study")
 
 
 def test_an_experiment_goes_by_its_name(committed, said):

@@ -13,6 +13,8 @@ from hessian_papers.ledger.table import expected, measured, with_interval
 IN_PRINT = "in print"
 # What speaks neither for nor against what is in print.
 _SILENT = ("reproduced", "not tested", "shown")
+# Smaller numbers are errors of what is exact.
+_ROUND_OFF = 1e-9
 _ALL = "all cases together"
 # A case by its id, on the recorded run or on today's.
 _Key = tuple[str, bool]
@@ -144,7 +146,7 @@ def _move(old: StatementRecord, new: StatementRecord) -> Move | None:
                     for s, runs in ((old, before), (new, after)))  # fmt: skip
     rows = [*_rows(new, before, after, common)]
     pooled = tuple(with_interval(statement.estimate) for statement in (old, new))
-    if pooled[0] != pooled[1] and len(common) > 1:
+    if pooled[0] != pooled[1] and len(common) > 1 and not _is_tiny(old.pooled, new.pooled):
         size = _size(old.estimate, new.estimate)
         rows.append(Row(_ALL, (pooled[0], pooled[1]), ("", ""), size))
     move = Move(
@@ -162,12 +164,22 @@ def _rows(
     several = len({recorded for _, recorded in common}) > 1
     for key in common:
         old, new = before[key], after[key]
-        numbers, outcomes = (
-            (_number(old, statement), _number(new, statement)), (old.outcome, new.outcome)
-        )  # fmt: skip
-        if numbers[0] != numbers[1] or outcomes[0] != outcomes[1]:
+        numbers = _number(old, statement), _number(new, statement)
+        outcomes = old.outcome, new.outcome
+        alike = numbers[0] == numbers[1] or _is_round_off(statement, old, new)
+        if outcomes[0] != outcomes[1] or not alike:
             name = f"{_name(new)}, recorded run" if several and key[1] else _name(new)
             yield Row(name, numbers, outcomes, _size(old.estimate, new.estimate))
+
+
+def _is_round_off(statement: StatementRecord, old: CaseRecord, new: CaseRecord) -> bool:
+    """Whether both numbers are zero but for rounding: those of an identity that holds are."""
+    holds = statement.identity and old.outcome == new.outcome == "holds"
+    return holds or _is_tiny(old.measured, new.measured)
+
+
+def _is_tiny(*numbers: float | None) -> bool:
+    return max(abs(number or 0.0) for number in numbers) < _ROUND_OFF
 
 
 def _number(case: CaseRecord, statement: StatementRecord) -> str:
