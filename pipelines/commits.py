@@ -29,7 +29,7 @@ def remember() -> None:
 
     Another processor's commit has other bytes than DVC's cache here, and a later one none.
     """
-    if changed() == "" and (place := _place("HEAD")) is not None:
+    if changed() == "" and (place := _place("HEAD")):
         _keep(REPORTS, place)
 
 
@@ -73,6 +73,12 @@ def _keep(folder: Path, place: Path) -> None:
         Path(partial).mkdir()  # which the block removes
     for oldest in sorted(STATES.iterdir(), key=lambda kept: kept.stat().st_mtime)[:-MOST]:
         shutil.rmtree(oldest, ignore_errors=True)
+
+
+def kept(commit: str) -> Path | None:
+    """The folder with what was kept of a commit, if anything was."""
+    place = _place(commit)
+    return place if place is not None and place.is_dir() else None
 
 
 def of_commit(name: str) -> Path | None:

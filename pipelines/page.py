@@ -27,7 +27,7 @@ from pipelines.yaml_files import read_yaml
 
 # What a run stands beside, in words.
 RUNS = {
-    states.WORKSPACE: "the committed settings",
+    **dict.fromkeys((states.WORKSPACE, states.COMMITTED), "the committed settings"),
     states.RECORDED: "the recorded run",
     states.PAPER: "what is in print",
 }
@@ -57,7 +57,7 @@ def of_study(context: Context) -> None:
     chain.raw_study(context)  # raises if there is none
     departing = committed(context)
     old = states.before(name)
-    if old is not None and old.name == states.WORKSPACE and not departing:
+    if old is not None and old.name != states.RECORDED and not departing:
         old = None  # it is the same
     under = Under(old.series[name], RUNS[old.name]) if old else None
     statements = decided(computed(context, under))

@@ -26,7 +26,7 @@ from pipelines.commits import LEDGER
 from pipelines.departures import Settings, published
 from pipelines.folders import EVIDENCE, REPORTS, RESULTS
 
-WORKSPACE, RECORDED, PAPER = "workspace", "recorded", "paper"
+WORKSPACE, RECORDED, PAPER, COMMITTED = "workspace", "recorded", "paper", "HEAD"
 # Signs of a name.
 LONGEST = 60
 
@@ -99,10 +99,12 @@ def _label(folder: Path, runs: Mapping[str, Provenance]) -> str:
 
 
 def before(study: str) -> State | None:
-    """The study with the committed settings, as ``reports/`` has it, or else its recorded run."""
+    """The study with the committed settings, of ``reports/`` or kept, or else its recorded run."""
     for record in REPORTS.glob(f"figures/*/{study}/figure.json"):
         if not read_json(record)["provenance"]["overrides"]:
             return read(WORKSPACE, REPORTS, study=study)
+    if (kept := commits.kept(COMMITTED)) is not None and any(kept.glob(f"figures/*/{study}/")):
+        return read(COMMITTED, kept, study=study)
     known = any(REPORTS.glob(f"figures/*/{study}/recorded.json")) or (EVIDENCE / study).is_dir()
     return of_evidence([study]) if known else None
 

@@ -206,6 +206,19 @@ def test_a_commit_is_what_it_gave_here(reports, committed, said):
     assert "nothing differs" in said("HEAD", "HEAD~1")[1].splitlines()
 
 
+def test_a_study_stands_beside_the_workspace_or_the_commit_or_its_recorded_run(committed, reports):
+    study = "cracking-fig7"
+    assert states.before(study).name == "workspace"
+    commits.remember()
+    own = next(Path("reports").glob(f"figures/*/{study}/figure.json"))
+    edit(own, lambda record: record["provenance"].update(overrides={"studies.mine.width": 1}))
+    assert states.before(study).name == "HEAD"
+    shutil.rmtree(commits.STATES)
+    assert states.before(study).name == "recorded"
+    assert states.before("closed2024-fig2").name == "workspace"
+    assert states.before("nothing") is None
+
+
 def test_what_is_made_from_other_settings_is_not_kept_as_the_commit(committed, said):
     Path("params.yaml").write_text("other: 1")
     commits.remember()

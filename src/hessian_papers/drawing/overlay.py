@@ -50,7 +50,7 @@ def differing(old: Sequence[Chart], new: Sequence[Chart]) -> list[Pair]:
 
 
 def _alike(old: Any, new: Any) -> bool:
-    """Whether two parts of a record are the same but for rounding."""
+    """Whether two parts of a record are the same up to rounding."""
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(_alike(old[key], new[key]) for key in new)
     if isinstance(old, list) and isinstance(new, list):

@@ -27,7 +27,7 @@ class Row:
     Args:
         case: what tells it from the statement's others; its id if nothing does.
         numbers: the old and the new one, each with its interval.
-        outcomes: what both say, twice the same if they say the same.
+        outcomes: what both say; of what is in print, which is no outcome, nothing.
         size: how far it moved, in units of both intervals, or else of the old number.
     """
 
@@ -96,7 +96,7 @@ def against_print(new: Sequence[StatementRecord]) -> list[Move]:
             continue
         rows = [
             Row(_name(case), (expected(case.bound), _number(case, statement)),
-                ("holds", case.outcome), _size(Estimate(case.bound.expected), case.estimate))
+                ("", case.outcome), _size(Estimate(case.bound.expected), case.estimate))
             for case in statement.cases if case.outcome in ("fails", "open")
         ]  # fmt: skip
         moved.append(Move(statement, (IN_PRINT, statement.verdict), rows))
@@ -173,7 +173,7 @@ def _rows(
 
 
 def _is_round_off(statement: StatementRecord, old: CaseRecord, new: CaseRecord) -> bool:
-    """Whether both numbers are zero but for rounding: those of an identity that holds are."""
+    """Whether both numbers are zero up to rounding: those of an identity that holds are."""
     holds = statement.identity and old.outcome == new.outcome == "holds"
     return holds or _is_tiny(old.measured, new.measured)
 

@@ -47,8 +47,8 @@ def test_verdicts_come_first_then_outcomes_then_sizes(ledger):
     fails = with_case(ledger[3], outcome="fails")
     turned = replace(ledger[5], verdict="differs")
     old = [with_case(each, measured=0.5) for each in ledger[1:3]]
-    found = moves([*old, *ledger[3:]], [far, farther, fails, turned])
-    assert [move.statement.id for move in found] == [
+    actual = moves([*old, *ledger[3:]], [far, farther, fails, turned])
+    assert [move.statement.id for move in actual] == [
         turned.id, fails.id, farther.id, far.id
     ]  # fmt: skip
 
