@@ -50,8 +50,11 @@ def changed() -> str | None:
 
 def _git(*arguments: str) -> str | None:
     """The answer of Git; ``None`` if it does not know, or there is none."""
-    done = subprocess.run(("git", *arguments), capture_output=True, text=True, check=False)
-    return None if done.returncode else done.stdout.strip()
+    command = ("git", *arguments)
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 def _place(commit: str) -> Path | None:

@@ -27,6 +27,7 @@ from hessian_papers.report.comparison import Comparison, Overlay, Setting, count
 from hessian_papers.report.entries import shown
 from hessian_spectra.files import digest
 from hessian_spectra.pictures import rendered
+from hessian_spectra.validation import require
 from pipelines.departures import changed
 from pipelines.folders import RESULTS, fill
 from pipelines.messages import is_mendable, kind, one_line
@@ -41,8 +42,14 @@ NAMES = 3
 
 
 def compare(old: State, new: State) -> Comparison:
-    """The differences between two states, of the studies that both have."""
+    """The differences between two states, of the studies that both have.
+
+    Raises:
+        ValueError: there is no such study.
+    """
     studies = [name for name in new.settings if name in old.settings]
+    got = f"{_names([*old.settings])} and {_names([*new.settings])}"
+    require(bool(studies), f"{old.name} and {new.name}", "a study that both have", got)
     in_print = old.name == PAPER
     return Comparison(
         old=old.name,

@@ -168,6 +168,16 @@ def test_a_ledger_that_is_missing_or_older_than_the_figures_is_said(reports, sai
     assert f"{OTHER} has no ledger, so no statement is compared" in out.splitlines()
 
 
+def test_without_a_common_study_there_is_nothing_to_compare(reports, said):
+    alone = Path("results/runs/alone/figures/singh2024closed")
+    alone.mkdir(parents=True)
+    (reports / "figures" / STUDY).rename(alone / Path(STUDY).name)
+    code, out, error = said("results/runs/alone", OTHER)
+    assert (code, out) == (2, "")
+    (line,) = error.splitlines()
+    assert "expected a study that both have, got 'closed2024-fig2 and 7 studies'" in line
+
+
 def test_a_broken_ledger_is_named(reports, said):
     (reports / "claims.json").write_text("[")
     code, _, error = said("workspace", OTHER)

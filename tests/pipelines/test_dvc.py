@@ -72,9 +72,11 @@ def test_the_guide_is_followed_and_an_override_runs_the_study_and_its_dependents
     reproduce, vary = done
     (line,) = leading
     assert re.fullmatch(r"beside the last commit.*: hessian-papers compare HEAD [\w-]+", line)
-    # The last commit, from DVC's cache, and the experiment in the workspace.
-    assert [f"studies.{STUDY}.width", "10", "20"] in map(str.split, compared)
-    assert [STUDY, "2", "of", "2", "panels", "differ."] in map(str.split, compared)
+    # The last commit, from DVC's cache, and the experiment in the workspace, or by its name.
+    by_name = finished.run(str(pages.ROOT / "bin" / "hessian-papers"), *line.split()[-3:]).stdout
+    for said in (compared, by_name.splitlines()):
+        assert [f"studies.{STUDY}.width", "10", "20"] in map(str.split, said)
+        assert [STUDY, "2", "of", "2", "panels", "differ."] in map(str.split, said)
     assert reproduce == f"dvc repro {TARGET}"
     assert done[reproduce] == ALWAYS
     stages = [f"{side}@{STUDY}" for side in ("closed_form", "numerics")]
