@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from hessian_papers.drawing.overlay import OLD
+from hessian_papers.ledger.changes import moves
+from hessian_papers.ledger.record import read_ledger
+from hessian_papers.report import Alone, build, read
 from hessian_spectra.pictures import style
 from pipelines import commits, compare, states
 from pipelines.__main__ import commands
 from tests.papers.report.documents import Reader
+from tests.pipelines.test_accessible import UNFOLD, barriers
 from tests.pipelines.workspace import ROOT, environment
 
 OTHER, STUDY = "results/runs/other", "singh2024closed/closed2024-fig2"
@@ -90,6 +94,22 @@ def test_the_page_has_the_same_and_both_series_in_one_picture(reports, said, tmp
     drawn = (folder / picture["src"]).read_text().lower()
     assert all(colour.lower() in drawn for colour in (OLD["color"], style.BLUE))
     assert all("://" not in address for address in page.values("href") if address[0] != "d")
+
+
+@pytest.mark.browser
+def test_a_checker_finds_no_barrier_in_either_page(reports, said, browser):
+    widen(reports)
+    _, comparison = page_of(said("workspace", OTHER)[1])
+    changes = moves(read_ledger(Path("reports")), read_ledger(reports))
+    alone = Alone({"width": [50, 10]}, "the committed settings", changes, "made", "compared")
+    (reports / "index.html").write_text(build(read(reports), alone=alone), "utf-8")
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    for folder in (comparison, reports):
+        page.goto((folder.resolve() / "index.html").as_uri())
+        page.evaluate(UNFOLD)
+        assert barriers(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.close()
 
 
 def test_round_off_is_no_move(reports, said):
