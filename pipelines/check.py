@@ -1,7 +1,5 @@
 """Stage check: whether every identity holds. It comes last, so that page and ledger are there."""
 
-import os
-
 from hessian_papers.ledger.evaluation import broken
 from hessian_papers.ledger.record import read_ledger
 from hessian_spectra.files import write_bytes
@@ -21,10 +19,7 @@ def check(context: Context) -> None:
         raise ValueError(f"{len(lines)} {noun} not hold: " + "; ".join(lines))
     write_bytes(context.results / "check.txt", b"every identity holds\n")
     commits.remember()
-    if experiment := os.environ.get("DVC_EXP_NAME"):
-        print(f"what it changed, on a page: hessian-papers compare HEAD {experiment}")
-    elif commits.changed():
-        print("what differs from the last commit, on a page: hessian-papers compare")
+    commits.lead_on()
 
 
 if __name__ == "__main__":

@@ -29,8 +29,18 @@ def remember() -> None:
 
     Another processor's commit has other bytes than DVC's cache here, and a later one none.
     """
-    if changed() == "" and (place := _place("HEAD")) is not None:
+    if changed() == "" and (place := _place("HEAD")):
         _keep(REPORTS, place)
+
+
+def lead_on() -> None:
+    """Name the command that compares an experiment or the workspace with the last commit."""
+    if experiment := os.environ.get("DVC_EXP_NAME"):
+        print(
+            f"beside the last commit, once it has ended: hessian-papers compare HEAD {experiment}"
+        )
+    elif changed():
+        print("beside the last commit: hessian-papers compare")
 
 
 def changed() -> str | None:
@@ -40,8 +50,11 @@ def changed() -> str | None:
 
 def _git(*arguments: str) -> str | None:
     """The answer of Git; ``None`` if it does not know, or there is none."""
-    done = subprocess.run(("git", *arguments), capture_output=True, text=True, check=False)
-    return None if done.returncode else done.stdout.strip()
+    command = ("git", *arguments)
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 def _place(commit: str) -> Path | None:
@@ -65,6 +78,12 @@ def _keep(folder: Path, place: Path) -> None:
         shutil.rmtree(oldest, ignore_errors=True)
 
 
+def kept(commit: str) -> Path | None:
+    """The folder with what was kept of a commit, if anything was."""
+    place = _place(commit)
+    return place if place is not None and place.is_dir() else None
+
+
 def of_commit(name: str) -> Path | None:
     """The folder with what a commit or an experiment had; ``None`` if there is no such commit.
 
@@ -75,28 +94,31 @@ def of_commit(name: str) -> Path | None:
     commit = _experiments().get(name) or _git(*verify)
     if not commit or (place := _place(commit)) is None:
         return None
-    if not place.is_dir():
-        print(f"getting the figures of {name} from DVC's cache", file=sys.stderr)
-        with tempfile.TemporaryDirectory() as folder:
-            # An experiment may have the figures of some papers only, and no ledger.
-            got = [
-                _get(commit, part, Path(folder, part))
-                for part in ("figures", *(f"figures/{paper}" for paper in PAPERS), LEDGER)
-            ]
-            if not any(got[:-1]):
-                raise MissingResultError(
-                    f"{name} ({commit[:10]}): neither DVC's cache nor a run here has its "
-                    f"figures: run dvc repro at that commit, or compare recorded runs"
-                )
-            _keep(Path(folder), place)
+    if place.is_dir():
+        return place
+    print(f"getting the figures of {name} from DVC's cache", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        # An experiment may have the figures of some papers only, and no ledger.
+        figures = Path(folder, "figures")
+        whole = _get(commit, "figures", figures)
+        lacking = [paper for paper in PAPERS if not whole
+                   and not _get(commit, f"figures/{paper}", figures / paper)]  # fmt: skip
+        if len(lacking) == len(PAPERS):
+            raise MissingResultError(
+                f"{name} ({commit[:10]}): neither DVC's cache nor a run here has its "
+                f"figures: run dvc repro at that commit, or compare recorded runs"
+            )
+        if lacking:
+            print(f"it lacks those of {', '.join(lacking)}", file=sys.stderr)
+            place = place.with_name(f"{place.name}-in-part")
+        _get(commit, LEDGER, Path(folder, LEDGER))
+        _keep(Path(folder), place)
     return place
 
 
 def _get(commit: str, part: str, target: Path) -> bool:
-    """Whether a part of what ``reports/`` had at a commit is there now."""
-    if target.exists():
-        return True
-    target.parent.mkdir(exist_ok=True)
+    """Get a part of what ``reports/`` had at a commit; whether it could be got."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     command = ("dvc", "get", "--quiet", ".", f"reports/{part}", "--rev", commit, "--out", target)
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 

@@ -27,10 +27,11 @@ from hessian_papers.report.comparison import Comparison, Overlay, Setting, count
 from hessian_papers.report.entries import shown
 from hessian_spectra.files import digest
 from hessian_spectra.pictures import rendered
+from hessian_spectra.validation import require
 from pipelines.departures import changed
 from pipelines.folders import RESULTS, fill
 from pipelines.messages import is_mendable, kind, one_line
-from pipelines.states import PAPER, RECORDED, WORKSPACE, State, state
+from pipelines.states import COMMITTED, PAPER, RECORDED, WORKSPACE, State, state
 
 # A line of the table: what it is about, and a column of each state.
 WIDTHS = (46, 25, 25)
@@ -41,8 +42,14 @@ NAMES = 3
 
 
 def compare(old: State, new: State) -> Comparison:
-    """The differences between two states, of the studies that both have."""
+    """The differences between two states, of the studies that both have.
+
+    Raises:
+        ValueError: there is no such study.
+    """
     studies = [name for name in new.settings if name in old.settings]
+    got = f"{_names([*old.settings])} and {_names([*new.settings])}"
+    require(bool(studies), f"{old.name} and {new.name}", "a study that both have", got)
     in_print = old.name == PAPER
     return Comparison(
         old=old.name,
@@ -130,7 +137,7 @@ def table(result: Comparison) -> Iterator[str]:
     yield from _row(f"settings that differ: {len(result.settings)}", result.old, result.new)
     rows = ((f"  {each.key}", shown(each.old), shown(each.new)) for each in result.settings)
     yield from _few(result.settings, (_row(*cells) for cells in rows))
-    yield f"statements: {turns(result.moves)}"
+    yield turns(result.moves)
     yield from _few(result.moves, map(_move, result.moves))
     yield f"pictures that differ: {len(result.overlays)}"
     yield from _few(result.overlays, (_row(f"  {o.name}", o.said) for o in result.overlays))
@@ -146,7 +153,7 @@ def _few(some: Sequence[Any], rows: Iterable[Iterable[str]]) -> Iterator[str]:
 def _move(move: Move) -> Iterator[str]:
     yield from _row(f"  {move.statement.id}", *(move.verdicts if move.turned else ()))
     for row in move.rows[:ROWS]:
-        outcomes = [f" {each}" if row.turned else "" for each in row.outcomes]
+        outcomes = [f" {each}" if row.turned and each else "" for each in row.outcomes]
         numbers = (f"{number}{said}" for number, said in zip(row.numbers, outcomes, strict=True))
         yield from _row(f"    {plain(row.case)}", *numbers)
     if len(move.rows) > ROWS:
@@ -174,7 +181,7 @@ def main(arguments: Sequence[str]) -> int:
         epilog=more,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("old", metavar="A", nargs="?", default="HEAD")
+    parser.add_argument("old", metavar="A", nargs="?", default=COMMITTED)
     parser.add_argument("new", metavar="B", nargs="?", default=WORKSPACE)
     asked = parser.parse_args(arguments)
     try:

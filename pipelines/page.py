@@ -8,13 +8,17 @@ the spot:
 
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from hessian_papers.ledger.changes import moves
 from hessian_papers.ledger.evaluation import decided
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.memory import memory
 from hessian_papers.report import FRONT, INDEX, Alone, build, index, read
+from hessian_papers.report.entries import shown
 from hessian_papers.report.findings import findings
+from hessian_papers.report.verdicts import setting
 from hessian_spectra.files import write_bytes
 from pipelines import chain, inputs, states
 from pipelines.figures import Under, computed
@@ -23,9 +27,11 @@ from pipelines.schema import plain
 from pipelines.stage import Context, main
 from pipelines.sweep import collect
 
+# More settings are not said in a caption.
+FEW = 3
 # What a run stands beside, in words.
 RUNS = {
-    states.WORKSPACE: "the committed settings",
+    **dict.fromkeys((states.WORKSPACE, states.COMMITTED), "the committed settings"),
     states.RECORDED: "the recorded run",
     states.PAPER: "what is in print",
 }
@@ -55,9 +61,9 @@ def of_study(context: Context) -> None:
     chain.raw_study(context)  # raises if there is none
     departing = inputs.changes(plain(context.config), name)
     old = states.before(name)
-    if old is not None and old.name == states.WORKSPACE and not departing:
+    if old is not None and old.name != states.RECORDED and not departing:
         old = None  # it is the same
-    under = Under(old.series[name], RUNS[old.name]) if old else None
+    under = Under(old.series[name], _said(old.name, departing)) if old else None
     statements = decided(computed(context, under))
     write_ledger(reports / "claims.json", statements)
     memory().keep()
@@ -77,6 +83,13 @@ def of_study(context: Context) -> None:
         print(line)
     print(f"wrote {path}")
     print(f"beside {RUNS[beside]}: {compare}")
+
+
+def _said(name: str, departing: Mapping[str, Sequence[Any]]) -> str:
+    """A state in words, the committed one with its values of the settings that a run changes."""
+    values = [f"{setting(key)} = {shown(value)}" for key, (_, value) in departing.items()]
+    known = f" ({', '.join(values)})" if 0 < len(values) <= FEW and name != states.RECORDED else ""
+    return RUNS[name] + known
 
 
 if __name__ == "__main__":

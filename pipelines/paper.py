@@ -4,6 +4,7 @@ A study's figure and cases are made again only where what they are made from has
 what was written is no longer there: an override of one study draws one figure.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -35,7 +36,7 @@ from hessian_spectra.files import (
     read_json,
     write_bytes,
 )
-from pipelines import chain, inputs
+from pipelines import chain, commits, inputs
 from pipelines.figures import draw
 from pipelines.kept import named
 from pipelines.lifetime import share_life
@@ -198,6 +199,8 @@ def paper(context: Context) -> None:
     write_ledger(context.results / "claims" / name / "claims.json", statements)
     print(summary(statements))
     _pages(context, settings)
+    if "DVC_EXP_NAME" in os.environ:
+        commits.lead_on()
 
 
 if __name__ == "__main__":

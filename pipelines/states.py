@@ -5,18 +5,20 @@ folder of a run; ``recorded``, the recorded runs; or ``paper``, what the papers 
 """
 
 import difflib
-import re
 import sys
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import shorten
 
 from hessian_papers.drawing.interactive import Chart
 from hessian_papers.drawing.record import CONTROLS, control_files, files
 from hessian_papers.ledger.changes import of_recorded
 from hessian_papers.ledger.evaluation import decided, measurements
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger, write_ledger
+from hessian_papers.report.entries import shown
+from hessian_papers.report.verdicts import setting
 from hessian_papers.results import Provenance
 from hessian_spectra.files import digest, read_json
 from pipelines import chain, commits, figures, inputs, recorded
@@ -24,7 +26,9 @@ from pipelines.commits import LEDGER
 from pipelines.departures import Settings, published
 from pipelines.folders import EVIDENCE, REPORTS, RESULTS
 
-WORKSPACE, RECORDED, PAPER = "workspace", "recorded", "paper"
+WORKSPACE, RECORDED, PAPER, COMMITTED = "workspace", "recorded", "paper", "HEAD"
+# Signs of a name.
+LONGEST = 60
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ def state(name: str, studies: Collection[str] = ()) -> State:
     if name == WORKSPACE:
         return read(name, REPORTS)
     if Path(name).is_dir():
-        return read(_label(Path(name)), Path(name))
+        return read("", Path(name))
     if (folder := commits.of_commit(name)) is not None:
         return read(name, folder)
     near = difflib.get_close_matches(name, [WORKSPACE, RECORDED, PAPER, *commits.names()], 1)
@@ -85,25 +89,22 @@ def state(name: str, studies: Collection[str] = ()) -> State:
     )
 
 
-def _label(folder: Path) -> str:
-    """A folder in few words: of a run, what it is of, and which settings it changes.
-
-    Example:
-        >>> _label(Path("results/runs/only=mine,studies.mine.width=50-03b680655365"))
-        'mine, width=50'
-    """
-    if folder.parent.name != "runs":
+def _label(folder: Path, runs: Mapping[str, Provenance]) -> str:
+    """A folder in few words: of the run of one study, the settings that it changes."""
+    if len(runs) > 1:
         return str(folder)
-    slug = re.sub(r"-[0-9a-f]{12}$", "", folder.name)
-    return re.sub(r"(^|,)(?:only=|(?:studies|networks|data\.sets)\.[^.=]+\.)?",
-                  lambda match: ", " * bool(match[1]), slug)  # fmt: skip
+    ((study, run),) = runs.items()
+    changes = [f"{setting(key)}={shown(value)}" for key, value in run.overrides.items()]
+    return shorten(", ".join([study, *changes]), LONGEST, placeholder=" …")
 
 
 def before(study: str) -> State | None:
-    """The study with the committed settings, as ``reports/`` has it, or else its recorded run."""
+    """The study with the committed settings, of ``reports/`` or kept, or else its recorded run."""
     for record in REPORTS.glob(f"figures/*/{study}/figure.json"):
         if not read_json(record)["provenance"]["overrides"]:
             return read(WORKSPACE, REPORTS, study=study)
+    if (kept := commits.kept(COMMITTED)) is not None and any(kept.glob(f"figures/*/{study}/")):
+        return read(COMMITTED, kept, study=study)
     known = any(REPORTS.glob(f"figures/*/{study}/recorded.json")) or (EVIDENCE / study).is_dir()
     return of_evidence([study]) if known else None
 
@@ -136,7 +137,7 @@ def read(name: str, folder: Path, *, recorded_alone: bool = False, study: str = 
     """The state that a folder like ``reports/`` has.
 
     Args:
-        name: of the state.
+        name: of the state; if none, what it is of.
         folder: holds ``figures/<paper>/<study>/`` and, but for a run that has none, a ledger.
         recorded_alone: whether of recorded runs alone.
         study: of which study, if not of all.
@@ -144,7 +145,7 @@ def read(name: str, folder: Path, *, recorded_alone: bool = False, study: str = 
     Raises:
         ValueError: it holds no figures.
     """
-    settings, titles, series = {}, {}, {}
+    runs, series = {}, {}
     for own in sorted(folder.glob(f"figures/*/{study}/")):
         for of_record in (True,) if recorded_alone else (False, True):
             paths = files(own.parent, own.name, of_record)
@@ -153,17 +154,18 @@ def read(name: str, folder: Path, *, recorded_alone: bool = False, study: str = 
             run = Provenance(**read_json(paths["json"])["provenance"])
             more = ", recorded run" if of_record and not recorded_alone else ""
             if not more:
-                settings[own.name] = Settings.of(own.name, run.config, run.facts)
-                titles[own.name] = f"{run.config['artifact']}: {run.config['title']}"
+                runs[own.name] = run
             series[own.name + more] = read_json(paths["series"])
             second = control_files(own.parent, own.name, of_record)["series"]
             if second.is_file():
                 series[f"{own.name}{more}, {CONTROLS}"] = read_json(second)
-    if not settings:
+    if not runs:
         expected = "expected figures/<paper>/<study>/figure.json there, as reports/ and runs have"
         below = sorted(each.parent for each in folder.glob("*/figures/"))
         hint = f"; did you mean {below[0]}?" if below else ""
         raise ValueError(f"{folder}: {expected}, got none{hint}")
     statements = read_ledger(folder) if (folder / LEDGER).is_file() else []
     statements = of_recorded(statements) if recorded_alone else statements
-    return State(name, settings, titles, series, statements)
+    settings = {name: Settings.of(name, run.config, run.facts) for name, run in runs.items()}
+    titles = {n: f"{run.config['artifact']}: {run.config['title']}" for n, run in runs.items()}
+    return State(name or _label(folder, runs), settings, titles, series, statements)

@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from hessian_papers.drawing.overlay import OLD
+from hessian_papers.ledger.changes import moves
+from hessian_papers.ledger.record import read_ledger
+from hessian_papers.report import Alone, build, read
 from hessian_spectra.pictures import style
 from pipelines import commits, compare, states
 from pipelines.__main__ import commands
 from tests.papers.report.documents import Reader
+from tests.pipelines.test_accessible import UNFOLD, barriers
 from tests.pipelines.workspace import ROOT, environment
 
 OTHER, STUDY = "results/runs/other", "singh2024closed/closed2024-fig2"
@@ -86,10 +90,26 @@ def test_the_page_has_the_same_and_both_series_in_one_picture(reports, said, tmp
     page, folder = page_of(out)
     (picture,) = page.all("img")[:1]
     assert sorted(path.name for path in folder.iterdir()) == [picture["src"], "index.html"]
-    assert picture["alt"].endswith("workspace pale beneath other")
+    assert picture["alt"].endswith("workspace pale beneath results/runs/other")
     drawn = (folder / picture["src"]).read_text().lower()
     assert all(colour.lower() in drawn for colour in (OLD["color"], style.BLUE))
     assert all("://" not in address for address in page.values("href") if address[0] != "d")
+
+
+@pytest.mark.browser
+def test_a_checker_finds_no_barrier_in_either_page(reports, said, browser):
+    widen(reports)
+    _, comparison = page_of(said("workspace", OTHER)[1])
+    changes = moves(read_ledger(Path("reports")), read_ledger(reports))
+    alone = Alone({"width": [50, 10]}, "the committed settings", changes, "made", "compared")
+    (reports / "index.html").write_text(build(read(reports), alone=alone), "utf-8")
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    for folder in (comparison, reports):
+        page.goto((folder.resolve() / "index.html").as_uri())
+        page.evaluate(UNFOLD)
+        assert barriers(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.close()
 
 
 def test_round_off_is_no_move(reports, said):
@@ -161,11 +181,21 @@ def test_what_is_no_state_is_refused_in_one_line(reports, said, names, message):
 
 
 def test_a_ledger_that_is_missing_or_older_than_the_figures_is_said(reports, said):
-    assert "The ledger of other is older than its figures of 8 studies" in said(OTHER)[1]
+    assert f"The ledger of {OTHER} is older than its figures of 8 studies" in said(OTHER)[1]
     (reports / "claims.json").unlink()
     code, out, _ = said(OTHER)
     assert code == 0
-    assert "other has no ledger, so no statement is compared" in out.splitlines()
+    assert f"{OTHER} has no ledger, so no statement is compared" in out.splitlines()
+
+
+def test_without_a_common_study_there_is_nothing_to_compare(reports, said):
+    alone = Path("results/runs/alone/figures/singh2024closed")
+    alone.mkdir(parents=True)
+    (reports / "figures" / STUDY).rename(alone / Path(STUDY).name)
+    code, out, error = said("results/runs/alone", OTHER)
+    assert (code, out) == (2, "")
+    (line,) = error.splitlines()
+    assert "expected a study that both have, got 'closed2024-fig2 and 7 studies'" in line
 
 
 def test_a_broken_ledger_is_named(reports, said):
@@ -206,6 +236,19 @@ def test_a_commit_is_what_it_gave_here(reports, committed, said):
     assert "nothing differs" in said("HEAD", "HEAD~1")[1].splitlines()
 
 
+def test_a_study_stands_beside_the_workspace_or_the_commit_or_its_recorded_run(committed, reports):
+    study = "cracking-fig7"
+    assert states.before(study).name == "workspace"
+    commits.remember()
+    own = next(Path("reports").glob(f"figures/*/{study}/figure.json"))
+    edit(own, lambda record: record["provenance"].update(overrides={"studies.mine.width": 1}))
+    assert states.before(study).name == "HEAD"
+    shutil.rmtree(commits.STATES)
+    assert states.before(study).name == "recorded"
+    assert states.before("closed2024-fig2").name == "workspace"
+    assert states.before("nothing") is None
+
+
 def test_what_is_made_from_other_settings_is_not_kept_as_the_commit(committed, said):
     Path("params.yaml").write_text("other: 1")
     commits.remember()
@@ -213,6 +256,28 @@ def test_what_is_made_from_other_settings_is_not_kept_as_the_commit(committed, s
     assert code == 2
     (line,) = error.splitlines()[1:]
     assert "neither DVC's cache nor a run here has its figures: run dvc repro" in line
+
+
+def test_the_last_stage_leads_on_where_something_is_not_committed(committed, monkeypatch, capsys):
+    commits.lead_on()
+    assert capsys.readouterr().out == ""
+    Path("params.yaml").write_text("other: 1")
+    commits.lead_on()
+    assert capsys.readouterr().out == "beside the last commit: hessian-papers compare\n"
+    monkeypatch.setenv("DVC_EXP_NAME", "plain-name")
+    commits.lead_on()
+    assert capsys.readouterr().out.endswith(": hessian-papers compare HEAD plain-name\n")
+
+
+def test_a_run_of_one_study_is_called_by_its_settings(reports, said):
+    for own in [*(reports / "figures").glob("*/*/")]:
+        if own.name != Path(STUDY).name:
+            shutil.rmtree(own)
+    overrides = {"studies.closed2024-fig2.widths": [10, 20], "scale": "paper"}
+    record = reports / "figures" / STUDY / "figure.json"
+    edit(record, lambda record: record["provenance"].update(overrides=overrides))
+    out = said("workspace", OTHER)[1]
+    assert out.startswith("workspace and closed2024-fig2, widths=[10, 20], scale=paper: 1 study")
 
 
 def test_an_experiment_goes_by_its_name(committed, said):

@@ -1,6 +1,7 @@
 """The pipeline itself, run by DVC on one small study, in copies of the project with one other."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -52,15 +53,30 @@ def test_the_guide_is_followed_and_an_override_runs_the_study_and_its_dependents
 ):
     """The guide reproduces this study's figure, varies it, and reads the arrays of both."""
     before = finished.outputs(*FOLDERS)
-    done = {}
+    done, compared, leading = {}, [], []
 
     def shell(command):
         if command.startswith("dvc"):
-            done[command] = ran(finished.run(*shlex.split(command)).stdout)
+            said = finished.run(*shlex.split(command)).stdout
+            done[command] = ran(said)
+            leading.extend(line for line in said.splitlines() if "hessian-papers compare" in line)
+        elif command.startswith("hessian-papers"):
+            # In a checkout the environment has it.
+            name, *words = shlex.split(command)
+            compared.extend(
+                finished.run(str(pages.ROOT / "bin" / name), *words).stdout.splitlines()
+            )
 
     monkeypatch.chdir(finished.path)
     pages.follow(GUIDE, shell)
     reproduce, vary = done
+    (line,) = leading
+    assert re.fullmatch(r"beside the last commit.*: hessian-papers compare HEAD [\w-]+", line)
+    # The last commit, from DVC's cache, and the experiment in the workspace, or by its name.
+    by_name = finished.run(str(pages.ROOT / "bin" / "hessian-papers"), *line.split()[-3:]).stdout
+    for said in (compared, by_name.splitlines()):
+        assert [f"studies.{STUDY}.width", "10", "20"] in map(str.split, said)
+        assert [STUDY, "2", "of", "2", "panels", "differ."] in map(str.split, said)
     assert reproduce == f"dvc repro {TARGET}"
     assert done[reproduce] == ALWAYS
     stages = [f"{side}@{STUDY}" for side in ("closed_form", "numerics")]

@@ -50,7 +50,7 @@ def differing(old: Sequence[Chart], new: Sequence[Chart]) -> list[Pair]:
 
 
 def _alike(old: Any, new: Any) -> bool:
-    """Whether two parts of a record are the same but for rounding."""
+    """Whether two parts of a record are the same up to rounding."""
     if isinstance(old, dict) and isinstance(new, dict):
         return old.keys() == new.keys() and all(_alike(old[key], new[key]) for key in new)
     if isinstance(old, list) and isinstance(new, list):
@@ -82,9 +82,19 @@ def _draw_old(axes: Axes, panel: Chart) -> None:
     for band in panel["bands"]:
         axes.fill(band["x"], band["y"], color=OLD["color"], alpha=0.35, linewidth=0, zorder=0.8)
     for curve in panel["curves"]:
-        axes.plot(
-            curve["x"], curve["y"], **OLD, **_OLD_POINTS if curve["drawn"] == "points" else {}
-        )
+        points = _OLD_POINTS if curve["drawn"] == "points" else {}
+        axes.plot(curve["x"], curve["y"], **OLD, **points)
+        _show(axes, curve)
+
+
+def _show(axes: Axes, curve: Chart) -> None:
+    """Widen axes whose limits are set by hand, so that a curve is seen as a whole."""
+    for name in "xy":
+        low, high = getattr(axes, f"get_{name}lim")()
+        logarithmic = getattr(axes, f"get_{name}scale")() == "log"
+        shown = [number for number in curve[name] if number > 0 or not logarithmic]
+        if low < high:
+            getattr(axes, f"set_{name}lim")(min([low, *shown]), max([high, *shown]), auto=None)
 
 
 def compared(pairs: Sequence[Pair], names: tuple[str, str]) -> Figure:

@@ -1,6 +1,5 @@
 """The statements of which two states of the project say something else."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -14,6 +13,8 @@ from hessian_papers.ledger.table import expected, measured, with_interval
 IN_PRINT = "in print"
 # What speaks neither for nor against what is in print.
 _SILENT = ("reproduced", "not tested", "shown")
+# Smaller numbers are errors of what is exact.
+_ROUND_OFF = 1e-9
 _ALL = "all cases together"
 # A case by its id, on the recorded run or on today's.
 _Key = tuple[str, bool]
@@ -26,7 +27,7 @@ class Row:
     Args:
         case: what tells it from the statement's others; its id if nothing does.
         numbers: the old and the new one, each with its interval.
-        outcomes: what both say, twice the same if they say the same.
+        outcomes: what both say; of what is in print, which is no outcome, nothing.
         size: how far it moved, in units of both intervals, or else of the old number.
     """
 
@@ -95,7 +96,7 @@ def against_print(new: Sequence[StatementRecord]) -> list[Move]:
             continue
         rows = [
             Row(_name(case), (expected(case.bound), _number(case, statement)),
-                ("holds", case.outcome), _size(Estimate(case.bound.expected), case.estimate))
+                ("", case.outcome), _size(Estimate(case.bound.expected), case.estimate))
             for case in statement.cases if case.outcome in ("fails", "open")
         ]  # fmt: skip
         moved.append(Move(statement, (IN_PRINT, statement.verdict), rows))
@@ -123,9 +124,9 @@ def _decided(statement: StatementRecord, runs: Sequence[CaseRecord]) -> Statemen
     heading = Heading(**{each.name: getattr(statement, each.name) for each in fields(Heading)})
 
     def in_print_fails(run: CaseRecord) -> bool:
-        error = math.nan if run.printed_error is None else run.printed_error
-        known = run.expected is not None and run.bound.outcome(Estimate(error)) == "fails"
-        return statement.verdict == "corrected" or known
+        if run.printed_error is None or run.expected is None:
+            return statement.verdict == "corrected"
+        return run.bound.outcome(Estimate(run.printed_error)) == "fails"
 
     again = [
         Measurement(heading, run, run.estimate, run.bound, in_print_fails(run)) for run in runs
@@ -145,7 +146,7 @@ def _move(old: StatementRecord, new: StatementRecord) -> Move | None:
                     for s, runs in ((old, before), (new, after)))  # fmt: skip
     rows = [*_rows(new, before, after, common)]
     pooled = tuple(with_interval(statement.estimate) for statement in (old, new))
-    if pooled[0] != pooled[1]:
+    if pooled[0] != pooled[1] and len(common) > 1 and not _is_tiny(old.pooled, new.pooled):
         size = _size(old.estimate, new.estimate)
         rows.append(Row(_ALL, (pooled[0], pooled[1]), ("", ""), size))
     move = Move(
@@ -163,12 +164,22 @@ def _rows(
     several = len({recorded for _, recorded in common}) > 1
     for key in common:
         old, new = before[key], after[key]
-        numbers, outcomes = (
-            (_number(old, statement), _number(new, statement)), (old.outcome, new.outcome)
-        )  # fmt: skip
-        if numbers[0] != numbers[1] or outcomes[0] != outcomes[1]:
+        numbers = _number(old, statement), _number(new, statement)
+        outcomes = old.outcome, new.outcome
+        alike = numbers[0] == numbers[1] or _is_round_off(statement, old, new)
+        if outcomes[0] != outcomes[1] or not alike:
             name = f"{_name(new)}, recorded run" if several and key[1] else _name(new)
             yield Row(name, numbers, outcomes, _size(old.estimate, new.estimate))
+
+
+def _is_round_off(statement: StatementRecord, old: CaseRecord, new: CaseRecord) -> bool:
+    """Whether both numbers are zero up to rounding: those of an identity that holds are."""
+    holds = statement.identity and old.outcome == new.outcome == "holds"
+    return holds or _is_tiny(old.measured, new.measured)
+
+
+def _is_tiny(*numbers: float | None) -> bool:
+    return max(abs(number or 0.0) for number in numbers) < _ROUND_OFF
 
 
 def _number(case: CaseRecord, statement: StatementRecord) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hessian_papers.drawing.overlay import Pair
-from hessian_papers.ledger.changes import Move
+from hessian_papers.ledger.changes import IN_PRINT, Move
 from hessian_papers.report.page import document
 
 
@@ -95,6 +95,8 @@ def turns(moves: Sequence[Move]) -> str:
         >>> turns([])
         '0 verdicts changed, numbers of 0 statements moved.'
     """
+    if moves and moves[0].verdicts[0] == IN_PRINT:
+        return f"{counted(moves, 'statement')} not as printed."
     verdicts = sum(move.turned for move in moves)
     numbers = sum(bool(move.rows) for move in moves)
     return (

@@ -53,10 +53,11 @@ _STYLES = (
 )
 # Templates take these in where they are needed.
 _ASSETS = ("page.js", "search.js", "charts.js", "playground.js", "playground.css")
-# The first includes the others.
+# The first includes the others, or is what they extend.
 _TEMPLATES = (
     *("page.html", "front.html", "paper.html", "figure.html", "claim.html", "errata.html"),
     *("study.html", "notation.html", "playground.html"),
+    *("alone.html", "changes.html", "comparison.html"),
 )
 # The index that every page searches.
 INDEX = "search-index.js"
