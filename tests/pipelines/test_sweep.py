@@ -1,5 +1,7 @@
 """A sweep ends in a data set along its keys, a picture, a table and a group on W&B."""
 
+import re
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -40,6 +42,12 @@ def test_runs_stand_along_the_keys_and_one_that_fails_is_missing(swept, tmp_path
     assert code == 2
     assert said.err.count("'studies.output-scale.samples': expected at least 1, got -1") == 2
     assert "sweep: 3 of 4 runs, " in said.err
+    # Of each run what is computed, in which time, and each step when it begins.
+    steps = re.findall(rf"^{STATED}: (.*)$", said.err, re.MULTILINE)
+    assert steps[1:4] == ["closed form ...", "numerics ...", "statements and figure ..."]
+    time = r"\([\d.]+ s\)"
+    assert re.match(rf"closed form {time}, numerics {time}; times of conf's own settings", steps[0])
+    assert steps == steps[:4] * 2
     places = [f"draws={draws},samples=2" for draws in (4, 3)]
     assert {path.name for path in folder.iterdir() if path.is_dir()} == {*places}
 
