@@ -274,8 +274,8 @@ def _foreseen(context: Context, study: Study, sides: Sequence[str], begins: bool
     text = f"{data}{', '.join(words)}"
     if known:
         text += f"; times of conf's own settings, one core of {times['processor']}"
-    works = [getattr(study.module, side) for side in sides]
-    spread = name or any(isinstance(work, FanOut) and work.spreads for work in works)
+    works = [getattr(study.module, side, None) for side in (*sides, "train")]
+    spread = (name and not own) or any(isinstance(w, FanOut) and w.spreads for w in works)
     return f"{text}; {ESTIMATE} tells those of yours" if spread else text
 
 

@@ -235,7 +235,8 @@ def run(
             jobs.append(Job(place, config.only))
         # Caught here, too: Hydra would put a line of its own before ours.
         try:
-            require(not statistics or place is not None, STATISTICS, "a sweep (-m) with it", "none")
+            alone = not statistics or place is not None
+            require(alone, STATISTICS.rstrip("="), "-m and several values with it", "none")
             context = _context(config, work.__name__, reads, estimate, place)
             if place is not None:
                 jobs[-1].context = context

@@ -12,6 +12,7 @@ import math
 import shutil
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,8 @@ class Sweep:
     @cached_property
     def data(self) -> xr.Dataset:
         """The data set of the sweep."""
-        points, whole = ([self._point(job) for job in jobs] for jobs in (self._jobs, self.jobs))
+        whole = [self._point(job) for job in self.jobs]
+        points = [self._point(job) for job, _ in self.done]
         kept = [data.drop_vars(self.left_out, errors="ignore") for data in self._own]
         cases = [_known(context.measured) for _, context in self.done]
         parts, texts = _measured(cases)
@@ -141,8 +143,10 @@ class Sweep:
                 config=config,
                 about=described.sweep(context.name, context.config, context.sweep),
             )
+            cases = _known(context.measured).values()
+            values = {case.record.id: case.estimate.value for case in cases}
             with run as tracked:
-                tracked.summarise({each.record.id: each.estimate.value for each in _shown(context)})
+                tracked.summarise({name: x for name, x in values.items() if not math.isnan(x)})
 
     def show(self, statistics: Sequence[str]) -> None:
         """Draw the statistics of these names, or those that move most, and print the table."""
@@ -151,8 +155,8 @@ class Sweep:
         print(f"\n{self.done[0][1].name}, {len(self.done)} of {len(self.jobs)} runs:")
         print(*self._table(chosen), sep="\n")
         for reason in dict.fromkeys(self.left_out.values()):
-            those = [name for name, why in self.left_out.items() if why == reason]
-            print(f"not in the data set, being {reason}: {', '.join(those)}")
+            variables = [name for name, why in self.left_out.items() if why == reason]
+            print(f"not in the data set, being {reason}: {', '.join(variables)}")
         print(f"wrote {self._folder / 'sweep.nc'}")
         if chosen:
             figure = picture(self.data, [*self.names.values()], chosen)
@@ -165,11 +169,7 @@ class Sweep:
             print(f"{len(others)} more statistics: {STATISTICS}{others[0]} and so on draws them")
 
     @property
-    def _jobs(self) -> list[Job]:
-        return [job for job, _ in self.done]
-
-    @property
-    def _folder(self) -> Any:
+    def _folder(self) -> Path:
         return self.done[0][1].reports.parent
 
     @cached_property
@@ -205,20 +205,15 @@ class Sweep:
 
 
 def _cell(case: Measurement | None) -> str:
-    """What was measured, and what it says unless the statement holds."""
+    """The text of a measurement, and what it says unless the statement holds."""
     if case is None or math.isnan(case.estimate.value):
         return "–"
     said = "" if case.record.outcome == "holds" else f" {case.record.outcome}"
     return f"{with_interval(case.estimate)}{said}"
 
 
-def _shown(context: Context) -> list[Measurement]:
-    """What was measured on a run, less the rounding errors of identities."""
-    return [each for each in context.measured if not each.heading.identity]
-
-
 def _known(measured: Sequence[Measurement]) -> dict[str, Measurement]:
-    """What was measured on a run, less the rounding errors of identities, by case."""
+    """The measurements of a run, less the rounding errors of identities, by case."""
     shown = [each for each in measured if not each.heading.identity]
     return {each.record.id.rpartition("/")[2]: each for each in shown}
 
@@ -244,14 +239,13 @@ def _unfit(name: str, runs: Sequence[xr.Dataset]) -> str:
 
 
 def _measured(runs: Sequence[Mapping[str, Measurement]]) -> tuple[list[xr.Dataset], xr.Dataset]:
-    """What was measured on each run along all cases, and the texts of these."""
+    """The measurements of each run along all cases, and the texts of these."""
     cases = {name: case for run in reversed(runs) for name, case in run.items()}
     names = np.array([*cases], dtype=str)
     parts = []
     for run in runs:
         known = [run.get(name) for name in cases]
-        rows = [[np.nan] * 5 if case is None else _numbers(case) for case in known]
-        columns = np.array(rows, dtype=float).reshape(-1, 5).T
+        columns = np.array([_numbers(case) for case in known], dtype=float).reshape(-1, 5).T
         outcomes = np.array(["" if case is None else case.record.outcome for case in known], str)
         of_run = dict(zip(MEASURED, [names, *columns, outcomes], strict=True))
         parts.append(labelled.data_set(of_run, MEASURED))
@@ -263,10 +257,11 @@ def _measured(runs: Sequence[Mapping[str, Measurement]]) -> tuple[list[xr.Datase
     return parts, labelled.data_set(arrays, TEXTS)
 
 
-def _numbers(case: Measurement) -> tuple[float, ...]:
-    """The estimate of a case, and its bound if it was measured."""
-    known = not math.isnan(case.estimate.value)
-    return (*case.estimate, *(case.bound.range if known else (math.nan, math.nan)))
+def _numbers(case: Measurement | None) -> tuple[float, ...]:
+    """The estimate of a case, and the ends of its bound; NaN where nothing was measured."""
+    if case is None or math.isnan(case.estimate.value):
+        return (math.nan,) * 5
+    return (*case.estimate, *case.bound.range)
 
 
 def _sentence(case: Measurement) -> str:

@@ -34,7 +34,7 @@ class Constraint:
     known: tuple[str, ...] = field(default=(), repr=False)
 
     def words(self, value: Any) -> str:
-        """What was expected instead of a value, and the name that may have been meant."""
+        """The words for what was expected instead of a value, with the name it may stand for."""
         wrong = [x for x in (value if isinstance(value, list) else [value]) if x not in self.known]
         return self.expected + did_you_mean(wrong[0] if wrong else value, self.known)
 

@@ -1,5 +1,7 @@
 """A sweep ends in a data set along its keys, a picture, a table and a group on W&B."""
 
+import re
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -40,6 +42,12 @@ def test_runs_stand_along_the_keys_and_one_that_fails_is_missing(swept, tmp_path
     assert code == 2
     assert said.err.count("'studies.output-scale.samples': expected at least 1, got -1") == 2
     assert "sweep: 3 of 4 runs, " in said.err
+    # Of each run what is computed, in which time, and each step when it begins.
+    steps = re.findall(rf"^{STATED}: (.*)$", said.err, re.MULTILINE)
+    assert steps[1:4] == ["closed form ...", "numerics ...", "statements and figure ..."]
+    time = r"\([\d.]+ s\)"
+    assert re.match(rf"closed form {time}, numerics {time}; times of conf's own settings", steps[0])
+    assert steps == steps[:4] * 2
     places = [f"draws={draws},samples=2" for draws in (4, 3)]
     assert {path.name for path in folder.iterdir() if path.is_dir()} == {*places}
 
@@ -72,6 +80,10 @@ def test_runs_stand_along_the_keys_and_one_that_fails_is_missing(swept, tmp_path
     assert {run.name for run in logged} == {f"{STATED} draws {n}, samples 2" for n in (3, 4)}
     assert {run.run_group for run in logged} == {folder.name}
     assert {run.config["draws"] for run in logged} == {3, 4}
+    for run in logged:
+        at = data.sel(draws=run.config["draws"], samples=2)
+        for case in at["value"].dropna("case")["case"].values:
+            assert run.summary[f"{STATED}/{case}"] == at["value"].sel(case=case).item()
 
 
 def test_of_two_studies_there_are_two_collections_over_words_as_well(swept):
@@ -114,6 +126,12 @@ def test_statistics_are_chosen_by_name_or_pattern(swept):
     assert (folder / "sweep.nc").is_file()
 
 
+def test_statistics_without_a_sweep_are_refused(ends, capsys):
+    assert ends(page.page, "page", f"only={STATED}", "--statistics=x", collect=sweep.collect) == 2
+    said = "error: --statistics: expected -m and several values with it, got 'none'\n"
+    assert capsys.readouterr().err == said
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -141,9 +159,9 @@ def test_names_are_as_typed_unless_two_would_be_one():
     assert all(name.startswith("root=_a_b-") for name in (first, second))
     assert {place.runs for place in places} == {6}
     long = ",".join(map(str, range(100)))
-    one, other = (runs.place_of(["only=mine", f"x={long},{n}"], ["x=1"]).sweep for n in (1, 2))
-    assert one != other
-    assert len(one) <= 128
+    first, second = (runs.place_of(["only=mine", f"x={long},{n}"], ["x=1"]).sweep for n in (1, 2))
+    assert first != second
+    assert len(first) <= 128
 
 
 def test_what_is_missing_is_nan_or_empty_whatever_it_is():

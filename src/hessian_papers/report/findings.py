@@ -15,7 +15,7 @@ from hessian_papers.ledger.statements import FIELD
 from hessian_papers.ledger.table import number, with_interval
 from hessian_papers.ledger.totals import round_off
 from hessian_papers.ledger.verdicts import VERDICTS
-from hessian_spectra.validation import require
+from hessian_spectra.validation import did_you_mean, require
 
 _KEYS = ("name", "sentence", "picture", "rests_on", "numbers")
 _PARTS = ("sets", "findings")
@@ -137,7 +137,8 @@ def _written(spec: Mapping[str, str], ledger: Ledger, sets: Sets, at: str) -> st
         return str(sum(verdict in (None, statement.verdict) for statement in counted))
     (take,) = (key for key in spec if key in _TAKES)
     estimates = _estimates(_chosen(ledger, sets, spec[take]), take, spec.get("case"))
-    require(bool(estimates), at, "a statement or case that was measured", dict(spec))
+    nearest = did_you_mean(spec[take], [statement.id for statement in ledger])
+    require(bool(estimates), at, f"a statement or case that was measured{nearest}", dict(spec))
     if take == "value":
         require(len(estimates) == 1, at, "one number; name its case", f"{len(estimates)}")
     return _WRITE[spec.get("as", "number")](_TAKES[take](estimates))
