@@ -235,13 +235,19 @@ def _numbers(column: Any, where: str) -> np.ndarray:
     """The numbers of a column, float64."""
     missing = column.isna().to_numpy(bool)
     cure = f"leave them out, or the column {column.name!r}"
-    _refuse(column, missing, where, "missing ones", f"fill these rows, {cure}")
+    _refuse(column, missing, where, "missing values", f"fill these rows, {cure}")
     if not pd.api.types.is_numeric_dtype(column):
         read = pd.to_numeric(column.astype(str), errors="coerce")
-        _refuse(column, read.isna().to_numpy(bool), where, "others", f"make them numbers, {cure}")
+        _refuse(
+            column,
+            read.isna().to_numpy(bool),
+            where,
+            "text or other values",
+            f"make them numbers, {cure}",
+        )
         column = read.rename(column.name)
     values: np.ndarray = column.to_numpy(np.float64)
-    _refuse(column, ~np.isfinite(values), where, "infinite ones", f"replace these rows, {cure}")
+    _refuse(column, ~np.isfinite(values), where, "infinite numbers", f"replace these rows, {cure}")
     return values
 
 

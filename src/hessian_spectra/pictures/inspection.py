@@ -71,11 +71,11 @@ def _side_by_side(count: int, most: int) -> tuple[Figure, list[Axes]]:
     return figure, list(axes[0])
 
 
-def _recorded(found: Mapping[str, Any]) -> SimpleNamespace:
+def _recorded(values: Mapping[str, Any]) -> SimpleNamespace:
     """A density as an inspection keeps it, with two standard errors on either side."""
-    density, error = (np.array(found[name]) for name in ("density", "standard_error"))
+    density, error = (np.array(values[name]) for name in ("density", "standard_error"))
     ends = np.maximum(density - 2 * error, 0), density + 2 * error
-    return SimpleNamespace(**{**found, "density": density}, interval=lambda level: ends)
+    return SimpleNamespace(**{**values, "density": density}, interval=lambda level: ends)
 
 
 def _name_rows(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -73,7 +73,7 @@ class Eigenvalues(Protocol):
 
     @property
     def method(self) -> str:
-        """What made it."""
+        """The theorem or the algorithm that made it."""
 
 
 def draw_density(

@@ -126,12 +126,12 @@ def rows(*changed):
 @pytest.mark.parametrize(
     ("text", "settings", "message"),
     [
-        (rows((3, ""), (5, "NA")), {}, "expected numbers in column 'area', got missing ones in 2 "
-         "of 6 rows, first in row 3: fill these rows, leave them out, or the column 'area'"),
-        (rows((4, "large")), {}, "numbers in column 'area', got others in 1 of 6 rows, first in "
-         "row 4 ('large'): make them numbers"),
-        (rows((2, '"1,5"')), {}, "got others in 1 of 6 rows, first in row 2 ('1,5')"),
-        (rows((6, "-inf")), {}, "got infinite ones in 1 of 6 rows, first in row 6 ('-inf')"),
+        (rows((3, ""), (5, "NA")), {}, "expected numbers in column 'area', got missing values in "
+         "2 of 6 rows, first in row 3: fill these rows, leave them out, or the column 'area'"),
+        (rows((4, "large")), {}, "numbers in column 'area', got text or other values in 1 of 6 "
+         "rows, first in row 4 ('large'): make them numbers"),
+        (rows((2, '"1,5"')), {}, "got text or other values in 1 of 6 rows, first in row 2 ('1,5')"),
+        (rows((6, "-inf")), {}, "got infinite numbers in 1 of 6 rows, first in row 6 ('-inf')"),
         (rows(), {"target": "prize"}, "a column 'prize', got none: did you mean 'price'?"),
         (rows(), {"columns": ["zone"]}, "a column 'zone', got none: it has area, price"),
         (rows().replace("area,price", "price,price"), {}, "one column 'price', got 2: rename"),
@@ -179,7 +179,10 @@ def test_dates_and_missing_numbers_of_parquet_are_refused(folder):
     days = pd.to_datetime(["2026-01-01"] * 6)
     frame = FRAME.assign(day=days, rooms=pd.array([1, 2, None, 4, 5, 6], "Int64"), ok=True)
     fastparquet.write(str(folder / "houses.parquet"), frame)
-    for name, got in (("day", "others in 6 of 6"), ("rooms", "missing ones in 1 of 6 rows, first")):
+    for name, got in (
+        ("day", "text or other values in 6 of 6"),
+        ("rooms", "missing values in 1 of 6 rows, first"),
+    ):
         with pytest.raises(ValueError, match=f"column '{name}', got {got}"):
             table(folder, file="houses.parquet", columns=[name, "area"])
     flags = table(folder, file="houses.parquet", columns=["ok"], inputs="as is")
