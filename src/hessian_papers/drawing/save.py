@@ -1,5 +1,6 @@
 """The files of a figure: PNG and SVG for the page, a record of its origin."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -9,6 +10,7 @@ from matplotlib.figure import Figure
 from hessian_papers.drawing.curves import series
 from hessian_papers.drawing.interactive import script
 from hessian_papers.drawing.record import control_files, files, remedy_of
+from hessian_papers.drawing.vega_lite import document
 from hessian_papers.results import Provenance
 from hessian_spectra.files import write_bytes, write_json
 from hessian_spectra.pictures import rendered
@@ -25,7 +27,8 @@ def save(
     """Write ``<study>.png`` and ``<study>/figure.{svg, json}`` to ``folder/<paper>``.
 
     What the panels draw stands as numbers in ``<study>/figure-series.json``, and in the same folder
-    as a script for the page's charts. Equal figures give equal bytes.
+    as a script for the page's charts and as charts in Vega-Lite, which VS Code and JupyterLab open.
+    Equal figures give equal bytes.
 
     Args:
         figure: the figure.
@@ -41,8 +44,12 @@ def save(
     place = (folder / paper, provenance.study, provenance.recorded)
     paths = files(*place)
     _write(figure, paths)
-    if numbers := script(f"{provenance.study}/{paths['js'].stem}", series(figure)):
+    panels = series(figure)
+    if numbers := script(f"{provenance.study}/{paths['js'].stem}", panels):
         write_bytes(paths["js"], numbers)
+    if charts := document(panels):
+        compact = json.dumps(charts, ensure_ascii=False, separators=(",", ":"))
+        write_bytes(paths["vega"], compact.encode())
     if controls is not None:
         _write(controls[0], control_files(*place))
     record = {
