@@ -29,7 +29,7 @@ def composed(scale):
 
 
 def given(config, name):
-    """A data set, as much of it as tells what is trained on it: images of no size, a text of a word."""
+    """A data set, as far as it tells what is trained on it: images of no size, a text of a word."""
     sets = config.data.sets[name]
     if sets.kind == "text":
         return xr.Dataset({"vocabulary": 300, "train": ("token", np.zeros(1000, np.uint16))})

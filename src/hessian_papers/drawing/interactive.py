@@ -65,7 +65,7 @@ def signs(label: str) -> str:
         >>> signs("$\\lambda_1$ and\n$\\|w_Q\\|\\,/\\,\\overline{\\delta x}$")
         'λ_1 and ‖w_Q‖ / mean of δ x'
     """
-    text = label.replace("\\,", " ").replace("\\|", "‖").replace("\n", " ")
+    text = label.replace("\\,", " ").replace("\\|", "‖").replace("\n", " ").replace("^\\top", "ᵀ")
     text = re.sub(r"\\(?:overline|bar)\{([^{}]*)\}", r"mean of \1", text)
     text = re.sub(r"\\(?:mathrm|mathbf|mathcal|hat|tilde)\{([^{}]*)\}", r"\1", text)
     text = re.sub(r"\\([A-Za-z]+)", lambda match: _LETTERS.get(match[1], match[0]), text)

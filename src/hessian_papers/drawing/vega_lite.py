@@ -20,6 +20,8 @@ from hessian_papers.drawing.interactive import Chart, in_signs, numbered
 # threshold is drawn, the number of what is drawn, and a point of it: of a curve, or of an edge.
 COLUMNS = ("curve", "legend", "drawn", "piece", "x", "y", "edge")
 SCALES = ("linear", "log", "symlog")
+# So many rows of a chart, about, at most: the client takes a second for some ten thousand.
+ROWS = 1000
 # Of a panel in a file, in pixels, and how many stand side by side.
 WIDTH, HEIGHT, BESIDE = 320, 200, 2
 # Characters of a line of a title, or of the name of an axis.
@@ -69,11 +71,16 @@ def pieces(panel: Mapping[str, Any]) -> Iterator[Chart]:
 
 
 def rows(panel: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """The points of all that a panel draws, as rows of :data:`COLUMNS`."""
-    for piece in pieces(panel):
+    """The points of all that a panel draws, as rows of :data:`COLUMNS`, evenly fewer if many."""
+    drawn = [*pieces(panel)]
+    share = ROWS / max(ROWS, sum(len(piece["x"]) for piece in drawn))
+    for piece in drawn:
         *same, x, y, edge = piece.values()
-        for point in zip_longest(x, y, edge):
-            yield (*same, *point)
+        points = [*zip_longest(x, y, edge)]
+        steps = max(int(share * len(points)), 2) - 1
+        for place in sorted({step * (len(points) - 1) // steps for step in range(steps + 1)}):
+            if points:
+                yield (*same, *points[place])
 
 
 def _shows(panel: Mapping[str, Any], point: Sequence[float]) -> bool:

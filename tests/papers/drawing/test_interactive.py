@@ -51,6 +51,7 @@ def test_what_has_no_curve_or_no_vertical_axis_has_no_script():
         (r"$\mathrm{tr}(H)$", "tr(H)"),
         (r"$\pm\,\overline{\delta x}$", "± mean of δ x"),
         ("two\nlines", "two lines"),
+        (r"$v^\top F v$", "vᵀ F v"),
     ],
 )
 def test_labels_are_in_plain_signs(label, text):

@@ -8,7 +8,15 @@ import pytest
 
 from hessian_papers.drawing.curves import series
 from hessian_papers.drawing.interactive import chart
-from hessian_papers.drawing.vega_lite import COLUMNS, document, filled, rows, specification, words
+from hessian_papers.drawing.vega_lite import (
+    COLUMNS,
+    ROWS,
+    document,
+    filled,
+    rows,
+    specification,
+    words,
+)
 from hessian_spectra.pictures import style
 
 X = np.array([1.0, 10.0, 100.0])
@@ -104,6 +112,19 @@ def test_equal_names_are_one_in_the_legend_and_each_a_curve():
     panel = chart(series(figure))
     called = [*dict.fromkeys((row[0], row[1]) for row in rows(panel))]
     assert called == [("mean", "mean"), ("seed, 1", "seed"), ("seed, 2", "seed")]
+
+
+def test_a_chart_of_many_points_has_fewer_rows_from_end_to_end():
+    figure, axes = style.panels()
+    x = np.linspace(0.0, 1.0, 400)
+    for number in range(5):
+        axes.plot(x, x + number)
+    axes.plot([0.5], [0.5], "o")
+    shown = [*rows(chart(series(figure)))]
+    assert 0.9 * ROWS < len(shown) <= ROWS + 1
+    for piece in range(6):
+        own = [row[4] for row in shown if row[3] == piece]
+        assert (own[0], own[-1]) == ((0.0, 1.0) if piece < 5 else (0.5, 0.5))
 
 
 def test_every_place_has_its_words_and_columns():
