@@ -9,20 +9,21 @@ import local_servers
 import pytest
 import sample_reports
 import torch
+import wandb
 import xarray as xr
 from torch import nn
 from wandb_files import read_back
 
-import wandb
 from hessian_papers import compute
 from hessian_papers.drawing.record import read_figures
+from hessian_papers.drawing.vega_lite import specification
 from hessian_papers.ledger.record import all_cases, read_ledger
 from hessian_papers.networks import classifiers
 from hessian_papers.networks.tools.language_model import MATRICES, Measurements
 from hessian_papers.papers import paper
 from hessian_papers.studies.training import curvature_shown
 from hessian_papers.tracking import TrackingError, log_dashboard, publish, report, workspace
-from hessian_papers.tracking.dashboard import chart_title, statistics
+from hessian_papers.tracking.dashboard import LINES, chart_title, statistics
 from hessian_papers.tracking.upload import logged
 from hessian_papers.tracking.workspace import TRAINING
 from hessian_papers.training.descent import descend, follow
@@ -34,6 +35,7 @@ from tests.papers.networks.trainings import live, walks
 
 # Before those of the papers.
 SECTIONS = ("Statements", "Experiments", "Trainings")
+PRESET = "me/chart"
 
 
 @pytest.fixture(autouse=True)
@@ -79,14 +81,16 @@ def media_keys(panels):
     tables = [key.replace("figures/", "charts/") + "_table" for key in shown]
     for panel, table in zip(charts, tables, strict=True):
         assert json.dumps(table) in json.dumps(panel["config"]["userQuery"])
-        assert panel["config"]["panelDefId"] == "wandb/line/v0"
-        assert panel["config"]["fieldSettings"] == {"x": "x", "y": "y", "stroke": "curve"}
+        assert panel["config"]["panelDefId"] == PRESET
+        assert panel["config"]["fieldSettings"].items() >= {"run": "name", "drawn": "drawn"}.items()
+        said = panel["config"]["stringSettings"]
+        assert (said["xname"], said["xscale"]) == ("made-up x", "linear")
     return keys
 
 
 def view_of(figures, statements, trained=("loss",)):
     """The workspace as it is sent, and its sections."""
-    view = serialised(workspace("me", "hessian-spectra", figures, statements, trained))
+    view = serialised(workspace("me", "hessian-spectra", figures, statements, trained, PRESET))
     return view, view["spec"]["section"]["panelBankConfig"]["sections"]
 
 
@@ -194,14 +198,17 @@ def test_every_panel_has_data_in_the_runs_that_are_there(
     assert "Trainings" not in [section["name"] for section in sections]
 
 
-def test_a_chart_is_titled_in_signs_on_one_line(figures):
-    shown = {"title": "$\\lambda_1$\nof $H$", "x": "steps", "y": "$\\eta$"}
+def test_a_chart_is_titled_by_its_axes_where_these_have_no_names(figures):
+    shown = {"title": "λ_1 of H", "x": "steps", "y": "η"}
     figure = replace(figures[0], chart=shown)
-    assert chart_title(figure) == f"{figure.artifact} λ_1 of H: η over steps"
+    assert chart_title(figure) == f"{figure.artifact} λ_1 of H"
+    assert chart_title(figure, of_axes=True) == f"{figure.artifact} λ_1 of H: η over steps"
+    figure = replace(figures[0], chart={"title": "", "x": "", "y": "η"})
+    assert chart_title(figure, of_axes=True) == f"{figure.artifact}: η"
 
 
 def test_the_report_has_one_panel_grid_per_paper(figures):
-    made = serialised(report("me", "hessian-spectra", figures))
+    made = serialised(report("me", "hessian-spectra", figures, preset=PRESET))
     blocks = made["spec"]["blocks"]
     headings = [b["children"][0]["text"] for b in blocks if b["type"] == "heading"]
     grids = [b["metadata"] for b in blocks if b["type"] == "panel-grid"]
@@ -233,6 +240,40 @@ def test_the_forms_can_be_read_again(figures, statements):
     made = workspace("me", "hessian-spectra", figures, statements, ["loss"])
     again = type(made)._from_model(made._to_model())
     assert [section.name for section in again.sections] == [*SECTIONS, *expected()]
+
+
+@pytest.mark.parametrize("keeps_no_charts", [False, True])
+def test_publishing_saves_charts_workspace_and_report(
+    keeps_no_charts, sample_root, monkeypatch, capsys
+):
+    findings = [("$λ_1 < 2$ holds.", "cracking-fig7")]
+    with local_servers.wandb_server() as server:
+        server.keeps_no_charts = keeps_no_charts
+        monkeypatch.setenv("WANDB_BASE_URL", server.address)
+        monkeypatch.setenv("WANDB_API_KEY", local_servers.KEY)
+        addresses = publish("p", None, sample_root / "reports", sample_root, findings)
+    assert len(addresses) == len(server.views) == 2
+    assert all(address.startswith(f"{server.address}/me/p") for address in addresses)
+    charts = [part for view in server.views.values() for part in parts(view, "panelDefId")]
+    said = capsys.readouterr().err
+    if keeps_no_charts:
+        assert {chart["panelDefId"] for chart in charts} == {LINES}
+        assert "over made-up x" in json.dumps([chart["stringSettings"] for chart in charts])
+        assert re.fullmatch("W&B: charts are plain lines: .+\n", said)
+    else:
+        assert [*server.charts.values()] == [specification()]
+        assert {chart["panelDefId"] for chart in charts} == {server.CHART}
+        assert said == ""
+    assert '"Findings"' in json.dumps(server.views["runs"])
+
+
+def parts(value, key):
+    """All parts of a view that have a key."""
+    if isinstance(value, dict):
+        yield from [value] * (key in value)
+        value = [*value.values()]
+    for entry in value if isinstance(value, list) else []:
+        yield from parts(entry, key)
 
 
 def test_publishing_without_a_login_is_one_line(sample_root, monkeypatch):

@@ -1,4 +1,4 @@
-"""What trainings are called: each in words that people read, and no two alike."""
+"""Names of trainings: each in words that people read, and no two alike."""
 
 import re
 from functools import cache
@@ -29,7 +29,7 @@ def composed(scale):
 
 
 def given(config, name):
-    """As much of a data set as tells what is trained on it: images of no size, a text of a word."""
+    """A data set, as far as it tells what is trained on it: images of no size, a text of a word."""
     sets = config.data.sets[name]
     if sets.kind == "text":
         return xr.Dataset({"vocabulary": 300, "train": ("token", np.zeros(1000, np.uint16))})
@@ -57,7 +57,7 @@ def given(config, name):
 
 
 def ensemble(networks):
-    """As much of trained networks as tells which there are."""
+    """Trained networks, as much of them as tells which there are."""
     seeds = [*range(networks.seed, networks.seed + networks.seeds)]
     grid = np.zeros((len(networks.networks), len(seeds)), bool)
     return xr.Dataset(
@@ -87,7 +87,7 @@ def test_trainings_have_names_that_people_read(scale, monkeypatch):
     monkeypatch.setattr(bounds, "kept_classifier", lambda *which: str(which))
     called = {}
     for name, work, settings, data in trainings(composed(scale)):
-        items = {str(place): one for place, one in enumerate(work.items(settings, data))}
+        items = {str(place): item for place, item in enumerate(work.items(settings, data))}
         made = names(items, data, work.words)
         for text in made.values():
             title = f"train {text} ({name})" if text else f"train {name}"

@@ -68,7 +68,7 @@ def words(item: Item, shown: Iterable[str] = (), length: int = 100) -> str:
 def names(
     items: Mapping[str, Item], given: Any, said: Callable[[Any, Item], Sequence[str]] | None
 ) -> dict[str, str]:
-    """What items are called, each by its key: what it is, and what tells it from the others.
+    """The name of each item by its key: what it is, and what tells it from the others.
 
     Of the words of its kind so many are taken as tell all apart, and those that all have are not.
 

@@ -140,7 +140,7 @@ class Plan:
         else:
             self.shards.write(key, arrays, seconds, _device())
 
-    def told(self, key: str) -> str:
+    def in_words(self, key: str) -> str:
         """An item in words, for messages: all that it is, if it is the only one."""
         return self.words[key] or words(self.items[key])
 

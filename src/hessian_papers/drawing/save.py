@@ -1,5 +1,6 @@
 """The files of a figure: PNG and SVG for the page, a record of its origin."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,6 +11,7 @@ from hessian_papers.drawing.curves import series
 from hessian_papers.drawing.interactive import Chart, script
 from hessian_papers.drawing.overlay import underlay
 from hessian_papers.drawing.record import control_files, files, remedy_of
+from hessian_papers.drawing.vega_lite import document
 from hessian_papers.results import Provenance
 from hessian_spectra.files import write_bytes, write_json
 from hessian_spectra.pictures import rendered
@@ -27,7 +29,8 @@ def save(
     """Write ``<study>.png`` and ``<study>/figure.{svg, json}`` to ``folder/<paper>``.
 
     What the panels draw stands as numbers in ``<study>/figure-series.json``, and in the same folder
-    as a script for the page's charts. Equal figures give equal bytes.
+    as a script for the page's charts and as charts in Vega-Lite, which VS Code and JupyterLab open.
+    Equal figures give equal bytes.
 
     Args:
         figure: the figure.
@@ -49,6 +52,9 @@ def save(
     _write(figure, paths, drawn)
     if numbers := script(f"{provenance.study}/{paths['js'].stem}", drawn):
         write_bytes(paths["js"], numbers)
+    if charts := document(drawn):
+        compact = json.dumps(charts, ensure_ascii=False, separators=(",", ":"))
+        write_bytes(paths["vega"], compact.encode())
     if controls is not None:
         _write(controls[0], control_files(*place), series(controls[0]))
     record = {

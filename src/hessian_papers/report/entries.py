@@ -222,6 +222,7 @@ def _run(key: str, figure: FigureRecord, reports: Path, sentence: str, results: 
     names = [*figure.provenance.arrays] + ["facts.json"] * recorded
     links = _links(results, *(f"{folder}/{name}" for name in names))
     formats = {file.suffix[1:].upper(): file for file in (figure.image, figure.svg)}
+    formats |= {"Vega-Lite": figure.vega}
     if figure.controls is not None:
         formats["controls"] = figure.controls.image
 

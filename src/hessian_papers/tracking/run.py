@@ -170,7 +170,7 @@ def start_run(
             _finish(run, failed=True)
             raise
         _finish(run, failed=False)
-        (folder / ENDED).write_text("".join(f"{name}\n" for name in sorted(run.names)))
+        (folder / ENDED).write_text("".join(f"{name}\n" for name in sorted(run.names)), "utf-8")
         if mode == "online" and upload_at_end:
             upload(folder, timeouts)
 

@@ -34,7 +34,7 @@ def logged(directory: Path, job_type: str) -> set[str]:
         job_type: the stage, with which the ids of its runs begin.
     """
     ended = (directory / "wandb").glob(f"*run-*-{job_type}-*/{ENDED}")
-    return {name for file in ended for name in file.read_text().splitlines()}
+    return {name for file in ended for name in file.read_text("utf-8").splitlines()}
 
 
 def is_uploaded(folder: Path) -> bool:

@@ -53,7 +53,7 @@ def test_links_lead_to_something(page, sample_root):
     assert names[".svg"] == 2 * runs, "each picture links its own, and the list those of the runs"
     assert names[".png"] == runs + 4, "one figure has a recorded run, and controls, which are twice"
     assert names[".nc"] == runs
-    assert names[".json"] == 1, "the facts of that run"
+    assert names[".json"] == 1 + runs, "the facts of that run, and the charts of each"
     assert len(outside) - len(made) == 5 * len(sample_reports.STUDIES)
 
 
