@@ -86,7 +86,7 @@ def summary(statements: Sequence[StatementRecord]) -> str:
 def metrics(
     statements: Sequence[StatementRecord], named: Mapping[str, Any] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """The ledger in some twenty numbers, for ``dvc metrics`` and ``dvc exp show``.
+    """The ledger in at most eighteen entries, for ``dvc metrics`` and ``dvc exp show``.
 
     Args:
         statements: the ledger.
@@ -94,7 +94,7 @@ def metrics(
 
     Returns:
         ``papers`` and ``beyond``: how many statements of the papers, and beyond them, have each
-        verdict, in words; ``this_run``: how many cases of today's runs alone have each outcome;
+        verdict, and ``this_run``: how many cases of today's runs alone have each outcome, in words;
         ``digits``: to how many whole digits all identities hold today, see :func:`round_off`, if
         any was run; ``numbers``: those named, of today's runs.
     """
@@ -104,7 +104,7 @@ def metrics(
     digits = _digits(statements)
     return {
         **dict(zip(("papers", "beyond"), tallies, strict=True)),
-        "this_run": dict(sorted(outcomes.items())),
+        "this_run": words(dict(sorted(outcomes.items()))),
         **({"digits": min(digits.values())} if digits else {}),
         "numbers": numbers(named, {run.id: run.measured for run in today}),
     }

@@ -13,6 +13,7 @@ from hessian_papers.ledger.totals import (
     round_off,
     summary,
 )
+from pipelines import inputs
 
 OLDER, NEWER = "singh2024closed", "singh2026cracking"
 RUN = {"scale": "paper", "recorded": True}
@@ -59,7 +60,7 @@ def test_metrics_are_those_of_the_strongest_run_and_of_todays():
     )
     assert actual["papers"] == "1 reproduced, 1 corrected, 1 open"
     assert actual["beyond"] == ""
-    assert actual["this_run"] == {"holds": 1, "open": 1}
+    assert actual["this_run"] == "1 holds, 1 open"
     assert actual["numbers"] == {}
 
 
@@ -113,3 +114,11 @@ def test_an_error_that_may_jump_is_bounded_by_its_tolerance():
     assert round_off(0.0, 1e-7) == round_off(3e-9, 1e-7) == 1e-8
     assert round_off(5e-9, 1e-7) == 1e-7
     assert round_off(0.0, 1e-10) == 1e-12
+
+
+def test_what_dvc_shows_of_a_run_has_at_most_twenty_columns():
+    """Those of the metrics, and DVC's own of the experiment's name and when it was made."""
+    shown = metrics([statement("reproduced", case(**RUN))], inputs.headlines())
+    columns = [*shown.pop("numbers"), *shown]
+    assert not [name for name in columns if isinstance(shown.get(name), dict)]
+    assert len(columns) + 2 <= 20
