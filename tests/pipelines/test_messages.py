@@ -188,7 +188,10 @@ def test_what_an_experiment_sets_stands_in_a_comment_of_one_line():
     params = {"a": {"b": 2, "c": [2], "d": "x\ny"}, "e": 3}
     lines = configure.text_of(params, said).splitlines()
     named = "e=3 (conf/ has 2), a.b=2 (conf/ has 1), a.c=[2] (conf/ has [1]), 2 more"
-    assert lines[1] == f"{configure.KEPT}{named}; {configure.TAKE_BACK}"
+    assert (
+        lines[1]
+        == f"{configure.KEPT}{named}; they stay until `git checkout HEAD -- params.yaml dvc.lock`"
+    )
     assert [*lines[:1], *lines[2:]] == configure.text_of(params).splitlines()
     assert configure.text_of(params, params) == configure.text_of(params)
 

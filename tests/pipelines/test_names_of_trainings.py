@@ -73,7 +73,7 @@ def trainings(config):
             module = schema.module_of(group, entry.kind, path)
             settings = schema.entry(config, group, name)
             if hasattr(module, "train"):
-                data = given(config, entry.data) if "data" in entry else xr.Dataset()
+                data = given(config, entry.data) if entry.get("data") else xr.Dataset()
                 yield name, module.train, settings, data
             for side in ("pac_bayes",) if group == "studies" else ():
                 if isinstance(work := getattr(module, side, None), FanOut):
