@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     if name in ("--help", "-h", "help"):
         width = max(map(len, known))
         print(USAGE, "", *(f"  {each:{width}}  {said}" for each, said in known.items()), sep="\n")
-        return 0
+        return 0 if arguments else 2
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
         hint = f"; did you mean {near[0]}?" if near else "; hessian-papers --help lists them"

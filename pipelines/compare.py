@@ -187,9 +187,10 @@ def main(arguments: Sequence[str]) -> int:
     try:
         # What is in print is what others are held against.
         names = [asked.old, asked.new] if asked.new != PAPER else [asked.new, asked.old]
-        second = state(names[1]) if names[1] != RECORDED else None
-        first = state(names[0], second.settings if second else ())
-        second = second or state(names[1], first.settings)
+        # Of recorded runs those alone are drawn that the other state has.
+        first = state(names[0]) if names[0] != RECORDED else None
+        second = state(names[1], first.settings if first else ())
+        first = first or state(names[0], second.settings)
         result = compare(first, second)
         print(*table(result), sep="\n")
         path = write(result, names)

@@ -15,6 +15,7 @@ from hessian_papers.ledger.changes import moves
 from hessian_papers.ledger.evaluation import decided
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.memory import memory
+from hessian_papers.progress import say
 from hessian_papers.report import FRONT, INDEX, Alone, build, index, read
 from hessian_papers.report.entries import shown
 from hessian_papers.report.findings import findings
@@ -63,6 +64,11 @@ def of_study(context: Context) -> None:
     old = states.before(name)
     if old is not None and old.name != states.RECORDED and not departing:
         old = None  # it is the same
+    alike = old is not None and old.name != states.RECORDED
+    if departing and not (alike or context.estimate or context.sweep):
+        beneath = "the recorded run" if old else "nothing"
+        how = f"`make repro` or `hessian-papers page only={name}` makes one"
+        say(name, f"beneath it {beneath}: no run of the committed settings is here, {how}")
     under = Under(old.series[name], _said(old.name, departing)) if old else None
     statements = decided(computed(context, under))
     write_ledger(reports / "claims.json", statements)

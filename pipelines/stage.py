@@ -31,6 +31,12 @@ from pipelines.runs import Place, place_of, run_name
 from pipelines.yaml_files import read_yaml
 
 ESTIMATE = "--estimate"
+# What --help says beside what a command is for.
+OPTIONS = """\
+Settings are written as only=<study>, studies.<study>.<setting>=<value>, data.root=<folder>;
+MAP.md and conf/ have their names. -m takes several values of each, one after the other.
+--estimate says how long a computation that fans out takes here, and computes nothing;
+--statistics=<names> chooses what the picture of a sweep shows; --cfg job prints all settings."""
 # Which statistics a sweep shows: names or patterns such as `sharpness-*`, with commas between.
 STATISTICS = "--statistics="
 
@@ -219,6 +225,10 @@ def run(
     # With this, Hydra hands exceptions on instead of printing its own page about them.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     codes = [0]
+    if {"--help", "-h"} & {*sys.argv[1:]}:
+        # Hydra's own help is the whole configuration.
+        print((sys.modules["__main__"].__doc__ or "").strip(), OPTIONS, sep="\n\n")
+        sys.exit(0)
     # Hydra takes overrides only; these flags are ours.
     ours = [flag for flag in sys.argv if flag == ESTIMATE or flag.startswith(STATISTICS)]
     estimate, statistics = ESTIMATE in ours, [flag for flag in ours if flag != ESTIMATE]

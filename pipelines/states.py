@@ -25,6 +25,7 @@ from pipelines import chain, commits, figures, inputs, recorded
 from pipelines.commits import LEDGER
 from pipelines.departures import Settings, published
 from pipelines.folders import EVIDENCE, REPORTS, RESULTS
+from pipelines.runs import run_name
 
 WORKSPACE, RECORDED, PAPER, COMMITTED = "workspace", "recorded", "paper", "HEAD"
 # Signs of a name.
@@ -99,12 +100,18 @@ def _label(folder: Path, runs: Mapping[str, Provenance]) -> str:
 
 
 def before(study: str) -> State | None:
-    """The study with the committed settings, of ``reports/`` or kept, or else its recorded run."""
+    """The study with the committed settings, or else its recorded run.
+
+    The former is that of ``reports/``, of what a commit gave here, or of a run of the study alone.
+    """
     for record in REPORTS.glob(f"figures/*/{study}/figure.json"):
         if not read_json(record)["provenance"]["overrides"]:
             return read(WORKSPACE, REPORTS, study=study)
     if (kept := commits.kept(COMMITTED)) is not None and any(kept.glob(f"figures/*/{study}/")):
         return read(COMMITTED, kept, study=study)
+    own = RESULTS / "runs" / run_name(f"only={study}")
+    if any(own.glob(f"figures/*/{study}/figure.json")) and (own / LEDGER).is_file():
+        return read(COMMITTED, own, study=study)
     known = any(REPORTS.glob(f"figures/*/{study}/recorded.json")) or (EVIDENCE / study).is_dir()
     return of_evidence([study]) if known else None
 
@@ -163,6 +170,7 @@ def read(name: str, folder: Path, *, recorded_alone: bool = False, study: str = 
         expected = "expected figures/<paper>/<study>/figure.json there, as reports/ and runs have"
         below = sorted(each.parent for each in folder.glob("*/figures/"))
         hint = f"; did you mean {below[0]}?" if below else ""
+        hint = hint or ("; run make repro" if folder == REPORTS else "")
         raise ValueError(f"{folder}: {expected}, got none{hint}")
     statements = read_ledger(folder) if (folder / LEDGER).is_file() else []
     statements = of_recorded(statements) if recorded_alone else statements

@@ -294,7 +294,7 @@ def test_an_experiment_goes_by_its_name(committed, said):
         (("compar",), 2, "error: unknown command 'compar'; did you mean compare?"),
         (("figures", "only=nothing"), 2, "error: unknown study 'nothing'"),
         (("compare", "--help"), 0, "usage: hessian-papers compare [-h] [A] [B]"),
-        ((), 0, "usage: hessian-papers <command> [argument ...]"),
+        ((), 2, "usage: hessian-papers <command> [argument ...]"),
     ],
 )
 def test_a_shell_has_the_commands_by_name_in_any_folder(tmp_path, arguments, code, message):

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.scale import SymmetricalLogScale
+from matplotlib.ticker import FixedLocator
 
 from hessian_papers.drawing.curves import panels_of
 from hessian_papers.drawing.interactive import Chart
@@ -19,6 +20,8 @@ OLD: Any = {"color": "#BDBDBD", "linewidth": 2.0, "zorder": 0.9}
 _OLD_POINTS: Any = {"linestyle": "none", "marker": "o", "markersize": 4.5, "markeredgewidth": 0}
 # Numbers of a record have six digits; what is smaller is round-off.
 _RELATIVE, _ABSOLUTE = 2e-5, 1e-12
+# Old points may widen a panel up to so many times.
+_WIDEST = 4.0
 # More names are no legend.
 _NAMES = 12
 Pair = tuple[Chart | None, Chart]
@@ -67,6 +70,9 @@ def _alike(old: Any, new: Any) -> bool:
 def underlay(figure: Figure, old: Sequence[Chart]) -> None:
     """Draw the curves and bands of another state under those of a figure, panel by panel.
 
+    Panels whose positions along x are names of cases are left as they are: a record does not say
+    which case stood where. What lies far beyond the figure's own points does not squeeze them.
+
     Args:
         figure: what is drawn over them.
         old: what the other state draws.
@@ -74,8 +80,29 @@ def underlay(figure: Figure, old: Sequence[Chart]) -> None:
     panels = panels_of(figure)
     pairs = counterparts(old, [chart for _, chart in panels])
     for (axes, _), (below, _) in zip(panels, pairs, strict=True):
-        if below is not None:
+        if below is not None and not _has_names(axes):
+            own = axes.get_xlim()
             _draw_old(axes, below)
+            if _span(axes, axes.get_xlim()) > _WIDEST * _span(axes, own):
+                axes.set_xlim(own)
+
+
+def _has_names(axes: Axes) -> bool:
+    """Whether positions along x are called otherwise than by their numbers."""
+    locator, called = axes.xaxis.get_major_locator(), axes.xaxis.get_major_formatter()
+    if not isinstance(locator, FixedLocator):
+        return False
+    pairs = zip(locator.locs, called.format_ticks(locator.locs), strict=True)
+    try:
+        return not all(np.isclose(place, float(name or place)) for place, name in pairs)
+    except ValueError:
+        return True
+
+
+def _span(axes: Axes, limits: tuple[float, float]) -> float:
+    """The length of an interval on a figure's axis, which may be logarithmic."""
+    low, high = axes.xaxis.get_transform().transform(np.array(limits))
+    return float(abs(high - low))
 
 
 def _draw_old(axes: Axes, panel: Chart) -> None:

@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hessian_papers.case_axis import Row, limits
+from hessian_papers.case_axis import Row, is_logarithmic, limits
 from hessian_papers.drawing.forest import COLOURS
 from hessian_papers.drawing.variables import COLOURS as IN_TURN
 from hessian_papers.drawing.variables import is_wide
@@ -97,7 +97,7 @@ def _vertical(axes: Axes, case: xr.Dataset) -> None:
         Row("", value, low, high, (a, b), "")
         for value, low, high, a, b in zip(*columns, strict=True)
     ]
-    if is_wide(np.array(columns[:3])):
+    if is_wide(np.array(columns[:3])) or is_logarithmic(rows):
         style.logarithmic(axes)
         axes.set_ylim(axes.get_ylim())  # no room more for what is in green
     else:

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from hessian_papers.drawing.curves import series
 from hessian_papers.drawing.overlay import OLD, compared, counterparts, differing, underlay
@@ -89,3 +90,32 @@ def test_what_lies_beneath_is_in_the_picture_and_seen_as_a_whole(panels):
     assert axes.get_xlim() == (0.5, 3.0)
     assert axes.lines[-1].get_zorder() < axes.lines[0].get_zorder()
     assert rendered(figure, ["svg"]) != rendered(plain, ["svg"])
+
+
+def drawn_over(labels, **old):
+    """The limits of a figure's panel before and after old points lie beneath, and how many do."""
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([0, 1, 2], [1.0, 2.0, 3.0])
+    if labels:
+        axes.set_xticks([0, 1, 2], labels)
+    limits = axes.get_xlim()
+    count = len(axes.lines)
+    curve = {"name": "", "drawn": "line", "y": [1.0, 2.0, 3.0], **old}
+    underlay(figure, [{"title": "", "bands": [], "curves": [curve]}])
+    return limits, axes.get_xlim(), len(axes.lines) - count
+
+
+def test_cases_that_stand_by_their_names_have_nothing_beneath():
+    """The third of nine sinks is not the third of three."""
+    *_, more = drawn_over(["0.1", "0.7", "1"], x=[0, 1, 2])
+    assert more == 0
+    *_, more = drawn_over(None, x=[0, 1, 2])
+    assert more == 1
+
+
+def test_far_old_points_do_not_squeeze_a_figure():
+    before, after, _ = drawn_over(None, x=[0, 50, 100])
+    assert after == before
+    before, after, _ = drawn_over(None, x=[0, 2, 5])
+    assert after[1] > before[1]
