@@ -92,7 +92,8 @@ def _has_names(axes: Axes) -> bool:
     locator, called = axes.xaxis.get_major_locator(), axes.xaxis.get_major_formatter()
     if not isinstance(locator, FixedLocator):
         return False
-    pairs = zip(locator.locs, called.format_ticks(locator.locs), strict=True)
+    places = axes.xaxis.get_majorticklocs().tolist()
+    pairs = zip(places, called.format_ticks(places), strict=True)
     try:
         return not all(np.isclose(place, float(name or place)) for place, name in pairs)
     except ValueError:

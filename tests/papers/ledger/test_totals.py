@@ -117,7 +117,7 @@ def test_an_error_that_may_jump_is_bounded_by_its_tolerance():
 
 
 def test_what_dvc_shows_of_a_run_has_at_most_twenty_columns():
-    """Those of the metrics, and DVC's own of the experiment's name and when it was made."""
+    """The metrics have some, and DVC has two of its own: the name and the time."""
     shown = metrics([statement("reproduced", case(**RUN))], inputs.headlines())
     columns = [*shown.pop("numbers"), *shown]
     assert not [name for name in columns if isinstance(shown.get(name), dict)]
