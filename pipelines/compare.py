@@ -13,6 +13,7 @@ import argparse
 import re
 import shlex
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from pathlib import Path
@@ -78,18 +79,15 @@ def _names(names: Sequence[str]) -> str:
 
 def _settings(old: State, new: State, studies: Sequence[str]) -> Iterator[Setting]:
     """The settings that differ, each once for all studies that it differs of in the same way."""
-    result: dict[str, Setting] = {}
+    differences: dict[str, tuple[str, Any, Any]] = {}
+    having = defaultdict(list)
     for study in studies:
-        for key, (value, other) in changed(
-            new.settings[study], old.settings[study].by_place
-        ).items():
-            known = result.setdefault(
-                f"{key}: {other!r}, {value!r}", Setting(key, other, value, [])
-            )
-            result[f"{key}: {other!r}, {value!r}"] = Setting(
-                key, other, value, [*known.studies, study]
-            )
-    yield from result.values()
+        pairs = changed(new.settings[study], old.settings[study].by_place)
+        for key, (value, other) in pairs.items():
+            difference = key, other, value
+            differences[repr(difference)] = difference
+            having[repr(difference)].append(study)
+    yield from (Setting(*each, having[name]) for name, each in differences.items())
 
 
 def _overlays(old: State, new: State) -> Iterator[Overlay]:
