@@ -68,12 +68,15 @@ readme: $(VENV)/ready
 durations: $(VENV)/ready
 	python -m pipelines.durations
 
-# The figures that README.md and the guides show, of recorded runs, as the code of today draws them.
+# The figures that README.md and the guides show, of recorded runs, as the code of today draws them; and
+# what `inspect` draws of a network of one's own.
 PICTURES := cracking-fig4 data-fig1c
 pictures: $(VENV)/ready
 	dvc repro paper
 	mkdir -p reports/pictures
 	for study in $(PICTURES); do cp reports/figures/*/$$study/recorded.png reports/pictures/$$study.png; done
+	hessian-spectra inspect docs.mine:factory --out build/inspection
+	cp build/inspection/inspection.png reports/pictures/
 
 # Recorded runs of the language models; what was interrupted goes on where it stood, on another machine,
 # too, that has the folder results/shards:
@@ -113,6 +116,8 @@ $(VENV)/ready: requirements.txt pyproject.toml
 	uv pip install --quiet --compile-bytecode --python $(VENV)/bin/python --require-hashes -r requirements.txt \
 	  --preview-features build-dependency-hashes --require-build-hashes --build-constraints requirements.txt
 	uv pip install --quiet --python $(VENV)/bin/python --no-deps --no-build-isolation -e .
+	# The commands of the papers' pipeline, which the library's package does not have.
+	ln -sf ../../bin/hessian-papers $(VENV)/bin/hessian-papers
 	touch $@
 
 # After a change of the dependencies in pyproject.toml: pin them anew.

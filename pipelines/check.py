@@ -3,6 +3,7 @@
 from hessian_papers.ledger.evaluation import broken
 from hessian_papers.ledger.record import read_ledger
 from hessian_spectra.files import write_bytes
+from pipelines import commits
 from pipelines.stage import Context, main
 
 
@@ -17,6 +18,8 @@ def check(context: Context) -> None:
         noun = "identity does" if len(lines) == 1 else "identities do"
         raise ValueError(f"{len(lines)} {noun} not hold: " + "; ".join(lines))
     write_bytes(context.results / "check.txt", b"every identity holds\n")
+    commits.remember()
+    commits.lead_on()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ spot from the same configuration, so that a run with overrides never meets a fil
 others.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -14,15 +15,20 @@ from omegaconf import OmegaConf
 
 from hessian_papers import labelled
 from hessian_papers.compute import Computation
+from hessian_papers.data.base import Form
 from hessian_papers.networks.tools.divergence import noted
 from hessian_papers.networks.tools.result import read as read_networks
 from hessian_papers.processes import cores
-from hessian_papers.results import SIDES, folder_of
-from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
+from hessian_papers.progress import say
+from hessian_papers.results import SCALES, SIDES, folder_of
+from hessian_papers.studies.base import EnsembleStudyConfig
 from hessian_papers.work import FanOut, Live, unseen
+from hessian_spectra.progress import duration
+from hessian_spectra.validation import one_of
 from pipelines import schema
-from pipelines.folders import WANDB
-from pipelines.stage import Context, Estimated, no_estimate
+from pipelines.folders import MAP, WANDB
+from pipelines.inputs import stage_times
+from pipelines.stage import ESTIMATE, Context, Estimated, no_estimate
 
 # Finished items of computations that fan out, and unfinished trainings. They are named by their
 # content, so every run with the same code and configuration finds them, and no other run does.
@@ -55,6 +61,28 @@ def data_set(context: Context, name: str) -> xr.Dataset:
         config, storage
     )
     return made
+
+
+def _samples(context: Context, config: Any, path: str) -> xr.Dataset:
+    """The samples that a study, or networks, are made from; nothing if they name no data set.
+
+    Args:
+        context: of the stage.
+        config: of the study or the networks.
+        path: where they stand in the configuration, for the message.
+
+    Raises:
+        ConfigError: a file, which the settings say little of, holds others than they take.
+    """
+    if (name := getattr(config, "data", None)) is None:
+        return xr.Dataset()
+    data = data_set(context, name)
+    if (form := Form.of(data)) and hasattr(config, "require_data"):
+        try:
+            config.require_data(form)
+        except ValueError as error:
+            raise schema.refused(error, path) from None
+    return data
 
 
 def spread(context: Context, name: str, work: FanOut, config: Any, given: xr.Dataset) -> Any:
@@ -129,17 +157,20 @@ def _training(context: Context, name: str) -> tuple[Any, FanOut, xr.Dataset]:
         module = schema.module_of("networks", config.kind, f"networks.{name}")
         if context.estimate and hasattr(module, "forecast"):
             raise Estimated(module.forecast(config, name=name, **_trial(context, config)))
-        data = data_set(context, config.data) if hasattr(config, "data") else xr.Dataset()
-        return config, module.train, data
+        return config, module.train, _samples(context, config, f"networks.{name}")
     if name not in context.config.studies:
         known = [*context.config.networks, *context.config.studies]
         raise ValueError(
-            f"unknown networks or study {name!r}: expected one of {', '.join(sorted(known))}"
+            f"unknown networks or study {name!r}: expected {one_of(sorted(known), name, MAP)}"
         )
     study = study_of(context)
     if not hasattr(study.module, "train"):
         raise ValueError(f"only: expected networks or a study that trains, got {name!r}")
-    return study.config, study.module.train, data_set(context, study.config.data)
+    return (
+        study.config,
+        study.module.train,
+        _samples(context, study.config, f"studies.{study.name}"),
+    )
 
 
 def _trial(context: Context, config: Any) -> dict[str, int]:
@@ -162,8 +193,7 @@ def networks_of(context: Context, study: Study) -> xr.Dataset:
     shared = isinstance(study.config, EnsembleStudyConfig)
     name = study.config.ensemble if shared else study.name
     if not shared and not hasattr(study.module, "train"):
-        named = isinstance(study.config, DataStudyConfig)
-        return data_set(context, study.config.data) if named else xr.Dataset()
+        return _samples(context, study.config, f"studies.{study.name}")
     if context.locked:
         return read_networks(context.results / "networks" / name)
     return train(context, name)
@@ -205,12 +235,48 @@ def all_sides(
         study: the study.
         given: what the study evaluates, if it is at hand.
     """
-    given = networks_of(context, study) if given is None else given
     sides = [side for side in SIDES if hasattr(study.module, side)]
     if context.estimate:
         # Of what fans out, if there is any.
         sides.sort(key=lambda side: not isinstance(getattr(study.module, side), FanOut))
-    return {side: evaluate(context, study, side, given) for side in sides}
+    else:
+        say(study.name, _foreseen(context, study, sides, given is None))
+    given = networks_of(context, study) if given is None else given
+    results = {}
+    for side in sides:
+        if not context.estimate:
+            say(study.name, f"{side.replace('_', ' ')} ...")
+        results[side] = evaluate(context, study, side, given)
+    return results
+
+
+def _foreseen(context: Context, study: Study, sides: Sequence[str], begins: bool) -> str:
+    """The steps of a study in words, and how long they took on the machine of `conf`.
+
+    Args:
+        context: of the stage.
+        study: the study.
+        sides: those that are computed.
+        begins: whether what they evaluate is computed before them.
+    """
+    config, own = study.config, hasattr(study.module, "train")
+    name = getattr(config, "ensemble", study.name if own else "")
+    steps = {f"train@{name}": "its trainings" if own else f"the networks {name}"}
+    steps = steps if begins and name else {}
+    steps |= {f"{side}@{study.name}": side.replace("_", " ") for side in sides}
+    times = stage_times()
+    known = times.get("stages", {}) if context.config.scale == SCALES[-1] else {}
+    words = [
+        f"{step} ({duration(known[stage])})" if stage in known else step
+        for stage, step in steps.items()
+    ]
+    data = f"on the data {config.data}, " if begins and hasattr(config, "data") else ""
+    text = f"{data}{', '.join(words)}"
+    if known:
+        text += f"; times of conf's own settings, one core of {times['processor']}"
+    works = [getattr(study.module, side, None) for side in (*sides, "train")]
+    spread = (name and not own) or any(isinstance(w, FanOut) and w.spreads for w in works)
+    return f"{text}; {ESTIMATE} tells those of yours" if spread else text
 
 
 def compute(context: Context) -> None:

@@ -1,7 +1,6 @@
 """Stage configure: compose conf/, check it, and write params.yaml."""
 
 import os
-import reprlib
 from typing import Any
 
 import yaml
@@ -10,15 +9,10 @@ from omegaconf import DictConfig, OmegaConf
 from hessian_spectra.files import write_bytes
 from pipelines import schema
 from pipelines.departures import different, require_ours
+from pipelines.kept import KEPT, OF_EXPERIMENT, back, named
 from pipelines.stage import PARAMS, Context, main
-from pipelines.survey import KEPT
 
 HEADER = "# Written by the stage `configure` from conf/: change conf/ or use overrides.\n"
-
-# An experiment's settings stay in the file, and later runs keep them: `survey` says so each time.
-TAKE_BACK = "they stay until `git checkout HEAD -- params.yaml dvc.lock`"
-# How many of them are named.
-MOST_NAMED = 3
 
 REMEDIES = {
     "only": "name the stage, as in dvc exp run paper@<paper>",
@@ -34,14 +28,10 @@ def text_of(params: dict[str, Any], said: dict[str, Any] | None = None) -> str:
         params: the configuration.
         said: what conf/ says, if it may say something else; a comment then names what differs.
     """
-    differing = [
-        f"{key[1:]}={reprlib.repr(value)} (conf/ has {reprlib.repr(other)})"
-        for key, (value, other) in different({"": params}, {} if said is None else {"": said})
-    ]
-    named = sorted(differing, key=len)[:MOST_NAMED]
-    if further := len(differing) - len(named):
-        named.append(f"{further} more")
-    kept = f"{KEPT}{', '.join(named)}; {TAKE_BACK}\n" if named else ""
+    pairs = different({"": params}, {} if said is None else {"": said})
+    shown = named({key[1:]: pair for key, pair in pairs})
+    # They stay in the file, and later runs keep them: `survey` says so each time.
+    kept = f"{KEPT}{shown}; they stay until `{back(*OF_EXPERIMENT)}`\n" if shown else ""
     return HEADER + kept + yaml.safe_dump(params, sort_keys=True, allow_unicode=True)
 
 

@@ -51,6 +51,23 @@ class Settings(NamedTuple):
     networks: Mapping[str, Any]
     data: Mapping[str, Any]
 
+    @classmethod
+    def of(cls, name: str, study: Mapping[str, Any], facts: Mapping[str, Any]) -> "Settings":
+        """The settings of a run; those of its networks and data set are in its facts, if any."""
+        sources = {**facts.get("ensemble", {}), **study}
+        networks, data = (
+            {sources[key]: facts[key]} if key in facts and key in sources else {}
+            for key in ("ensemble", "data")
+        )
+        return cls(name, study, networks, data)
+
+    @property
+    def by_place(self) -> dict[str, Mapping[str, Any]]:
+        """All of them by where they stand in the configuration, which begins an override."""
+        held = {"networks": self.networks, "data.sets": self.data}
+        of_each = ((f"{p}.{name}", each) for p, some in held.items() for name, each in some.items())
+        return {f"studies.{self.name}": self.study, **dict(of_each)}
+
 
 def resolved(*files: Path) -> dict[str, Any]:
     """The entries of ``conf``, from their files, at each scale."""
@@ -184,9 +201,11 @@ def compared(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of an entry of ``conf`` that are held against the paper's.
 
     Beside what is never compared an entry may leave out keys that it names under ``not_compared``:
-    where its kind gives such a name to what is no setting of an experiment.
+    where its kind gives such a name to what is no setting of an experiment. What a data set is
+    called is none, but that there is one, in place of draws, is.
     """
     left_out = NOT_COMPARED | {*entry.get("not_compared", ())}
+    left_out -= {"data"} if entry.get("data", "") is None else set()
     return {key: value for key, value in entry.items() if key not in left_out}
 
 
@@ -225,16 +244,47 @@ def overrides(scale: str, run: Settings) -> dict[str, Any]:
     A key that there is no longer is left out. What was taken out begins with ``~``, what was put in
     with ``+``, as Hydra has it.
     """
-    ours = ours_at(scale)
-    here = {"studies": {run.name: run.study}, "networks": run.networks, "data": run.data}
+    return {
+        f"{_sign(key, pair)}{place}.{key}": pair[0]
+        for place, key, pair in _changed(run, ours(scale))
+    }
+
+
+def ours(scale: str) -> dict[str, Mapping[str, Any]]:
+    """The entries of ``conf`` at a scale, by where they stand in the configuration."""
+    groups = ours_at(scale)
     places = {"studies": "studies", **dict(SOURCES.values())}
     return {
-        f"{_sign(key, pair)}{place}.{source}.{key}": pair[0]
+        f"{place}.{name}": entry
         for group, place in places.items()
-        for source in sorted(here[group].keys() & ours[group].keys())
-        for key, pair in different(here[group][source], ours[group][source])
-        if key not in NAMES
+        for name, entry in groups[group].items()
     }
+
+
+def changed(run: Settings, others: Mapping[str, Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The settings of a run that are not those of others, by the keys that override them.
+
+    Args:
+        run: its settings.
+        others: the settings of entries by their places, see :attr:`Settings.by_place`.
+
+    Returns:
+        ``[value here, the other]`` for each key that both have.
+
+    Example:
+        >>> changed(Settings("mine", {"width": 50}, {}, {}), {"studies.mine": {"width": 10}})
+        {'studies.mine.width': [50, 10]}
+    """
+    return {f"{place}.{key}": pair for place, key, pair in _changed(run, others)}
+
+
+def _changed(
+    run: Settings, others: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, str, list[Any]]]:
+    for place, entry in run.by_place.items():
+        for key, pair in different(entry, others.get(place, {})):
+            if key not in NAMES:
+                yield place, key, pair
 
 
 def _sign(key: str, pair: list[Any]) -> str:

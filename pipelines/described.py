@@ -17,6 +17,19 @@ def commit() -> str | None:
     return done.stdout.strip()
 
 
+def sweep(study: str, config: Mapping[str, Any], name: str) -> About:
+    """The words of the runs of a study in a sweep.
+
+    Args:
+        study: its name.
+        config: the whole configuration.
+        name: of the sweep.
+    """
+    scale, paper = str(config["scale"]), str(config["studies"][study]["paper"])
+    notes = f"{study}, a run of the sweep {name}, at the scale {scale}."
+    return About(commit=commit(), tags=(scale, paper, study), notes=notes)
+
+
 def training(name: str, config: Mapping[str, Any]) -> About:
     """The words of the trainings of a study, or of networks that several studies share.
 

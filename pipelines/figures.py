@@ -2,6 +2,7 @@
 
     python -m pipelines.figures only=cracking-fig7 studies.cracking-fig7.width=50
 
+With ``-m`` and several values the runs end in a data set and a picture, see :mod:`pipelines.sweep`.
 Under DVC the stages `paper` draw the figures of a paper, from its data sets.
 """
 
@@ -10,12 +11,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
 from hessian_papers.case_axis import Row
 from hessian_papers.drawing.forest import Block, forest
+from hessian_papers.drawing.interactive import Chart
 from hessian_papers.drawing.record import CONTROLS
 from hessian_papers.drawing.save import save
 from hessian_papers.formulas import plain
@@ -23,11 +25,14 @@ from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.divergence import left_out
 from hessian_papers.ledger.evaluation import Measured, Measurement, measurements
 from hessian_papers.ledger.statements import Heading
+from hessian_papers.memory import memory
+from hessian_papers.progress import say
 from hessian_papers.results import DIVERGED, SCALES
 from hessian_spectra.pictures import style
 from pipelines import chain, schema
 from pipelines.departures import check_run
 from pipelines.stage import Context, main
+from pipelines.sweep import collect
 
 # The function of a kind that draws a small run over the recorded one.
 OVER = "draw_over"
@@ -36,6 +41,13 @@ STATEMENTS = (
     "intervals. Green range: the statement holds; blue cases hold, red ones do not, grey intervals "
     "reach over the bound. Exact statements share an axis of errors, 0 at left."
 )
+
+
+class Under(NamedTuple):
+    """The series of another run, and which run that is."""
+
+    series: Sequence[Chart]
+    name: str
 
 
 def painted(module: ModuleType, data: Any) -> tuple[Figure, str]:
@@ -106,6 +118,8 @@ def draw(
     cases: Sequence[Measurement],
     folder: Path,
     recorded: Measured | None = None,
+    *,
+    under: Under | None = None,
 ) -> None:
     """Draw the figure of a run, and write its files, see :func:`save`.
 
@@ -115,19 +129,25 @@ def draw(
             reproduces no figure of a paper.
         folder: holds those of each paper.
         recorded: the recorded run of the study, on which a kind may draw a smaller one.
+        under: what another run draws of a figure of a paper, which is drawn beneath it.
     """
     config = run.provenance.config
     module = schema.figure_of(config)
     second = controls(module, run.data) if module else None
     package = f"hessian_papers.{schema.kinds('studies')[config['kind']]}"
-    save(*picture(run, cases, recorded), run.provenance, package, folder, second)
+    figure, caption = picture(run, cases, recorded)
+    below = under.series if under and module else ()
+    caption += f" Pale grey, beneath: {under.name}." if under and below else ""
+    save(figure, caption, run.provenance, package, folder, second, below)
 
 
-def computed(context: Context) -> list[Measurement]:
+def computed(context: Context, under: Under | None = None) -> list[Measurement]:
     """Compute the study that a command works on, draw it, and measure its statements."""
     (run,) = chain.computed(context)
+    say(context.name, "statements and figure ...")
     cases = measurements([run])
-    draw(run, cases, context.reports / "figures")
+    context.measured.extend(cases)
+    draw(run, cases, context.reports / "figures", under=under)
     return cases
 
 
@@ -135,9 +155,10 @@ def figures(context: Context) -> None:
     """Write ``figures/<paper>/<study>.png`` and the folder ``<study>`` beside it, to the run's."""
     check_run(context.config, context.name)
     computed(context)
+    memory().keep()
     paper = chain.raw_study(context)["paper"]
     print(f"wrote {context.reports / 'figures' / paper / context.name}.png")
 
 
 if __name__ == "__main__":
-    main(figures, estimates=True)
+    main(figures, estimates=True, collect=collect)

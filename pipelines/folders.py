@@ -8,6 +8,8 @@ from hessian_spectra.files import write_bytes
 
 ROOT = Path(__file__).resolve().parent.parent
 CONF = ROOT / "conf"
+# What lists all studies, and all keys of kinds.
+MAP = "MAP.md"
 # In the folder where a command runs.
 PARAMS = Path("params.yaml")
 RESULTS = Path("results")

@@ -21,7 +21,15 @@ from hessian_papers.results import Provenance, seconds_of
 from hessian_spectra.files import as_json, digest, read_json
 from hessian_spectra.validation import require
 from pipelines import recorded
-from pipelines.departures import Settings, departures, overrides, published, reached
+from pipelines.departures import (
+    Settings,
+    changed,
+    departures,
+    ours,
+    overrides,
+    published,
+    reached,
+)
 from pipelines.folders import CONF, fill
 from pipelines.schema import has_figure, kinds
 from pipelines.yaml_files import read_yaml
@@ -33,6 +41,8 @@ COMPUTES, PAPER = "computes", "paper"
 CATALOGUE = "identities"
 # The sentences that the page opens with.
 FINDINGS = Path(__file__).resolve().parent.parent / "conf" / "findings.yaml"
+# The numbers that stand beside the verdicts of a run.
+HEADLINES = FINDINGS.with_name("headlines.yaml")
 # How long stages took; one that is new has none yet.
 DURATIONS = FINDINGS.with_name("durations.yaml")
 REMEDY = "dvc repro survey"
@@ -116,9 +126,22 @@ def findings() -> dict[str, Any]:
     Raises:
         ValueError: the file is no mapping.
     """
-    file = read_yaml(FINDINGS)
-    require(isinstance(file, dict), FINDINGS.name, "a mapping with sets and findings", file)
-    return dict(file)
+    return _mapping(FINDINGS, "a mapping with sets and findings")
+
+
+def headlines() -> dict[str, Any]:
+    """The numbers that stand beside the verdicts of a run: of each, by name, what measures it.
+
+    Raises:
+        ValueError: the file is no mapping.
+    """
+    return _mapping(HEADLINES, "a mapping of names to cases")
+
+
+def _mapping(file: Path, expected: str) -> dict[str, Any]:
+    content = read_yaml(file)
+    require(isinstance(content, dict), file.name, expected, content)
+    return dict(content)
 
 
 @cache
@@ -178,7 +201,8 @@ def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
 
     Returns:
         ``versions`` of Python and of the packages; the digests of the user's own ``files``, if its
-        data are made from such; and the settings of its ``ensemble`` of networks, if it has one.
+        data are made from such; and the settings of its ``ensemble`` of networks and of its
+        ``data``, if it has any.
     """
     config = params["studies"][study]
     entries = [("studies", config)]
@@ -192,6 +216,8 @@ def sources(params: Mapping[str, Any], study: str) -> dict[str, Any]:
     known: dict[str, Any] = {"versions": made_by((), modules)["versions"]}
     if name:
         known["ensemble"] = params["networks"][name]
+    if data:
+        known["data"] = params["data"]["sets"][data]
     return known | ({"files": files} if files else {})
 
 
@@ -233,22 +259,22 @@ def provenances(params: Mapping[str, Any], study: str) -> list[Provenance]:
         seconds=durations(params["studies"]).get("seconds", {}).get(study),
         damaged=known.damage if known else "",
     )
-    if known is None or known.damage:
-        return [today]
-    return [
-        today,
-        Provenance(
-            study=study,
-            config=known.settings.study,
-            scale=known.facts["scale"],
-            recorded=True,
-            departs=departures(known.settings, published()),
-            overrides=overrides(known.facts["scale"], known.settings),
-            facts=known.facts,
-            arrays={WHOLE: memory().of(sha256, known.folder / WHOLE)},
-            seconds=seconds_of(known.facts),
-        ),
-    ]
+    return [today] if known is None or known.damage else [today, of_recorded(known)]
+
+
+def of_recorded(known: recorded.Recorded) -> Provenance:
+    """Where a recorded run comes from; nothing is wrong with its files."""
+    return Provenance(
+        study=known.settings.name,
+        config=known.settings.study,
+        scale=known.facts["scale"],
+        recorded=True,
+        departs=departures(known.settings, published()),
+        overrides=overrides(known.facts["scale"], known.settings),
+        facts=known.facts,
+        arrays={WHOLE: memory().of(sha256, known.folder / WHOLE)},
+        seconds=seconds_of(known.facts),
+    )
 
 
 def _own_settings(settings: Settings) -> Settings:
@@ -257,6 +283,22 @@ def _own_settings(settings: Settings) -> Settings:
     networks = {ensemble: settings.networks[ensemble]} if ensemble else {}
     name = {**networks.get(ensemble, {}), **settings.study}.get("data")
     return settings._replace(networks=networks, data={name: settings.data[name]} if name else {})
+
+
+def changes(params: Mapping[str, Any], study: str) -> dict[str, list[Any]]:
+    """The settings of a study that are not those of ``conf``: ``[value here, that of conf]``."""
+    scale = read_yaml(CONF / "config.yaml")["scale"]
+    other = {} if params["scale"] == scale else {"scale": [params["scale"], scale]}
+    groups = params["networks"], params["data"]["sets"]
+    own = _own_settings(Settings(study, params["studies"][study], *groups))
+    return other | changed(own, ours(params["scale"]))
+
+
+def kept(params: Mapping[str, Any], studies: Iterable[str]) -> dict[str, dict[str, list[Any]]]:
+    """The :func:`changes` of each study that has any, by its name, and all under no name."""
+    own = {name: changes(params, name) for name in studies}
+    every = {key: pair for each in own.values() for key, pair in each.items()}
+    return {name: each for name, each in [*own.items(), ("", every)] if each}
 
 
 def provenances_in(record: Mapping[str, Any]) -> dict[str, list[Provenance]]:
@@ -289,9 +331,10 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     places = [[paper, name] for paper, chosen in papers.items() for name in chosen]
     damaged = [today.damaged for today, *_ in runs.values() if today.damaged]
     decides = {"studies": places, "findings": findings(), "damaged": damaged}
+    decides["headlines"] = headlines()
     ledger = ["ledger.measured_cases", "ledger.table", "report.findings"]
     yield "ledger", None, made_by(["ledger"], ledger) | {"settings": decides}
-    sentences = {"findings": findings(), "leads": leads()}
+    sentences = {"findings": findings(), "leads": leads(), "kept": kept(params, params["studies"])}
     # Without DVC it draws and measures as well.
     drawing = ["drawing.forest", "drawing.save", "ledger.evaluation"]
     page = made_by(["page", "figures"], ["report", *drawing])
@@ -341,6 +384,7 @@ def _of_paper(
         "durations": durations(studies),
         "leads": {name: lead for name, lead in leads().items() if name in chosen},
         "elsewhere": {name: c["paper"] for name, c in used.items() if name not in chosen},
+        "kept": kept(params, chosen),
     }
     return record
 

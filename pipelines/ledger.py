@@ -27,7 +27,7 @@ def ledger(context: Context) -> None:
     cases = [*measured, *unmeasured()]
     statements, of_records = decided(cases), decided_by_records(cases)
     write_ledger(context.reports / "claims.json", statements)
-    write_json(context.reports / "metrics.json", metrics(statements))
+    write_json(context.reports / "metrics.json", metrics(statements, settings["headlines"]))
     write_bytes(context.reports / "claims.md", table(of_records, settings["damaged"]).encode())
     sentences = findings(settings["findings"], of_records)
     write_bytes(context.reports / "findings.md", markdown(sentences).encode())

@@ -11,8 +11,8 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from hessian_papers.results import SCALES, SIDES
-from hessian_spectra.validation import OperatorError
-from pipelines.folders import CONF
+from hessian_spectra.validation import OperatorError, one_of
+from pipelines.folders import CONF, MAP
 
 # A wrong value, a missing file, a full disk, too little memory, a network that has
 # no curvature, as one that diverged.
@@ -69,20 +69,22 @@ def _about_overrides(text: str) -> str:
     """The message of Hydra about overrides, with the names to choose from instead of its syntax."""
     if mistyped := re.match(r"Could not override '([^']+)'", text):
         path = mistyped[1]
-        return f"unknown key {path!r}: expected one of {', '.join(_keys_beside(path))}"
+        part, keys = _beside(path)
+        return f"unknown key {path!r}: expected {one_of(keys, part, MAP)}"
     if missing := re.search(r"Could not (?:find|load) '((?:hydra/)?\w+)/([^']+)'", text):
         group, name = missing[1], missing[2]
-        return f"unknown {group} {name!r}: expected one of {', '.join(_choices(group))}"
+        return f"unknown {group} {name!r}: expected {one_of(_choices(group), name, 'conf/')}"
     if several := re.match(r"Ambiguous value for argument '([^=]+)=(.*)'", text):
         key, value = several[1], several[2]
-        expected = f"one of {', '.join(known)}" if (known := _choices(key)) else "one value"
+        known = _choices(key)
+        expected = one_of(known, "", MAP) if known else "one value"
         else_ = "--multirun takes each in turn" + ("" if known else f", and [{value}] is a list")
         return f"{key}: expected {expected}, got {value!r}; {else_}"
     return text.strip().splitlines()[0]
 
 
-def _keys_beside(path: str) -> list[str]:
-    """The keys beside a mistyped one, Hydra's own among them."""
+def _beside(path: str) -> tuple[str, list[str]]:
+    """The part of a path that is mistyped, and the keys beside it, Hydra's own among them."""
     # It takes this module's folder of settings.
     from pipelines import schema
 
@@ -92,11 +94,12 @@ def _keys_beside(path: str) -> list[str]:
     # Some of Hydra's have a value only in a run.
     plain = OmegaConf.to_container(composed) if own else schema.plain(schema.at_scale(composed))
     result: Any = plain
-    for part in path.replace("/", ".").split(".")[:-1]:
-        if not isinstance(result.get(part), dict):
-            break
-        result = result[part]
-    return sorted(map(str, result))
+    *parents, part = path.replace("/", ".").split(".")
+    for parent in parents:
+        if not isinstance(result.get(parent), dict):
+            return parent, sorted(map(str, result))
+        result = result[parent]
+    return part, sorted(map(str, result))
 
 
 def _choices(key: str) -> list[str]:

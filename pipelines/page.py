@@ -6,16 +6,36 @@ the spot:
     python -m pipelines.page only=cracking-fig7 studies.cracking-fig7.width=50
 """
 
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hessian_papers.ledger.changes import moves
 from hessian_papers.ledger.evaluation import decided
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.memory import memory
-from hessian_papers.report import FRONT, INDEX, build, index, read
-from hessian_papers.report.findings import findings, opening
+from hessian_papers.progress import say
+from hessian_papers.report import FRONT, INDEX, Alone, build, index, read
+from hessian_papers.report.entries import shown
+from hessian_papers.report.findings import findings
+from hessian_papers.report.verdicts import setting
 from hessian_spectra.files import write_bytes
-from pipelines import inputs
-from pipelines.figures import computed
+from pipelines import chain, inputs, states
+from pipelines.figures import Under, computed
+from pipelines.kept import named, of_run
 from pipelines.schema import plain
 from pipelines.stage import Context, main
+from pipelines.sweep import collect
+
+# More settings are not said in a caption.
+FEW = 3
+# What a run stands beside, in words.
+RUNS = {
+    **dict.fromkeys((states.WORKSPACE, states.COMMITTED), "the committed settings"),
+    states.RECORDED: "the recorded run",
+    states.PAPER: "what is in print",
+}
 
 
 def page(context: Context) -> None:
@@ -26,20 +46,57 @@ def page(context: Context) -> None:
     settings = plain(context.config)
     content = read(context.reports, leads=settings["leads"])
     result = findings(settings["findings"], content.statements)
-    first = opening(settings["findings"], content.statements, result)
-    text = build(content, result, opening=first, part=FRONT)
+    kept = named(settings["kept"].get("", {}))
+    text = build(content, result, part=FRONT, kept=kept)
     write_bytes(context.reports / FRONT, text.encode())
     write_bytes(context.reports / INDEX, index(content).encode())
 
 
 def of_study(context: Context) -> None:
-    """Write ``index.html``, ``claims.json`` and the figure of one study, to the run's folder."""
-    write_ledger(context.reports / "claims.json", decided(computed(context)))
+    """Write ``index.html``, ``claims.json`` and the figure of one study, to the run's folder.
+
+    The figure has under it what the study draws with the committed settings, if that is there, or
+    its recorded run.
+    """
+    name, reports = context.name, context.reports
+    chain.raw_study(context)  # raises if there is none
+    departing = inputs.changes(plain(context.config), name)
+    old = states.before(name)
+    if old is not None and old.name != states.RECORDED and not departing:
+        old = None  # it is the same
+    alike = old is not None and old.name != states.RECORDED
+    if departing and not (alike or context.estimate or context.sweep):
+        beneath = "the recorded run" if old else "nothing"
+        how = f"`make repro` or `hessian-papers page only={name}` makes one"
+        say(name, f"beneath it {beneath}: no run of the committed settings is here, {how}")
+    under = Under(old.series[name], _said(old.name, departing)) if old else None
+    statements = decided(computed(context, under))
+    write_ledger(reports / "claims.json", statements)
     memory().keep()
-    path = context.reports / FRONT
-    write_bytes(path, build(read(context.reports, leads=inputs.leads())).encode())
+    path = reports / FRONT
+    beside = old.name if old else states.PAPER
+    compare = shlex.join(["hessian-papers", "compare", beside, str(reports)])
+    alone = Alone(
+        committed=departing,
+        old=RUNS[old.name] if old else "",
+        moves=moves(old.statements, statements) if old else [],
+        command=shlex.join(["hessian-papers", "page", *sys.argv[1:]]),
+        compare=compare,
+    )
+    content = read(reports, leads=inputs.leads(), results=context.results)
+    write_bytes(path, build(content, alone=alone).encode())
+    if line := of_run(departing):
+        print(line)
     print(f"wrote {path}")
+    print(f"beside {RUNS[beside]}: {compare}")
+
+
+def _said(name: str, departing: Mapping[str, Sequence[Any]]) -> str:
+    """A state in words, the committed one with its values of the settings that a run changes."""
+    values = [f"{setting(key)} = {shown(value)}" for key, (_, value) in departing.items()]
+    known = f" ({', '.join(values)})" if 0 < len(values) <= FEW and name != states.RECORDED else ""
+    return RUNS[name] + known
 
 
 if __name__ == "__main__":
-    main(page, "page", estimates=True)
+    main(page, "page", estimates=True, collect=collect)

@@ -4,6 +4,7 @@ A study's figure and cases are made again only where what they are made from has
 what was written is no longer there: an override of one study draws one figure.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -35,8 +36,9 @@ from hessian_spectra.files import (
     read_json,
     write_bytes,
 )
-from pipelines import chain, inputs
+from pipelines import chain, commits, inputs
 from pipelines.figures import draw
+from pipelines.kept import named
 from pipelines.lifetime import share_life
 from pipelines.schema import plain
 from pipelines.stage import Context, main
@@ -170,7 +172,9 @@ def _pages(context: Context, settings: Mapping[str, Any]) -> None:
         elsewhere=settings["elsewhere"],
     )
     for part in content.parts(paper):
-        write_bytes(context.reports / address(part), build(content, part=part).encode())
+        changes = settings["kept"].get(part.partition("/")[2], {})
+        text = build(content, part=part, kept=named(changes))
+        write_bytes(context.reports / address(part), text.encode())
 
 
 def paper(context: Context) -> None:
@@ -195,6 +199,8 @@ def paper(context: Context) -> None:
     write_ledger(context.results / "claims" / name / "claims.json", statements)
     print(summary(statements))
     _pages(context, settings)
+    if "DVC_EXP_NAME" in os.environ:
+        commits.lead_on()
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ from pathlib import Path
 from hessian_papers.ledger.evaluation import measurements
 from hessian_spectra.files import write_bytes
 from hessian_spectra.pictures import rendered
-from hessian_spectra.validation import require
+from hessian_spectra.validation import one_of, require
 from pipelines import chain, inputs
 from pipelines.figures import picture
-from pipelines.folders import PARAMS, RESULTS
+from pipelines.folders import MAP, PARAMS, RESULTS
 from pipelines.stage import failed
 from pipelines.yaml_files import read_yaml
 
@@ -28,7 +28,7 @@ def printed(study: str) -> Iterator[Path]:
     """
     params = read_yaml(PARAMS)
     studies = params["studies"]
-    require(study in studies, "study", f"one of {', '.join(sorted(studies))}", study)
+    require(study in studies, "study", one_of(sorted(studies), study, MAP), study)
     provenances = inputs.provenances(params, study)
     known = chain.measured(provenances, RESULTS, chain.names_of(studies))
     runs = [run for run in known if run.provenance.arrays]

@@ -4,6 +4,7 @@ from hessian_papers import tracking
 from hessian_papers.ledger.record import read_ledger
 from hessian_papers.report.findings import findings
 from pipelines import inputs
+from pipelines.folders import WANDB
 from pipelines.stage import REPORTS, Context, main
 
 
@@ -12,7 +13,7 @@ def publish(context: Context) -> None:
     stated = findings(inputs.findings(), read_ledger(REPORTS))
     sentences = [(finding.text, finding.picture) for finding in stated if finding.stated]
     project, entity = context.tracking.project, context.tracking.entity
-    for address in tracking.publish(project, entity, REPORTS, sentences):
+    for address in tracking.publish(project, entity, REPORTS, WANDB, sentences):
         print(address)
 
 

@@ -34,13 +34,7 @@ class Recorded:
     @property
     def settings(self) -> Settings:
         """All that it was made from."""
-        study, named = dict(self.facts["study"]), self._named
-        return Settings(self.folder.name, study, named("ensemble"), named("data"))
-
-    def _named(self, key: str) -> dict[str, Any]:
-        """The settings of its networks or data set, or of that of its networks, by name."""
-        sources = {**self.facts.get("ensemble", {}), **self.facts["study"]}
-        return {sources[key]: self.facts[key]} if key in self.facts else {}
+        return Settings.of(self.folder.name, dict(self.facts["study"]), self.facts)
 
 
 def _facts(path: Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The schema: dataclasses that a configuration must fit, checked before anything runs."""
 
+import dataclasses
 import importlib
 import importlib.util
 import math
@@ -22,8 +23,8 @@ from hessian_papers.data.base import Storage
 from hessian_papers.papers import PAPERS
 from hessian_papers.results import SCALES
 from hessian_spectra.files import digest
-from hessian_spectra.validation import require
-from pipelines.folders import CONF
+from hessian_spectra.validation import did_you_mean, one_of, require
+from pipelines.folders import CONF, MAP
 
 # Whole numbers have 64 bits.
 LARGEST = 2**63 - 1
@@ -97,7 +98,7 @@ def _require_finite(value: Any, path: str) -> None:
             _require_finite(entry, f"{path}[{place}]")
 
 
-def _refused(error: Exception, path: str) -> ConfigError:
+def refused(error: Exception, path: str) -> ConfigError:
     """The error of a value that a dataclass refused; its message begins with the field's name."""
     field, _, rest = str(error).partition(": ")
     where = f"{path}.{field}".strip(".") if rest else path
@@ -117,11 +118,13 @@ def fit(schema: type, config: Any, path: str) -> Any:
         raise ConfigError(f"invalid config at '{path}': {_first_line(error)}") from None
     except omegaconf.errors.OmegaConfBaseException as error:
         where = f"{path}.{error.full_key}".strip(".") if error.full_key else path
-        raise ConfigError(f"invalid config at '{where}': {_first_line(error)}") from None
+        said = did_you_mean(error.key, [each.name for each in dataclasses.fields(schema)])
+        said = said if isinstance(error, omegaconf.errors.ConfigKeyError) else ""
+        raise ConfigError(f"invalid config at '{where}': {_first_line(error)}{said}") from None
     except ConfigError:
         raise
     except (ValueError, TypeError) as error:
-        raise _refused(error, path) from None
+        raise refused(error, path) from None
 
 
 def kinds(group: str) -> dict[str, str]:
@@ -167,7 +170,7 @@ def module_of(group: str, kind: Any, path: str, part: str = "study") -> ModuleTy
     known = kinds(group)
     if kind not in known:
         raise ConfigError(
-            f"invalid config at '{path}.kind': expected one of {', '.join(known)}, got {kind!r}"
+            f"invalid config at '{path}.kind': expected {one_of(known, kind, MAP)}, got {kind!r}"
         )
     suffix = f".{part}" if group == "studies" else ""
     return importlib.import_module(f"hessian_papers.{known[kind]}{suffix}")
@@ -236,7 +239,7 @@ def at_scale(config: DictConfig) -> DictConfig:
         ConfigError: there is no such scale.
     """
     if (scale := config.get("scale")) not in SCALES:
-        raise ConfigError(f"unknown scale {scale!r}: expected one of {', '.join(SCALES)}")
+        raise ConfigError(f"unknown scale {scale!r}: expected {one_of(SCALES, scale)}")
     settings = config.copy()
     OmegaConf.resolve(settings)
     OmegaConf.set_struct(settings, False)
@@ -258,8 +261,8 @@ def entry(config: DictConfig, group: str, name: str) -> Any:
     prefix, noun = GROUPS[group]
     entries = OmegaConf.select(config, prefix) or {}
     if name not in entries:
-        known = ", ".join(sorted(entries)) or "none"
-        raise ConfigError(f"unknown {noun} {name!r}: expected one of {known}")
+        known = one_of(sorted(map(str, entries)), name, MAP)
+        raise ConfigError(f"unknown {noun} {name!r}: expected {known}")
     path = f"{prefix}.{name}"
     if not re.fullmatch(r"[\w-][\w.-]*", str(name)):
         # Folders and files are called like it.
@@ -283,16 +286,16 @@ def _suits(study: Any, path: str, settings: DictConfig, known: Callable[[str, st
         known: an entry of a group by name, checked.
     """
     for field, group in (("data", "data"), ("ensemble", "networks")):
-        if not hasattr(study, field):
+        if (name := getattr(study, field, None)) is None:
             continue
-        name, entries = getattr(study, field), OmegaConf.select(settings, GROUPS[group][0])
+        entries = OmegaConf.select(settings, GROUPS[group][0])
         try:
-            require(name in entries, field, f"one of {', '.join(sorted(entries))}", name)
+            require(name in entries, field, one_of(sorted(map(str, entries)), name, MAP), name)
             result = known(group, name).form if field == "data" else known(group, name)
             if result is not None and hasattr(study, f"require_{group}"):
                 getattr(study, f"require_{group}")(result)
         except ValueError as error:
-            raise _refused(error, path) from None
+            raise refused(error, path) from None
 
 
 def _alike(here: Any, ours: Mapping[str, Any] | None) -> bool:
@@ -320,8 +323,8 @@ def _require_artifacts(studies: Mapping[str, Any]) -> None:
         for field, got in (("paper", paper), ("artifact", artifact)):
             if got not in known[field]:
                 raise ConfigError(
-                    f"invalid config at 'studies.{name}.{field}': expected one of "
-                    f"{', '.join(known[field])}, got {got!r}"
+                    f"invalid config at 'studies.{name}.{field}': expected "
+                    f"{one_of(known[field], got, MAP)}, got {got!r}"
                 )
         if (other := owners.setdefault((paper, artifact), name)) != name:
             raise ConfigError(

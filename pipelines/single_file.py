@@ -1,7 +1,7 @@
 """Command single_file: the report page with its pictures inside, to be sent to somebody."""
 
 from hessian_papers.report import build, read
-from hessian_papers.report.findings import findings, opening
+from hessian_papers.report.findings import findings
 from hessian_spectra.files import write_bytes
 from pipelines import inputs
 from pipelines.schema import plain
@@ -13,9 +13,8 @@ def single_file(context: Context) -> None:
     durations = inputs.durations(plain(context.config.studies))
     file, content = inputs.findings(), read(REPORTS, durations, leads=inputs.leads())
     result = findings(file, content.statements)
-    first = opening(file, content.statements, result)
     path = REPORTS / "page.html"
-    write_bytes(path, build(content, result, opening=first, embedded=True).encode())
+    write_bytes(path, build(content, result, embedded=True).encode())
     print(f"wrote {path}")
 
 

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from hessian_papers.memory import memory
+from pipelines import kept
 from pipelines.folders import CONF, EVIDENCE, INPUTS, PARAMS, REPORTS, ROOT, fill
 from pipelines.lifetime import end_with_dvc
 
-# How a line of the settings begins that says what an experiment has left in them.
-KEPT = "# Settings of an experiment: "
 # Where code, settings and recorded runs are.
 FOLDERS = (ROOT / "src", ROOT / "pipelines", CONF, EVIDENCE)
 
@@ -67,9 +66,8 @@ def look(*_: Path) -> tuple[dict[str, str], bool]:
 
 def survey() -> None:
     """Write ``results/inputs``."""
-    for line in PARAMS.read_text("utf-8").splitlines():
-        if line.startswith(KEPT):
-            print(line.removeprefix("# "))
+    if line := kept.said():
+        print(line)
     # A user's own files change at other times.
     texts, _ = memory().of(look, *looked_at(), lasts=lambda result: not result[1])
     fill(INPUTS, texts)

@@ -50,6 +50,7 @@ def test_a_script_is_short_described_and_uses_public_names_alone(name):
         "hessian_spectra.closed_form",
         "hessian_spectra.curvature",
         "hessian_spectra.pac_bayes",
+        "hessian_spectra.pictures",
     }
 
 

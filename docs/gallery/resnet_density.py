@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 from hessian_spectra import curvature as cv
+from hessian_spectra import pictures
 
 
 class Block(nn.Module):
@@ -52,11 +53,7 @@ densities["after training"] = density()
 
 figure, axes = plt.subplots()
 for (name, estimate), colour in zip(densities.items(), ("#7F7F7F", "#0072B2"), strict=True):
-    low, high = estimate.interval()
-    axes.semilogy(estimate.grid, estimate.density, color=colour, label=name)
-    axes.fill_between(estimate.grid, low, high, color=colour, alpha=0.25, linewidth=0)
+    pictures.draw_density(estimate, axes, color=colour, label=name)
     mean, error = estimate.moment(1)
     print(f"{name}: largest Ritz value {estimate.nodes.max():.1f}, mean {mean:.4f} ± {error:.4f}")
-axes.set(xlabel="eigenvalue", ylabel="density", ylim=(1e-5, 20))
-axes.legend()
 figure.savefig("resnet_density.svg")

@@ -11,6 +11,7 @@ from torch import nn
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
+from hessian_spectra import pictures
 
 torch.manual_seed(0)
 x = torch.randn(100, 1, dtype=torch.float64)
@@ -28,9 +29,5 @@ print(f"outliers: {[round(value, 4) for value in exact.select('outlier').tolist(
 print(f"they differ by round-off: {bool(error < 1e-12)}")
 
 figure, axes = plt.subplots()
-ranks = range(1, 21)
-axes.plot(ranks, numerical.eigenvalues, "o", color="#0072B2", label="brute force")
-axes.plot(ranks, exact.eigenvalues, "o", color="#D55E00", mfc="none", ms=11, label="Theorem 3.1")
-axes.set(xlabel="rank of the eigenvalue", ylabel="eigenvalue", xticks=[1, 5, 10, 15, 20])
-axes.legend()
+pictures.draw_spectrum(exact, axes, beside=numerical)
 figure.savefig("spectrum_and_theory.svg")

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any, get_type_hints
 
-from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, require_each
+from hessian_spectra.validation import LARGEST_SCALE, SMALLEST_SCALE, did_you_mean, require
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,17 @@ class Constraint:
     Args:
         expected: it in words, for the message.
         fits: whether a value is so.
+        known: the names that are, where it is one of some.
     """
 
     expected: str
     fits: Callable[[Any], bool] = field(repr=False)
+    known: tuple[str, ...] = field(default=(), repr=False)
+
+    def words(self, value: Any) -> str:
+        """The words for what was expected instead of a value, with the name it may stand for."""
+        wrong = [x for x in (value if isinstance(value, list) else [value]) if x not in self.known]
+        return self.expected + did_you_mean(wrong[0] if wrong else value, self.known)
 
 
 def AtLeast(smallest: int) -> Constraint:
@@ -49,7 +56,7 @@ def Above(bound: float, expected: str) -> Constraint:
 
 def OneOf(known: tuple[str, ...]) -> Constraint:
     """One of some names."""
-    return Constraint(f"one of {', '.join(known)}", lambda value: value in known)
+    return Constraint(f"one of {', '.join(known)}", lambda value: value in known, known)
 
 
 def _repeats(values: Any) -> bool:
@@ -67,6 +74,7 @@ def Different(known: tuple[str, ...]) -> Constraint:
     return Constraint(
         f"different ones of {', '.join(known)}",
         lambda values: bool(values) and set(values) <= set(known) and not _repeats(values),
+        known,
     )
 
 
@@ -134,4 +142,5 @@ class Checked:
     def __post_init__(self) -> None:
         """Refuse a value that a constraint of its field refuses, like `require`."""
         for name, constraint in constraints(type(self)):  # type: ignore[arg-type]
-            require_each(self, [name], constraint.fits, constraint.expected)
+            value = getattr(self, name)
+            require(constraint.fits(value), name, constraint.words(value), value)

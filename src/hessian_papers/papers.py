@@ -11,12 +11,14 @@ class Paper:
         key: the name by which claims and studies refer to it.
         title: its title.
         authors: its authors, as the copy at hand gives them.
+        short: its title in few words, as a menu has it.
         note: what it is, where the title does not say so.
     """
 
     key: str
     title: str
     authors: str
+    short: str
     note: str = ""
 
 
@@ -27,35 +29,40 @@ PAPERS: dict[str, Paper] = {
             "singh2024closed",
             "Closed form of the Hessian spectrum for some neural networks",
             "Sidak Pal Singh, Thomas Hofmann (2024)",
+            "Closed form",
         ),
         Paper(
             "singh2024poster",
             "Closed form of the Hessian spectrum for some neural networks (poster)",
             "Sidak Pal Singh, Thomas Hofmann (2024)",
+            "Closed form, poster",
             "The poster of the paper above: the same results, partly in another notation.",
         ),
         Paper(
             "singh2026cracking",
             "Cracking the Hessian: closed-form Hessian spectra for fundamental neural networks",
             "Sidak Pal Singh, Weronika Ormaniec, Thomas Hofmann (2026)",
+            "Cracking the Hessian",
             "Under review without names; these are as anon2026data cites it.",
         ),
         Paper(
             "anon2026data",
             "How the Hessian spectrum of linear networks depends on data",
             "authors withheld for review (2026)",
+            "Dependence on data",
         ),
         Paper(
             "wu2022dissecting",
             "Dissecting Hessian: understanding common structure of Hessian in neural networks",
             "Yikai Wu, Xingyu Zhu, Chenwei Wu, Annie Wang, Rong Ge (2022)",
+            "Dissecting Hessian",
         ),
     )
 }
 
 
 def paper(key: str) -> Paper:
-    """The paper with this key; a key that is not listed stands for its own title.
+    """The paper with this key; a key that is not listed stands for its own titles.
 
     Example:
         >>> paper("singh2024closed").title
@@ -63,7 +70,7 @@ def paper(key: str) -> Paper:
         >>> paper("someone2030").title
         'someone2030'
     """
-    return PAPERS.get(key, Paper(key, key, ""))
+    return PAPERS.get(key, Paper(key, key, "", key))
 
 
 def reading_order(key: str) -> tuple[int, str]:

@@ -12,6 +12,13 @@ from tqdm import tqdm
 LINE_SECONDS = 30.0
 
 
+def say(name: str, text: str) -> None:
+    """Print a line about a computation on standard error."""
+    # A closed pipe must not end a run of hours.
+    with contextlib.suppress(BrokenPipeError):
+        tqdm.write(f"{name}: {text}", file=sys.stderr)
+
+
 class _Lines:
     """A file for a bar where there is no terminal: a line for each state that it shows."""
 
@@ -83,6 +90,4 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Print a line about the run."""
-        # A closed pipe must not end a run of hours.
-        with contextlib.suppress(BrokenPipeError):
-            tqdm.write(f"{self.name}: {text}", file=sys.stderr)
+        say(self.name, text)

@@ -110,6 +110,8 @@ class FanOut:
         trains: whether ``compute`` is a training, which takes a :class:`TrainingRun` as ``run``.
         spreads: whether there can be several items; a single one is computed in the process that
             asks for it, unless there are other machines.
+        words: ``(given, item) -> words`` by which people know an item: first what it is, then what
+            tells it from others, as many for each; ``None``: by its arguments.
 
     Example:
         >>> import numpy as np
@@ -129,6 +131,7 @@ class FanOut:
     probe: Callable[[Item], Item] = lambda item: item
     trains: bool = False
     spreads: bool = True
+    words: Callable[[Any, Item], Sequence[str]] | None = None
 
     def __call__(self, config: Any, given: Any, run: TrainingRun = KEEPS_NOTHING) -> Any:
         """The result of the whole computation, made in this process; nothing else is kept of it."""

@@ -1,8 +1,9 @@
 """The refusal in one line of a bad value or operator, or of a package that is absent."""
 
+import difflib
 import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from types import ModuleType
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 # Eigenvalues are products of a few of such numbers and differences of these products: beyond, they
 # leave float64's range or are lost in the rounding of larger ones.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-6, 1e6
+# So many names a message lists at most.
+LISTED = 8
 
 
 class OperatorError(RuntimeError):
@@ -40,6 +43,39 @@ def require(condition: bool, field: str, expected: str, value: Any) -> None:
         # An array would fill a page.
         got = got if len(got) <= 200 and "\n" not in got else type(value).__name__
         raise ValueError(f"{field}: expected {expected}, got {got}")
+
+
+def did_you_mean(got: Any, known: Iterable[str]) -> str:
+    """A question for the known name that is most like what came; empty if none is.
+
+    Example:
+        >>> did_you_mean("widht", ["seed", "width"]), did_you_mean("widht", ["seed"])
+        (' (did you mean width?)', '')
+    """
+    nearest = difflib.get_close_matches(str(got), [*known], n=1)
+    return f" (did you mean {nearest[0]}?)" if nearest else ""
+
+
+def one_of(known: Iterable[str], got: Any, where: str = "") -> str:
+    """The words for one of some names, as :func:`require` takes them: those most like it first.
+
+    Args:
+        known: the names, in the order in which they are listed where none is like what came.
+        got: what came instead.
+        where: where all of them stand, for those that are too many to list.
+
+    Example:
+        >>> one_of(["data", "kind", "seed", "width"], "widht")
+        'one of width, data, kind, seed (did you mean width?)'
+        >>> one_of([f"fig{number}" for number in range(80)], "none", "MAP.md")
+        'one of fig0, fig1, fig2, fig3, fig4, fig5, fig6, fig7 and 72 more, see MAP.md'
+    """
+    names = [*known]
+    near = difflib.get_close_matches(str(got), names, n=LISTED)
+    text = ", ".join([*dict.fromkeys([*near, *names])][:LISTED]) or "none"
+    if len(names) > LISTED:
+        text += f" and {len(names) - LISTED} more{f', see {where}' if where else ''}"
+    return f"one of {text}{did_you_mean(got, names)}"
 
 
 def require_word(field: str, value: Any, words: Sequence[str]) -> None:

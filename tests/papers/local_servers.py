@@ -75,12 +75,18 @@ class WandbServer:
         silent_from: the GraphQL operation from which on nothing is answered; ``None`` for never.
     """
 
+    # What the server calls each chart of a user's own.
+    CHART = "me/chart-of-my-own"
+
     def __init__(self, silent_from):
         self.silent_from = silent_from
         self.address = ""
         self.operations: list[str] = []
         self.uploads: dict[str, bytes] = {}
         self.streams: list[dict[str, Any]] = []
+        self.charts: dict[str, Any] = {}
+        self.views: dict[str, Any] = {}
+        self.keeps_no_charts = False
         self.ended = threading.Event()
         self._silent = False
 
@@ -97,7 +103,7 @@ class WandbServer:
             bucket |= {"description": None, "config": "{}", "sweepName": None, "project": project}
             bucket["historyLineCount"] = None
             return {"upsertBucket": {"bucket": bucket, "inserted": True}}
-        if operation == "Viewer":
+        if operation in ("Viewer", "GetDefaultEntity"):
             viewer = {"id": "v", "entity": "me", "username": "me", "email": "", "flags": "{}"}
             return {"viewer": viewer | {"teams": {"edges": []}}}
         if operation == "CreateRunFiles":
@@ -130,6 +136,14 @@ class WandbServer:
             return {"createArtifactFiles": {"files": {"edges": [{"node": n} for n in nodes]}}}
         if operation == "CommitArtifact":
             return {"commitArtifact": {"artifact": {"id": variables["artifactID"], "digest": ""}}}
+        if operation == "CreateCustomChart" and not self.keeps_no_charts:
+            self.charts[variables["chartName"]] = json.loads(variables["spec"])
+            return {"createCustomChart": {"chart": {"id": self.CHART}}}
+        if operation == "GetProjects":
+            return {"models": {"edges": [], "pageInfo": {"endCursor": None, "hasNextPage": False}}}
+        if operation in ("UpsertView2", "upsertView"):
+            self.views[variables["type"]] = json.loads(variables["spec"])
+            return {"upsertView": {"view": variables | {"id": "v"}}}
         return {}
 
 

@@ -12,6 +12,7 @@ import sample_reports
 from sample_reports import STUDIES
 from wandb_files import read_back
 
+from hessian_papers.drawing.vega_lite import COLUMNS
 from hessian_papers.tracking import log_dashboard
 from hessian_papers.tracking.dashboard import RECORDED, TODAY
 from hessian_spectra.files import DamagedFileError, MissingResultError, write_json
@@ -120,11 +121,11 @@ def test_the_curves_of_each_figure_are_charts_in_its_run(run):
     for study in run.arrays:
         table = run.file.summary[f"charts/{STUDIES[study][0]}/{study}_table"]
         content = json.loads((run.folder / "files" / table["path"]).read_text())
-        assert content["columns"] == ["curve", "x", "y"]
-        assert {row[0] for row in content["data"]} == {f"{study}, {scale}"}
+        assert content["columns"] == [*COLUMNS]
+        assert {(*row[:3],) for row in content["data"]} == {(*[f"{study}, {scale}"] * 2, "line")}
         values = sample_reports.arrays(study, scale)
         expected = np.stack([values["x"], values["outlier"]], axis=1)
-        drawn = np.array([row[1:] for row in content["data"]])
+        drawn = np.array([row[4:6] for row in content["data"]])
         np.testing.assert_allclose(drawn, expected, rtol=1e-5)
     assert sum(key.startswith("charts/") for key in run.file.summary) == len(run.arrays)
 

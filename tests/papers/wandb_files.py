@@ -10,7 +10,7 @@ PATIENCE = 10.0
 
 
 # What is found of a run among its first words, and what stands there where nothing is known.
-ABOUT = {"job_type": "", "tags": [], "notes": ""}
+ABOUT = {"job_type": "", "run_group": "", "tags": [], "notes": ""}
 
 
 def _inspect(file, *options):

@@ -24,10 +24,10 @@ def ends(monkeypatch, tmp_path, settings):
     monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
     monkeypatch.setattr(stage, "CONF", settings)
 
-    def run(work, reads, *arguments, estimates=False):
+    def run(work, reads, *arguments, estimates=False, collect=None):
         monkeypatch.setattr(sys, "argv", ["stage", *arguments])
         with pytest.raises(SystemExit) as ended:
-            stage.run(work, reads, estimates)
+            stage.run(work, reads, estimates, collect)
         return ended.value.code
 
     return run

@@ -1,6 +1,7 @@
 """The pipeline itself, run by DVC on one small study, in copies of the project with one other."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -52,15 +53,30 @@ def test_the_guide_is_followed_and_an_override_runs_the_study_and_its_dependents
 ):
     """The guide reproduces this study's figure, varies it, and reads the arrays of both."""
     before = finished.outputs(*FOLDERS)
-    done = {}
+    done, compared, leading = {}, [], []
 
     def shell(command):
         if command.startswith("dvc"):
-            done[command] = ran(finished.run(*shlex.split(command)).stdout)
+            said = finished.run(*shlex.split(command)).stdout
+            done[command] = ran(said)
+            leading.extend(line for line in said.splitlines() if "hessian-papers compare" in line)
+        elif command.startswith("hessian-papers"):
+            # In a checkout the environment has it.
+            name, *words = shlex.split(command)
+            compared.extend(
+                finished.run(str(pages.ROOT / "bin" / name), *words).stdout.splitlines()
+            )
 
     monkeypatch.chdir(finished.path)
     pages.follow(GUIDE, shell)
     reproduce, vary = done
+    (line,) = leading
+    assert re.fullmatch(r"beside the last commit.*: hessian-papers compare HEAD [\w-]+", line)
+    # The last commit, from DVC's cache, and the experiment in the workspace, or by its name.
+    by_name = finished.run(str(pages.ROOT / "bin" / "hessian-papers"), *line.split()[-3:]).stdout
+    for said in (compared, by_name.splitlines()):
+        assert [f"studies.{STUDY}.width", "10", "20"] in map(str.split, said)
+        assert [STUDY, "2", "of", "2", "panels", "differ."] in map(str.split, said)
     assert reproduce == f"dvc repro {TARGET}"
     assert done[reproduce] == ALWAYS
     stages = [f"{side}@{STUDY}" for side in ("closed_form", "numerics")]
@@ -70,6 +86,9 @@ def test_the_guide_is_followed_and_an_override_runs_the_study_and_its_dependents
     changed = {name for name in after if after[name] != before.get(name)}
     assert changed
     assert changed <= of_the_study(finished).keys()
+    for page in ("singh2026cracking", f"singh2026cracking/{STUDY}"):
+        text = (finished.path / "reports" / f"{page}.html").read_text("utf-8")
+        assert f"Settings of an experiment: studies.{STUDY}.width=20 (conf/ has 10)." in text
     finished.run("git", "checkout", "--quiet", ".")
     finished.run("dvc", "checkout", "--quiet", "--allow-missing")
     assert finished.repro(TARGET) in (ALWAYS, ["configure", *ALWAYS])
@@ -112,8 +131,8 @@ def test_settings_of_an_experiment_that_stay_are_named_until_they_are_taken_back
         finished.run("dvc", *experiment)
     said = finished.run("dvc", "repro", "survey").stdout
     remedy = "git checkout HEAD -- params.yaml dvc.lock"
-    kept = f"studies.{STUDY}.seed=7 (conf/ has 0); they stay until `{remedy}`"
-    assert f"\nSettings of an experiment: {kept}\n" in said
+    kept = f"studies.{STUDY}.seed=7 (committed: 0); back with `{remedy}`"
+    assert f"\nSettings that differ from the commit, of an experiment: {kept}\n" in said
     finished.run(*remedy.split())
     assert "experiment" not in finished.run("dvc", "repro", TARGET).stdout
     assert (finished.path / "params.yaml").read_text() == before

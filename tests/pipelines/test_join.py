@@ -9,6 +9,7 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
+from hessian_papers.drawing.record import files
 from hessian_papers.provenance import digest_of
 from hessian_papers.results import SCALES, SIDES, sides_of
 from pipelines import configure, inputs, schema, stage
@@ -108,6 +109,21 @@ def test_each_study_is_one_line_of_dvc_yaml():
         assert sum(line.strip().startswith(f"{name}: {{") for line in lines) == 1, name
 
 
+def test_the_plots_are_curves_of_figures_that_say_which(params, dvc_stages):
+    """Some, each by the template: those of all figures, as pictures, made a page of 68,000 px."""
+    plots = [pair for entry in read_yaml(ROOT / "dvc.yaml")["plots"] for pair in entry.items()]
+    assert 0 < len(plots) <= 20
+    assert (ROOT / ".dvc" / "plots" / "curves.json").is_file()
+    for title, properties in plots:
+        ((place, field),) = properties.pop("y").items()
+        assert (properties, field) == ({"template": "curves"}, "curves")
+        *_, paper, study, _ = Path(place).parts
+        config = params["studies"][study]
+        assert title == f"{config['paper']}, {config['artifact']}"
+        assert files(ROOT / "reports" / "figures" / paper, study)["series"] == ROOT / place
+        assert f"reports/figures/{paper}" in dvc_stages[f"paper@{paper}"]["outs"]
+
+
 def test_no_two_studies_or_networks_have_one_name(params):
     """Else their inputs, and their networks, would be one file."""
     assert not {*params["networks"]} & {*params["studies"]}
@@ -136,7 +152,7 @@ def test_the_stages_of_a_study_are_what_its_modules_offer(params, dvc_stages):
 
 def test_networks_read_their_own_data(params, dvc_stages):
     for name, networks in params["networks"].items():
-        sources = {f"results/data/{networks['data']}.nc"} if "data" in networks else set()
+        sources = {f"results/data/{networks['data']}.nc"} if networks.get("data") else set()
         actual = {dep for dep in dvc_stages[f"train@{name}"]["deps"] if "results/data" in dep}
         assert actual == sources, name
 

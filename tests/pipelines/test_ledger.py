@@ -15,7 +15,6 @@ from tests.papers.ledger.entries import OBSERVED, case, run_of
 from tests.pipelines.workspace import ROOT
 
 FINDINGS = {
-    "opening": {},
     "sets": {},
     "findings": [
         {
@@ -56,6 +55,7 @@ def written(tmp_path):
 
     def of(measured):
         held = {"studies": [["made-up", "toy"]], "findings": FINDINGS, "damaged": []}
+        held["headlines"] = {"of_both": {"case": "toy/both"}, "kept": {"case": "kept/it"}}
         settings, folders = stage.read_only(held), (tmp_path / "results", tmp_path / "reports")
         path = measured_cases.path_of(folders[0], "made-up", "toy")
         measured_cases.write(path, measured, {})
@@ -81,6 +81,12 @@ def test_what_git_keeps_is_the_same_on_a_processor_that_rounds_otherwise(written
     assert first["metrics.json"] != other["metrics.json"]
     assert {name: first[name] for name in kept} == {name: other[name] for name in kept}
     assert kept == {"claims.md", "findings.md"}
+
+
+def test_the_numbers_of_a_run_are_those_of_today(written):
+    """An experiment moves them; a recorded run has other ones."""
+    numbers = [json.loads(written(cases(3e-15, x))["metrics.json"])["numbers"] for x in (1.5, 2)]
+    assert numbers == [{"of_both": 1.5, "kept": None}, {"of_both": 2.0, "kept": None}]
 
 
 def test_what_git_keeps_says_what_recorded_runs_decide(written):

@@ -1,13 +1,17 @@
 """The page of one study with any settings, without DVC: computed, drawn and decided on the spot."""
 
+import json
+import re
 import shutil
-from html.parser import HTMLParser
 
 import pytest
 
 from hessian_papers import labelled
+from hessian_papers.drawing.overlay import OLD
+from hessian_papers.ledger.changes import moves
 from hessian_papers.ledger.record import all_cases, read_ledger
 from pipelines.page import page
+from tests.papers.report.documents import Reader
 from tests.pipelines.workspace import ROOT
 
 # A study with a figure; one that has a recorded run as well; one without a figure.
@@ -21,24 +25,6 @@ SMALL = {
     STATED: ("widths=[4,8,16]", "draws=3", "depths=[2,3]"),
 }
 DATA = ("data.sets.gaussian-regression.size=60", "data.sets.gaussian-features.size=20")
-
-
-class Elements(HTMLParser):
-    """The identifiers and the pictures of a page, and its text."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.ids, self.pictures, self.words = set(), set(), []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        named = dict(attrs)
-        self.ids.add(named.get("id"))
-        if tag == "img" and "src" in named:
-            self.pictures.add(named["src"])
-
-    def handle_data(self, data):
-        self.words.append(data)
 
 
 @pytest.fixture
@@ -61,18 +47,71 @@ def run(ends, tmp_path):
 def test_a_study_alone_has_a_page_with_its_statements(run, tmp_path, capsys, study):
     code, (folder,) = run(study)
     assert code == 0
-    assert capsys.readouterr().out.endswith(f"wrote {folder.relative_to(tmp_path)}/index.html\n")
+    name = folder.relative_to(tmp_path)
+    *_, settings, wrote, beside = capsys.readouterr().out.splitlines()
+    assert settings.startswith(f"settings of this run: studies.{study}.")
+    assert " (conf/ has " in settings
+    assert wrote == f"wrote {name}/index.html"
+    old = "recorded" if study == RECORDED else "paper"
+    assert beside.endswith(f": hessian-papers compare {old} {name}")
     statements = read_ledger(folder)
     cases = [case for statement in statements for case in statement.cases]
     assert {case.study for case in cases} == {study}
     assert any(case.outcome != "not measured" for case in cases)
     text = (folder / "index.html").read_text("utf-8")
-    elements = Elements(text)
+    page = Reader(text)
     anchors = {f"claim-{study}--{statement.id}" for statement in statements}
-    assert anchors <= elements.ids
+    assert anchors <= {*page.values("id")}
     (picture,) = (folder / "figures").glob(f"*/{study}.png")
-    assert picture.relative_to(folder).as_posix() in elements.pictures
-    assert all((folder / source).is_file() for source in elements.pictures)
+    assert page.all("img")[0]["src"] == picture.relative_to(folder).as_posix()
+    assert all((folder / source).is_file() for source in page.values("src"))
+
+
+def test_it_opens_on_the_figure_over_that_of_the_committed_settings(run, tmp_path, capsys):
+    _, (first,) = run(FIGURE)
+    reports = tmp_path / "reports"
+    shutil.copytree(first / "figures", reports / "figures")
+    shutil.copyfile(first / "claims.json", reports / "claims.json")
+    (record,) = reports.rglob("figure.json")
+    record.write_text(re.sub(r'"overrides": {[^}]*}', '"overrides": {}', record.read_text()))
+    _, folders = run(FIGURE, f"studies.{FIGURE}.width=5")
+    (folder,) = {*folders} - {first}
+    text = (folder / "index.html").read_text("utf-8")
+    page = Reader(text)
+    # Its figure, and nothing of the front or of another paper.
+    assert len(page.all("section")) == len(page.all("h1")) == 1
+    assert text.index("<h1>") < text.index("<strong>width = 5</strong>, committed: 10") < 60_000
+    assert not page.all("nav")
+    # What was drawn before is in the picture and in no number of it.
+    drawn = [*(folder / "figures").rglob("figure.svg")]
+    assert [OLD["color"].lower() in svg.read_text().lower() for svg in drawn] == [True]
+    assert re.search(r"Pale grey, beneath: the committed settings[^<]*\.", text)
+    panels = [
+        json.loads(next(each.rglob("figure-series.json")).read_text()) for each in (first, folder)
+    ]
+    assert len({sum(len(panel["curves"]) for panel in drawn) for drawn in panels}) == 1
+    # What moved comes first, and what leads further is there.
+    moved = [move.statement.id for move in moves(read_ledger(reports), read_ledger(folder))]
+    claims = [name for name in page.values("id") if name.startswith("claim-")]
+    assert moved
+    assert claims[: len(moved)] == [f"claim-{FIGURE}--{name}" for name in moved]
+    compare = f"hessian-papers compare workspace {folder.relative_to(tmp_path)}"
+    assert capsys.readouterr().out.endswith(f"beside the committed settings: {compare}\n")
+    assert f"<code>{compare}</code>" in text
+
+
+def test_its_links_lead_to_something(run, tmp_path):
+    _, (folder,) = run(FIGURE)
+    page = Reader((folder / "index.html").read_text("utf-8"))
+    links = {address for address in page.values("href") if not address.startswith("data:")}
+    inside = {address[1:] for address in links if address.startswith("#")}
+    assert inside <= {*page.values("id")}
+    files = [(folder / address).resolve() for address in links if not address.startswith("#")]
+    # The code is in the checkout, which this run is no part of.
+    code = [file for file in files if not file.is_relative_to(folder)]
+    assert all((ROOT / file.relative_to(tmp_path)).is_file() for file in code)
+    assert len(code) == 5
+    assert all(file.is_file() for file in files if file not in code)
 
 
 def test_of_a_study_with_a_recorded_run_the_page_has_the_run_of_today_alone(run, tmp_path):
@@ -83,6 +122,7 @@ def test_of_a_study_with_a_recorded_run_the_page_has_the_run_of_today_alone(run,
     assert {(run.scale, run.recorded) for run in runs} == {("demo", False)}
     assert all(run.departs["widths"][0] == [4, 6] for run in runs)
     assert not [*folder.rglob("recorded*")]
+    assert "Pale grey, beneath: the recorded run." in (folder / "index.html").read_text("utf-8")
     data = labelled.read(folder / "singh2026cracking" / RECORDED / "numerics.nc")
     assert data["width"].values.tolist() == [4, 6]
     # And nothing of it is among what DVC makes.

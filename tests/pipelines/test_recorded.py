@@ -223,16 +223,15 @@ def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
         "numbers": {"number": {"value": "planted-number"}},
     }
     sentences = {
-        "opening": {"misprint": "", "finding": "planted"},
         "sets": {},
         "findings": [finding],
     }
     shown = {"leads": {PLANTED: lead}}
     artifacts = {PLANTED: [PAPER, configs["today"]["artifact"]]}
     own = {"studies": [PLANTED], "made": {PLANTED: "code"}, "artifacts": artifacts}
-    of(paper, PAPER, durations={}, elsewhere={}, **own, **shown)
-    of(ledger, None, studies=[[PAPER, PLANTED]], findings=sentences, damaged=[])
-    of(page, None, findings=sentences, **shown)
+    of(paper, PAPER, durations={}, elsewhere={}, kept={}, **own, **shown)
+    of(ledger, None, studies=[[PAPER, PLANTED]], findings=sentences, damaged=[], headlines={})
+    of(page, None, findings=sentences, kept={}, **shown)
 
     own = read_ledger(Path("results/claims") / PAPER)
     assert {PAPER} == {*own[0].places}

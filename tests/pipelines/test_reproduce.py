@@ -136,13 +136,21 @@ def test_a_stage_restored_from_the_cache_has_no_time():
     assert {*runner.spent} == {"b@a"}
 
 
+@pytest.fixture
+def other_times():
+    """The times of stages are read anew, and again for the tests that follow."""
+    inputs.stage_times.cache_clear()
+    yield
+    inputs.stage_times.cache_clear()
+
+
+@pytest.mark.usefixtures("other_times")
 def test_a_study_has_the_time_of_its_networks_and_of_its_own_stages(tmp_path, monkeypatch):
     stages = ["configure", "train@a", "gpt2@mine", "numerics@b"]
     spent = {"train@a": 10.0, "gpt2@mine": 2.4, "other@x": 1.0}
     with pytest.raises(ValueError, match="numerics@b has none: run `make repro`"):
         durations.text_of(spent, stages)
     monkeypatch.setattr(inputs, "DURATIONS", tmp_path / "durations.yaml")
-    inputs.stage_times.cache_clear()
     studies = {"mine": {"ensemble": "a"}, "b": {}, "other": {}}
     assert inputs.durations(studies) == {}
     inputs.DURATIONS.write_text(durations.text_of(spent | {"numerics@b": 3.0}, stages))

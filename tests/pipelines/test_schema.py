@@ -124,8 +124,17 @@ REFUSED = [
     ("studies.cracking-fig2.data=vector-sequences", "expected a data set with numbers as tokens, "),
     ("studies.cracking-fig9.data=sequences", "expected a data set with vectors as tokens, got 'se"),
     ("studies.data-fig2.data=wedge", "expected a data set with images, got 'wedge'"),
-    ("data.sets.diabetes-bmi.feature=all", "expected a data set with one feature per sample, got "),
+    ("data.sets.diabetes-bmi.columns=[]", "expected a data set with one feature per sample, got "),
+    (
+        "data.sets.diabetes.target=[bmi,target]",
+        "expected a data set with one target per sample, go",
+    ),
+    (
+        "networks.two-layer-relu.data=digits",
+        "expected a data set with one feature per sample or se",
+    ),
     # And are not too small for it.
+    ("networks.two-layer-relu.data=diabetes", "sizes': expected at most 10, the input columns of"),
     ("studies.cracking-fig9.key_dimension=6", "key_dimension': expected at least"),
     ("data.sets.gaussian-features.size=20", "data': expected at least "),
     ("data.sets.gaussian-inputs.features=2", "architectures': expected at most 2 inputs"),
@@ -175,7 +184,11 @@ def test_data_that_are_kept_somewhere_need_a_root(composed, overrides, missing, 
             "expected one of singh2024closed, singh2024poster, singh2026cracking, anon2026data, "
             "wu2022dissecting, got 'nosuchpaper'",
         ),
-        ("artifact", "Figure 99", "expected one of .*, Figure 1, .*, got 'Figure 99'"),
+        (
+            "artifact",
+            "Figure 99",
+            "expected one of Figure 9, .* more, see .*, got 'Figure 99'",
+        ),
         # Claims about Figure 8 would be measured on a study of Figure 7.
         (
             "artifact",

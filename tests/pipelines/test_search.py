@@ -48,6 +48,47 @@ def test_the_first_pictures_belong_to_what_was_asked(page, query):
     assert image.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }")
 
 
+# What is no picture, and where it leads.
+PLACES = {
+    "misprint": "errata",
+    "notation": "notation",
+    "playground": "playground",
+    "findings": "findings",
+    "dissecting": "paper-wu2022dissecting",
+    "second moment": "symbol-",
+    "condition number": "symbol-",
+}
+
+
+@pytest.mark.parametrize("query", PLACES)
+def test_sections_papers_and_symbols_are_found_first(page, query):
+    page.fill("#search-text", query)
+    first = page.locator("#results a").first.evaluate("(link) => link.hash")
+    assert first.startswith(f"#{PLACES[query]}")
+
+
+@pytest.mark.parametrize("query", ["erratum", "errata", "misprints", "correction"])
+def test_what_is_wrong_in_print_is_found_by_any_word_for_it(page, query):
+    page.fill("#search-text", query)
+    links = page.locator("#results a").evaluate_all("all => all.map((link) => link.hash)")
+    assert "#errata" in links[:3]
+    said = page.locator("#results a", has=page.locator(".badge"))
+    assert said.count() == 24
+    assert {*said.locator(".badge").all_inner_texts()} == {"corrected"}
+
+
+@pytest.mark.parametrize("query", ["moment", "λ_max", "learning_rate", "second_moment", "γ"])
+def test_a_symbol_is_found_and_its_row_unfolded(page, query):
+    page.fill("#search-text", query)
+    links = page.locator("#results a").evaluate_all("all => all.map((link) => link.hash)")
+    assert any(link.startswith("#symbol-") for link in links[:3])
+    row = page.locator("#results a[href*='#symbol-']").first
+    target = row.evaluate("(link) => link.hash")
+    row.click()
+    page.locator(target).wait_for(state="visible")
+    assert page.locator(f"#notation {target}").count() == 1
+
+
 def test_the_front_is_light_and_has_what_a_visitor_wants(page):
     sizes = {file: file.stat().st_size for file in REPORTS.rglob("*.html")}
     large = {file.name: size for file, size in sizes.items() if size > 400_000}

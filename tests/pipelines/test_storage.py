@@ -10,7 +10,7 @@ from hydra._internal.hydra import Hydra
 from omegaconf import OmegaConf
 
 from hessian_papers import labelled
-from pipelines import prepare, schema, stage
+from pipelines import prepare, runs, schema
 
 # A study with its data, networks, and another data set.
 KEPT = ("cracking-fig1", "two-layer-linear", "images")
@@ -106,14 +106,14 @@ def test_a_configuration_is_composed_once_unless_it_has_a_mode(ends, monkeypatch
 
 @pytest.mark.parametrize("root", ["../../esc/here", "/tmp/../../..", ".", "", "x" * 300])
 def test_a_run_has_a_name_that_is_a_folders(root):
-    name = stage.run_name(f"data.root={root}")
+    name = runs.run_name(f"data.root={root}")
     assert re.fullmatch(r"data\.root=[A-Za-z0-9=,._-]*-[0-9a-f]{12}", name)
     assert len(name) < 150
 
 
 def test_overrides_that_read_alike_have_folders_of_their_own():
     alike = ("a/b", "a_b", "a//b", "x" * 300 + "1", "x" * 300 + "2")
-    assert len({stage.run_name(f"data.root={root}") for root in alike}) == len(alike)
+    assert len({runs.run_name(f"data.root={root}") for root in alike}) == len(alike)
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", ".hidden", ""])

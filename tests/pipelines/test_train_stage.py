@@ -60,7 +60,8 @@ def test_where_it_runs_changes_nothing(run, tmp_path):
 
 def test_all_sides_are_of_what_is_given_or_of_the_networks_that_were_trained(monkeypatch):
     monkeypatch.setattr(computing, "read_networks", lambda path: xr.Dataset({"place": str(path)}))
-    context = SimpleNamespace(locked=True, results=Path("made"), estimate=False)
+    scale = SimpleNamespace(scale="paper")
+    context = SimpleNamespace(locked=True, results=Path("made"), estimate=False, config=scale)
     sides = dict.fromkeys(("closed_form", "numerics"), lambda config, given: given)
     study = computing.Study("mine", SimpleNamespace(), SimpleNamespace(train=None, **sides))
     for given, place in ((None, "made/networks/mine"), (xr.Dataset({"place": "here"}), "here")):

@@ -98,7 +98,7 @@ def few(conf: Path, *kept: str) -> set[str]:
     while waiting:
         needed.add(name := waiting.pop())
         waiting += re.findall(
-            r"^(?:data|ensemble): ([\w-]+)", files[name].read_text(), re.MULTILINE
+            r"^(?:data|ensemble): (?!null)([\w-]+)", files[name].read_text(), re.MULTILINE
         )
     cut = {*files} - needed
     lines = (conf / "config.yaml").read_text().splitlines(keepends=True)
@@ -122,6 +122,8 @@ def cut_down(folder: Path, *further: str) -> None:
     cut = few(folder / "conf", *KEPT, *NETWORKS, *further) | (NETWORKS - {*further})
     lines = (folder / "dvc.yaml").read_text().splitlines(keepends=True)
     kept = [line for line in lines if line.strip().partition(": {")[0] not in cut]
+    # The curves of their figures.
+    kept = [line for line in kept if not {*line.split("/")[-2:-1]} & cut]
     # A list of which nothing is left, and papers without a study.
     text = re.sub(r"^( .*: &\w+)\n(?!      )", r"\1 {}\n", "".join(kept), flags=re.MULTILINE)
     papers = text.partition("    papers:\n")[2].partition("    #")[0]

@@ -86,7 +86,7 @@ def _error(todo: Plan, failures: Mapping[str, int], said: Mapping[str, str]) -> 
     return FanOutError(
         f"{todo.name}: {len(missing)} of {len(todo.costs)} items are missing after "
         f"{sum(failures.values())} failed attempts at "
-        f"{', '.join(map(todo.words, failed[:NAMED]))}{more}; the last error: "
+        f"{', '.join(map(todo.in_words, failed[:NAMED]))}{more}; the last error: "
         f"{said[failed[-1]]} (more in {todo.shards.folder}); "
         "run again to go on with what is missing"
     )

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from hessian_papers.compute.items import plain, telling, words
+from hessian_papers.compute.items import names, plain, words
 from hessian_papers.compute.keys import code_behind, function_name, item_key
 from hessian_papers.compute.shards import Shards, lasts
 from hessian_papers.work import FanOut, Item, Live, TrainingRun, computed, unseen
@@ -68,7 +68,7 @@ class Plan:
         function: the name of what computes an item, by which ``pkgutil.resolve_name`` finds it.
         code: the digest of the code and packages that make shards when the run started.
         items: the items by key, in the order in which they are computed.
-        telling: the names of what the computation's items do not all have in common.
+        words: an item in words by its key: what it is, and what tells it from the others.
         shards: where the results are kept.
         trains: whether it is a training: it is given a :class:`~hessian_papers.work.TrainingRun`.
         live: where a training is shown.
@@ -80,7 +80,7 @@ class Plan:
     function: str
     code: str
     items: Mapping[str, Item]
-    telling: Set[str]
+    words: Mapping[str, str]
     shards: Shards
     trains: bool
     live: Live
@@ -91,10 +91,6 @@ class Plan:
         """Some of the items, in this order."""
         items = {key: self.items[key] for key in keys}
         return replace(self, items=items, costs={}, order=tuple(keys))
-
-    def words(self, key: str) -> str:
-        """An item in words: what tells it from the others."""
-        return words(self.items[key], self.telling)
 
     def __call__(self) -> None:
         """Compute all items in a process of their own; one that raises is noted, the others go on.
@@ -144,6 +140,10 @@ class Plan:
         else:
             self.shards.write(key, arrays, seconds, _device())
 
+    def in_words(self, key: str) -> str:
+        """An item in words, for messages: all that it is, if it is the only one."""
+        return self.words[key] or words(self.items[key])
+
     @contextmanager
     def _means(self, key: str) -> Iterator[dict[str, TrainingRun]]:
         """A block in which an item has what it is given besides: of a training, its run."""
@@ -152,7 +152,7 @@ class Plan:
         elif follows():
             yield {"run": TrainingRun(checkpoint=self.shards.unfinished(key))}
         else:
-            title = f"{self.name} {self.words(key)}" if self.telling else self.name
+            title = f"{self.words[key]} ({self.name})" if self.words[key] else self.name
             with self.live(title, key, plain(self.items[key])) as log:
                 yield {"run": self.shards.run(key, log)}
 
@@ -188,5 +188,5 @@ def plan(
                 f"cost: expected a positive number, got {cost} for {words(items[key])}"
             )
     shards = Shards((folder / name).absolute())
-    own = telling(entries)
-    return Plan(name, function, code, items, own, shards, work.trains, live, costs, order)
+    said = names(items, given, work.words)
+    return Plan(name, function, code, items, said, shards, work.trains, live, costs, order)

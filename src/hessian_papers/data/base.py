@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from hessian_papers.constraints import Checked, Count
@@ -18,8 +17,8 @@ IMAGES = "images"
 TEXT = "text as tokens"
 
 # The settings that may name a user's own files, and how such a file ends.
-NAMING = ("sources", "tokenizer")
-ENDINGS = (".npz", ".txt")
+NAMING = ("sources", "tokenizer", "file")
+ENDINGS = (".npz", ".txt", ".csv", ".parquet")
 # Below a folder: what is kept there to be made into files.
 DOWNLOADS = "downloads"
 
@@ -31,15 +30,25 @@ class Form:
     Args:
         samples: one of the above.
         shape: of the inputs ``x``; empty if only the files say.
+        targets: numbers to predict for each sample.
     """
 
     samples: str
     shape: tuple[int, ...] = ()
+    targets: int = 1
 
     @classmethod
-    def of_features(cls, x: np.ndarray | xr.DataArray) -> "Form":
-        """The form of inputs ``(n,)`` or ``(n, D)``."""
-        return cls(ONE_FEATURE if x.ndim == 1 else SEVERAL_FEATURES, x.shape)
+    def of(cls, data: xr.Dataset) -> "Form | None":
+        """The form of inputs ``(n,)`` or ``(n, D)`` with their targets; ``None`` of other data.
+
+        Example:
+            >>> Form.of(xr.Dataset({"x": ("sample", [0.5, 1.0]), "y": ("sample", [1.0, 0.0])}))
+            Form(samples='one feature per sample', shape=(2,), targets=1)
+        """
+        if "x" not in data or data["x"].dims[0] != "sample":
+            return None
+        samples = ONE_FEATURE if data["x"].ndim == 1 else SEVERAL_FEATURES
+        return cls(samples, data["x"].shape, data.sizes.get("target", 1))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from hessian_papers.drawing.interactive import Chart
 _MAIN = "main panel"
 # So many points of a curve and so many digits, at most.
 POINTS, DIGITS = 400, 6
-# Fewer points are an end of a guide to the eye.
+# Fewer points without a mark are ends of a guide to the eye.
 FEWEST = 3
 
 
@@ -49,9 +49,14 @@ def series(figure: Figure) -> list[Chart]:
         >>> panel["thresholds"]
         [{'axis': 'y', 'value': 5.0}]
     """
+    return [panel for _, panel in panels_of(figure)]
+
+
+def panels_of(figure: Figure) -> list[tuple[Axes, Chart]]:
+    """The axes of a figure that draw something, each with its part of :func:`series`."""
     kinds = ("curves", "bands", "thresholds", "images")
-    panels = [_panel(axes, _looks(figure.legends)) for axes in figure.axes]
-    return [panel for panel in panels if any(panel[kind] for kind in kinds)]
+    panels = [(axes, _panel(axes, _looks(figure.legends))) for axes in figure.axes]
+    return [(axes, panel) for axes, panel in panels if any(panel[kind] for kind in kinds)]
 
 
 def _panel(axes: Axes, shared: Mapping[tuple[str, ...], str]) -> Chart:
@@ -139,13 +144,14 @@ def _curves(axes: Axes, shared: Mapping[tuple[str, ...], str]) -> Iterator[Chart
     """The lines of a panel, thinned and rounded; a line is named by its label or by the legend."""
     legend = axes.get_legend()
     names = {**shared, **_looks([] if legend is None else [legend])}
-    for line in axes.lines:
+    for line in (line for line in axes.lines if line.get_transform() == axes.transData):
         label = str(line.get_label())
         # Matplotlib's own labels begin with an underscore.
         name = names.get(_look(line), "") if label.startswith("_") else label
         points = np.array([line.get_xdata(), line.get_ydata()], dtype=float).T
         points = points[np.isfinite(points).all(axis=1)]
-        if len(points) >= FEWEST:
+        if len(points) >= (FEWEST if line.get_marker() in ("None", "", None) else 1):
             x, y = map(_rounded, _thinned(points).T)
-            drawn = "points" if line.get_linestyle() == "None" else "line"
+            alone = line.get_linestyle() == "None" or len(points) == 1
+            drawn = "points" if alone else "line"
             yield {"name": name, "drawn": drawn, "x": x, "y": y}

@@ -99,7 +99,9 @@ def _draw_case(axes: Axes, place: float, height: float, row: Row) -> None:
         axes.plot([max(row.low, left), row.high], [place, place], color=colour, linewidth=1.4)
     if math.isfinite(row.value):
         value = max(row.value, left)
-        axes.plot([value], [place], "o", color=colour, markersize=3.5, clip_on=False)
+        (point,) = axes.plot([value], [place], "o", color=colour, markersize=3.5, clip_on=False)
+        # By which the series of the figure know it.
+        point.set_label(row.label or row.name)
     else:
         axes.text(left, place, " not measured", fontsize=6, va="center", color=style.GREY)
 

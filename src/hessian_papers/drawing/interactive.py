@@ -1,4 +1,4 @@
-"""The series of a figure as others draw them: a script of the page, and the main panel's curves."""
+"""The series of a figure as others draw them: a script of the page, and the main panel."""
 
 import json
 import re
@@ -10,8 +10,6 @@ from hessian_papers.formulas import plain
 
 Chart = dict[str, Any]
 
-# Curves of the main panel, at most.
-CURVES = 12
 # The function of the page that a script calls with its numbers.
 RECEIVER = "showNumbers"
 _LETTERS = {
@@ -23,49 +21,41 @@ _LETTERS = {
 
 
 def chart(panels: Sequence[Chart]) -> Chart:
-    """The named curves of a figure's main panel.
+    """A figure's main panel, with names in plain signs; empty if no panel has a curve.
 
-    It is that with the most names, of several the first, among those that are marked, if any is.
+    It is that with the most names of curves, of several the first, among those that are marked, if
+    any is.
 
     Args:
         panels: what the figure draws, see :func:`curves.series`.
 
-    Returns:
-        ``title``, ``x`` and ``y``, what is written at the panel and its axes; and ``curves``, of
-        each its ``name``, numbered where several have it, and its points ``x`` and ``y``. Empty if
-        no panel has a named line.
-
     Example:
         >>> squares = {"name": "squares", "drawn": "line", "x": [1, 2, 3], "y": [1, 4, 9]}
-        >>> panel = {"title": "(a)", "x": "n", "y": "n²", "main": False, "curves": [squares]}
-        >>> chart([panel])["curves"]
-        [{'name': 'squares', 'x': [1, 2, 3], 'y': [1, 4, 9]}]
+        >>> panel = {"title": "(a)", "x": "n", "y": "$n^2$", "main": False, "curves": [squares]}
+        >>> main = chart([panel])
+        >>> main["y"], main["curves"] == [squares]
+        ('n²', True)
     """
-    known = [panel for panel in panels if named(panel)]
+    known = [panel for panel in panels if panel["curves"]]
     main_panel = max(
         [panel for panel in known if panel["main"]] or known,
-        key=lambda panel: len({curve["name"] for curve in named(panel)}),
+        key=lambda panel: len({curve["name"] for curve in panel["curves"]} - {""}),
         default=None,
     )
-    if main_panel is None:
-        return {}
-    labels = {name: main_panel[name] for name in ("title", "x", "y")}
-    return {**labels, "curves": list(_numbered(named(main_panel)[:CURVES]))}
+    return {} if main_panel is None else in_signs(main_panel)
 
 
-def named(panel: Chart) -> list[Chart]:
-    """The curves of a panel that have a name."""
-    return [curve for curve in panel["curves"] if curve["name"]]
+def numbered(names: Sequence[str]) -> Iterator[str]:
+    """The names of curves, numbered where several have the same.
 
-
-def _numbered(curves: Sequence[Chart]) -> Iterator[Chart]:
-    """Named curves, each with a name of its own."""
-    counts, seen = Counter(curve["name"] for curve in curves), Counter[str]()
-    for curve in curves:
-        name = curve["name"]
+    Example:
+        >>> [*numbered(["mean", "seed", "seed"])]
+        ['mean', 'seed, 1', 'seed, 2']
+    """
+    counts, seen = Counter(names), Counter[str]()
+    for name in names:
         seen[name] += 1
-        own = f"{name}, {seen[name]}" if counts[name] > 1 else name
-        yield {"name": own, "x": curve["x"], "y": curve["y"]}
+        yield f"{name}, {seen[name]}" if counts[name] > 1 else name
 
 
 def signs(label: str) -> str:
@@ -75,7 +65,7 @@ def signs(label: str) -> str:
         >>> signs("$\\lambda_1$ and\n$\\|w_Q\\|\\,/\\,\\overline{\\delta x}$")
         'λ_1 and ‖w_Q‖ / mean of δ x'
     """
-    text = label.replace("\\,", " ").replace("\\|", "‖").replace("\n", " ")
+    text = label.replace("\\,", " ").replace("\\|", "‖").replace("\n", " ").replace("^\\top", "ᵀ")
     text = re.sub(r"\\(?:overline|bar)\{([^{}]*)\}", r"mean of \1", text)
     text = re.sub(r"\\(?:mathrm|mathbf|mathcal|hat|tilde)\{([^{}]*)\}", r"\1", text)
     text = re.sub(r"\\([A-Za-z]+)", lambda match: _LETTERS.get(match[1], match[0]), text)
@@ -86,20 +76,26 @@ def script(key: str, panels: Sequence[Chart]) -> bytes:
     """A script that hands a figure's series to the page; empty if there is no curve.
 
     A page from the disk may load a script, not a file of numbers: it is the same series, with names
-    in plain signs. Images have no curves: they are left out.
+    in plain signs. Images have no curves, and cases of statements, one below the other, no
+    vertical axis: they are left out.
 
     Args:
         key: what the page knows the series by.
         panels: all that the figure's panels draw, see :func:`curves.series`.
     """
-    drawn = [_in_signs(panel) for panel in panels if panel["curves"]]
+    drawn = [
+        in_signs(panel)
+        for panel in panels
+        if any(panel["y"] or len(curve["x"]) > 1 for curve in panel["curves"])
+    ]
     if not drawn:
         return b""
     line = json.dumps(drawn, ensure_ascii=False, separators=(",", ":"))
     return f"{RECEIVER}({json.dumps(key)},{line});\n".encode()
 
 
-def _in_signs(panel: Chart) -> Chart:
+def in_signs(panel: Chart) -> Chart:
+    """A panel with all names in plain signs, without its images."""
     names = {name: signs(panel[name]) for name in ("title", "x", "y")}
     curves = [{**curve, "name": signs(curve["name"])} for curve in panel["curves"]]
     return {**panel, **names, "curves": curves, "images": []}

@@ -62,10 +62,11 @@ class FigureRecord(Picture):
         provenance: where the run that it shows comes from.
         package: the package of its kind, ``hessian_papers.studies.<family>.<kind>``.
         command: what makes the figure.
-        chart: the curves of its main panel (``interactive.chart``), of its series.
+        chart: its main panel (``interactive.chart``), of its series.
         controls: a second picture, of what the paper does not draw: errors against brute force and
             controls. ``None`` if there is none.
         js: the file of its numbers for the page's charts, which need not be there.
+        vega: the file of its charts in Vega-Lite, which need not be there.
         recorded: the same figure, drawn from the arrays of the recorded run, if there is one.
     """
 
@@ -75,6 +76,7 @@ class FigureRecord(Picture):
     chart: Mapping[str, Any]
     controls: Picture | None
     js: Path
+    vega: Path
     recorded: "FigureRecord | None" = None
 
     @property
@@ -159,13 +161,14 @@ def files(folder: Path, study: str, recorded: bool = False) -> dict[str, Path]:
         >>> [path.as_posix() for path in files(Path("figures"), "mine").values()]
         ... # doctest: +NORMALIZE_WHITESPACE
         ['figures/mine.png', 'figures/mine/figure.svg', 'figures/mine/figure.json',
-        'figures/mine/figure-series.js', 'figures/mine/figure-series.json']
+        'figures/mine/figure-series.js', 'figures/mine/figure.vl.json',
+        'figures/mine/figure-series.json']
     """
     own = folder / study
     name = "recorded" if recorded else "figure"
     image = own / "recorded.png" if recorded else folder / f"{study}.png"
     ends = {suffix: f".{suffix}" for suffix in ("svg", "json")}
-    ends |= {"js": "-series.js", "series": "-series.json"}
+    ends |= {"js": "-series.js", "vega": ".vl.json", "series": "-series.json"}
     return {"png": image, **{part: own / f"{name}{end}" for part, end in ends.items()}}
 
 
@@ -213,7 +216,7 @@ def _figure(folder: Path, study: str, recorded: bool = False) -> FigureRecord:
     if entries["controls"] is not None:
         second = control_files(folder, study, recorded)
         entries["controls"] = _picture(second, entries["controls"], remedy)
-    entries |= {"provenance": Provenance(**origin), "js": paths["js"]}
+    entries |= {"provenance": Provenance(**origin), "js": paths["js"], "vega": paths["vega"]}
     return FigureRecord(**entries, **main, chart=chart(read_json(paths["series"], remedy)))
 
 

@@ -34,7 +34,7 @@ THIN: Look = {"linewidth": 0.5, "alpha": 0.6, "markersize": 1}
 COLOURS = (style.BLUE, style.VERMILION, style.GREEN, style.ORANGE, style.PURPLE, style.SKY)
 MARKERS = "os^Dv"
 # An axis of positive numbers is logarithmic where the largest is so many times the smallest.
-WIDE = 30
+WIDE = 30.0
 # What a band has, and how it looks.
 ESTIMATES = ("value", "low", "high")
 BAND: Look = {"alpha": 0.2, "linewidth": 0}
@@ -205,7 +205,7 @@ def _finish(axes: Axes, panel: Panel) -> None:
 
 
 def _horizontal(axes: Axes, x: np.ndarray) -> None:
-    if x.dtype.kind == "f" and _is_wide(x):
+    if x.dtype.kind == "f" and is_wide(x):
         axes.set_xscale("log")
     elif x.dtype.kind in "fiu" and (x[x == x] % 1 == 0).all():
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
@@ -220,10 +220,16 @@ def _vertical(axes: Axes, panel: Panel, curves: Sequence[xr.DataArray]) -> None:
         error_axis(axes, top=max(1e-8, 10 * float(np.nanmax(numbers, initial=0.0))))
         axes.yaxis.set_major_locator(LogLocator(numticks=4))
         axes.yaxis.set_minor_locator(NullLocator())
-    elif _is_wide(numbers):
+    elif is_wide(numbers):
         style.logarithmic(axes)
 
 
-def _is_wide(numbers: np.ndarray) -> bool:
+def is_wide(numbers: np.ndarray, times: float = WIDE) -> bool:
+    """Whether positive numbers are better told apart on a logarithmic axis.
+
+    Example:
+        >>> is_wide(np.array([1.0, 100.0])), is_wide(np.array([0.0, 100.0]))
+        (True, False)
+    """
     known = numbers[np.isfinite(numbers)]
-    return bool(known.size and known.min() > 0 and known.max() >= WIDE * known.min())
+    return bool(known.size and known.min() > 0 and known.max() >= times * known.min())

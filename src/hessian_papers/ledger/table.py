@@ -92,7 +92,7 @@ def expected(bound: Bound, write: Callable[[float], str] = number) -> str:
 def label(case: CaseRecord) -> str:
     """A case in a few words: its study, and what tells it from the others."""
     name = case.study or "no study"
-    return f"{name} ({', '.join(case.labels.values())})" if case.labels else name
+    return f"{name} ({', '.join(filter(None, case.labels.values()))})" if case.labels else name
 
 
 def _number_of(statement: StatementRecord) -> str:

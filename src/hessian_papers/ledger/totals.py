@@ -1,13 +1,16 @@
 """The ledger in few numbers: verdicts by paper and book, and how small round-off is."""
 
 import math
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from hessian_papers.ledger.record import StatementRecord, all_cases
 from hessian_papers.ledger.verdicts import BOOKS, VERDICTS
 from hessian_papers.papers import reading_order
+from hessian_spectra.validation import require
 
 # Round-off differs from processor to processor, and between zero and some 1e-13. It is shown as a
 # power of ten, no smaller than this and with a margin.
@@ -80,23 +83,66 @@ def summary(statements: Sequence[StatementRecord]) -> str:
     return f"{line}{more}; {len(all_cases(statements))} cases"
 
 
-def metrics(statements: Sequence[StatementRecord]) -> dict[str, Any]:
-    """The ledger in some fifteen numbers, for ``dvc metrics`` and ``dvc exp show``.
+def metrics(
+    statements: Sequence[StatementRecord], named: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The ledger in at most eighteen entries, for ``dvc metrics`` and ``dvc exp show``.
+
+    Args:
+        statements: the ledger.
+        named: the numbers to take of its cases, see :func:`numbers`.
 
     Returns:
         ``papers`` and ``beyond``: how many statements of the papers, and beyond them, have each
-        verdict; ``this_run``: how many cases of today's runs alone have each outcome; ``digits``:
-        to how many whole digits all identities hold today, see :func:`round_off`, if any was run.
+        verdict, and ``this_run``: how many cases of today's runs alone have each outcome, in words;
+        ``digits``: to how many whole digits all identities hold today, see :func:`round_off`, if
+        any was run; ``numbers``: those named, of today's runs.
     """
-    cases = all_cases(statements)
-    today = [run for case in cases for run in case.runs if not run.recorded]
+    today = [run for case in all_cases(statements) for run in case.runs if not run.recorded]
     outcomes = Counter(run.outcome for run in today if run.outcome != "not measured")
+    tallies = [words(counts(part)) for part in _apart(statements)]
     digits = _digits(statements)
     return {
-        **dict(zip(("papers", "beyond"), map(counts, _apart(statements)), strict=True)),
-        "this_run": dict(sorted(outcomes.items())),
+        **dict(zip(("papers", "beyond"), tallies, strict=True)),
+        "this_run": words(dict(sorted(outcomes.items()))),
         **({"digits": min(digits.values())} if digits else {}),
+        "numbers": numbers(named, {run.id: run.measured for run in today}),
     }
+
+
+def numbers(
+    named: Mapping[str, Any], measured: Mapping[str, float | None]
+) -> dict[str, float | None]:
+    """The numbers that a file such as ``conf/headlines.yaml`` names.
+
+    Args:
+        named: of each, by name, the ``case`` that measures it; with ``as: factor`` the case
+            measures the logarithm of it.
+        measured: what cases measured, by id.
+
+    Returns:
+        Each by its name; nothing where its case was not measured.
+
+    Raises:
+        ValueError: an entry is not what it should be; the message names it.
+
+    Example:
+        >>> named = {"ratio": {"case": "a/b", "as": "factor"}, "other": {"case": "a/c"}}
+        >>> numbers(named, {"a/b": 0.0})
+        {'ratio': 1.0, 'other': None}
+    """
+    result: dict[str, float | None] = {}
+    for name, entry in named.items():
+        at = f"headlines, {name}"
+        require(re.fullmatch(r"\w+", str(name)) is not None, at, "a name of letters and _", name)
+        right = isinstance(entry, Mapping) and {*entry} in ({"case"}, {"case", "as"})
+        right = right and "/" in str(entry["case"]) and entry.get("as", "factor") == "factor"
+        require(right, at, "case: <study>/<case>, and as: factor or nothing more", entry)
+        value = measured.get(entry["case"])
+        if value is not None and "as" in entry:
+            value = float(f"{math.exp(value):.3g}")
+        result[name] = value
+    return result
 
 
 def _digits(statements: Iterable[StatementRecord]) -> dict[str, int]:

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from hessian_spectra.seeding import generator
+from hessian_spectra.validation import did_you_mean
 
-KNOWN = "F-200^2, F-200^2-100, LeNet5, LeNet5-(fc1-80), VGG11-W32 or ResNet18-W48"
+KNOWN = ("F-200^2", "F-200^2-100", "LeNet5", "LeNet5-(fc1-80)", "VGG11-W32", "ResNet18-W48")
 # How weights are drawn.
 XAVIER_UNIFORM, TRUNCATED_NORMAL, PYTORCH = INITIALISATIONS = (
     "xavier uniform", "truncated normal", "pytorch",
@@ -85,7 +86,9 @@ def builder(name: str) -> Callable[["_Image"], nn.Module]:
         if match := re.fullmatch(pattern, name):
             parts = match.groups()
             return lambda image: build(image, *parts)
-    raise ValueError(f"network: expected a name such as {KNOWN}, got {name!r}")
+    *first, last = KNOWN
+    known = f"{', '.join(first)} or {last}{did_you_mean(name, KNOWN)}"
+    raise ValueError(f"network: expected a name such as {known}, got {name!r}")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ def teacher_data(
     *,
     scale: float = 1.0,
     white: bool = False,
+    given: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Inputs x ~ N(0, I) and targets y = φ(s T x) + ε, with one random matrix T for all samples.
 
@@ -37,6 +38,7 @@ def teacher_data(
         number: which of the seed's teachers, each with data of its own.
         scale: s, the standard deviation of a linear teacher's outputs.
         white: whether the inputs are made white; there are then at least d samples.
+        given: the inputs, if they are not drawn.
 
     Returns:
         x ``(n, inputs)`` and y ``(n, outputs)``, float64.
@@ -55,7 +57,7 @@ def teacher_data(
         numbers = generator(seed, f"teacher {number} {purpose}")
         return torch.randn(rows, columns, dtype=torch.float64, generator=numbers)
 
-    x = gaussian("inputs", samples, inputs)
+    x = gaussian("inputs", samples, inputs) if given is None else given
     if white:
         # The polar factor of x is x (xᵀx)^(-1/2).
         left, _, right = torch.linalg.svd(x, full_matrices=False)

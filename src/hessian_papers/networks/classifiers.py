@@ -18,6 +18,7 @@ from torch.nn import functional
 from hessian_papers.constraints import AtLeast, Count, OneOf
 from hessian_papers.data.base import IMAGES, Form
 from hessian_papers.data.images import largest_value
+from hessian_papers.image_names import image_set
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models.classifiers import INITIALISATIONS, builder, classifier
 from hessian_papers.networks.base import NetworksConfig, shared
@@ -302,6 +303,12 @@ def gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
     return assembled(rows, VARIABLES, ("network", "seed"))
 
 
+def words(given: xr.Dataset, item: Item) -> tuple[str, ...]:
+    """A network in words: its architecture and images, and its seed, which no other one has."""
+    (source,) = image_sets(given)
+    return (f"{item['network']} {image_set(source)}", f"seed {item['seed']}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class KeptClassifier(KeptWeights):
     """A classifier at a kept epoch.
@@ -377,4 +384,12 @@ def probe(item: Item) -> Item:
     return {**item, "epochs": max(item["epochs"] // 10, 1), "kept": []}
 
 
-train = FanOut(items=items, compute=compute, gather=gather, cost=cost, probe=probe, trains=True)
+train = FanOut(
+    items=items,
+    compute=compute,
+    gather=gather,
+    cost=cost,
+    probe=probe,
+    trains=True,
+    words=words,
+)

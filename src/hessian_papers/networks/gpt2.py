@@ -383,4 +383,12 @@ def probe(item: Item) -> Item:
     return {**item, "steps": steps, "sequences": sequences, "measured": [], "kept": []}
 
 
-train = FanOut(items=items, compute=compute, gather=gather, cost=cost, probe=probe, trains=True)
+train = FanOut(
+    items=items,
+    compute=compute,
+    gather=gather,
+    cost=cost,
+    probe=probe,
+    trains=True,
+    words=lambda given, item: (f"GPT-2 {item['variant']}", f"seed {item['seed']}"),
+)

@@ -77,6 +77,13 @@ def gather(config: Config, parts: Sequence[Arrays]) -> xr.Dataset:
     return multilayer.gathered(config, parts, VARIABLES, _settings(config))
 
 
+def words(given: xr.Dataset, item: Item) -> tuple[str, ...]:
+    """Networks of one teacher in words, with the inputs and the teacher that they have."""
+    _, parametrisation, size, teacher = multilayer.words(given, item)
+    inputs = "white" if item["white"] else f"n = {item['samples'] // item['size']} D"
+    return (parametrisation, size, inputs, f"scale {item['scale']:g}", teacher)
+
+
 train = FanOut(
     items=items,
     compute=multilayer.compute,
@@ -84,4 +91,5 @@ train = FanOut(
     cost=multilayer.cost,
     probe=multilayer.probe,
     trains=True,
+    words=words,
 )

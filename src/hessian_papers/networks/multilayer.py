@@ -22,9 +22,11 @@ from hessian_papers.constraints import (
     Different,
     DifferentNumbers,
     Fraction,
+    OneOf,
     Positive,
     ProperFraction,
 )
+from hessian_papers.data.base import ONE_FEATURE, SEVERAL_FEATURES, Form
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models.parametrisation import PARAMETRISATIONS, draw, parametrise
 from hessian_papers.models.teacher import teacher_data
@@ -45,10 +47,13 @@ from hessian_spectra.curvature.ensemble import (
 )
 from hessian_spectra.files import Arrays
 from hessian_spectra.models import Ensemble, PiecewiseLinear, require_piecewise_linear
+from hessian_spectra.seeding import generator
 from hessian_spectra.validation import require
 
 TIMES = ("initialisation", "trained")
 NORMS = ("spectral", "frobenius", "nuclear")
+# The targets of a data set.
+OWN = "own"
 # The settings that have the same names where an ensemble is trained.
 SCHEDULE = ("seed", "order", "epochs", "factor", "patience", "threshold")
 
@@ -130,16 +135,37 @@ class Config(Points):
     Args:
         samples: number of training points n.
         batch_size: samples in an update.
+        data: the data set that the inputs are from, ``None`` if they are drawn: for each teacher D
+            of its columns and n of its rows.
+        targets: of such a data set its ``own``, however many they are, or those of a ``teacher``,
+            as many as inputs.
     """
 
     samples: Count
     batch_size: int
+    data: str | None = None
+    targets: Annotated[str, OneOf(("own", "teacher"))] = OWN
 
     def __post_init__(self) -> None:
         super().__post_init__()
         in_range = 1 <= self.batch_size <= self.samples
         require(in_range, "batch_size", "between 1 and samples", self.batch_size)
         require(self.epochs >= 1, "epochs", "at least 1", self.epochs)
+
+    def require_data(self, form: Form) -> None:
+        """Refuse other data than features, or fewer of them, or of their rows, than are taken.
+
+        Raises:
+            ValueError: it is so; the message begins with the field.
+        """
+        known = (ONE_FEATURE, SEVERAL_FEATURES)
+        require(form.samples in known, "data", f"a data set with {' or '.join(known)}", self.data)
+        for rows, *features in [form.shape] if form.shape else []:
+            columns, taken = sum(features or [1]), max(self.sizes)
+            expected = f"at most {columns}, the input columns of {self.data}"
+            require(taken <= columns, "sizes", expected, taken)
+            expected = f"at most {rows}, the rows of {self.data}"
+            require(self.samples <= rows, "samples", expected, self.samples)
 
 
 AXES = ("parametrisation", "depth", "size")
@@ -154,6 +180,8 @@ VARIABLES: Variables = {
     "teacher": Variable("network", "whose data a network has, one teacher's after the other's"),
     "width": Variable("", "hidden units of a layer"),
     "activation": Variable("", "of the hidden layers"),
+    "data": Variable("", "data set that the inputs are from, if they are not drawn"),
+    "targets": Variable("", "whose targets these have: the data set's own, or a teacher's"),
     "epochs": Variable("parametrisation depth size network", "epochs of the training"),
     "status": Variable(
         "parametrisation depth size network",
@@ -185,7 +213,10 @@ def _points(config: Points) -> Iterator[tuple[str, int, int]]:
 
 def items(config: Config, data: xr.Dataset) -> list[Item]:
     """The networks of each point and teacher in chunks, with their data."""
-    of_all = {"samples": config.samples, "batch_size": config.batch_size}
+    of_all: dict[str, Any] = {"samples": config.samples, "batch_size": config.batch_size}
+    if config.data is not None:
+        x, y = (values.values.reshape(len(values), -1) for values in (data["x"], data["y"]))
+        of_all |= {"inputs": x} | ({"targets": y} if config.targets == OWN else {})
     return [{**item, **of_all} for item in chunks(config)]
 
 
@@ -272,6 +303,8 @@ def compute(
     batch_size: int,
     scale: float = 1.0,
     white: bool = False,
+    inputs: np.ndarray | None = None,
+    targets: np.ndarray | None = None,
     run: TrainingRun,
     **shared: Any,
 ) -> Arrays:
@@ -289,6 +322,8 @@ def compute(
         batch_size: samples in an update.
         scale: standard deviation of the teacher's outputs.
         white: whether the inputs' second moments are the identity.
+        inputs: of the data set ``(rows, columns)``, if they are not drawn.
+        targets: of the data set ``(rows, K)``, if they are not the teacher's.
         run: where the training logs.
         shared: the :class:`MultilayerTraining`.
 
@@ -300,10 +335,17 @@ def compute(
     """
     settings = MultilayerTraining(**shared)
     activation = cast(PiecewiseLinear, settings.activation)
-    sizes = (size, *[settings.width] * (depth - 1), size)
     numbers = range(first, first + count)
     drawn = samples, size, size, activation, settings.seed, settings.noise_variance
-    x, y = teacher_data(*drawn, number=teacher, scale=scale, white=white)
+    given = None
+    if inputs is not None:
+        rows, columns = _taken(inputs.shape, settings.seed, teacher)
+        rows = rows[:samples]
+        given = torch.from_numpy(inputs[rows][:, columns[:size]])
+    x, y = teacher_data(*drawn, number=teacher, scale=scale, white=white, given=given)
+    if targets is not None:
+        y = torch.from_numpy(targets[rows])
+    sizes = (size, *[settings.width] * (depth - 1), y.shape[1])
     # Trained in the precision of the paper's networks, measured in double.
     start = draw(parametrisation, sizes, activation, settings.seed, numbers, torch.float32)
     ensembles, epochs = [start], torch.zeros(count, dtype=torch.int64)
@@ -332,6 +374,14 @@ def compute(
     for values in arrays.values():
         values[1:, gone] = np.nan
     return arrays | {"epochs": epochs.numpy(), "status": status.numpy()}
+
+
+def _taken(shape: Sequence[int], seed: int, teacher: int) -> list[np.ndarray]:
+    """A teacher's order of the rows and of the columns of a data set."""
+    return [
+        torch.randperm(count, generator=generator(seed, f"teacher {teacher} {of}")).numpy()
+        for of, count in zip(("rows", "columns"), shape, strict=True)
+    ]
 
 
 def gather(config: Points, parts: Sequence[Arrays]) -> xr.Dataset:
@@ -363,6 +413,8 @@ def gathered(
         "width": np.array(config.width),
         "activation": np.array(config.activation),
     }
+    if of_table := getattr(config, "data", None):
+        facts |= {"data": np.array(of_table), "targets": np.array(config.targets)}  # type: ignore[attr-defined]
     axes = (*outer, *AXES)
     rows = []
     everything = itertools.product(itertools.product(*outer.values()), _points(config))
@@ -405,4 +457,22 @@ def probe(item: Item) -> Item:
     return {**item, "count": min(4, item["count"])}
 
 
-train = FanOut(items=items, compute=compute, gather=gather, cost=cost, probe=probe, trains=True)
+def words(given: xr.Dataset, item: Item) -> tuple[str, ...]:
+    """Networks of one teacher in words: what they are, their point and their teacher."""
+    return (
+        f"{item['depth']}-layer {item['activation']}",
+        item["parametrisation"],
+        f"D = {item['size']}",
+        f"teacher {item['teacher']}",
+    )
+
+
+train = FanOut(
+    items=items,
+    compute=compute,
+    gather=gather,
+    cost=cost,
+    probe=probe,
+    trains=True,
+    words=words,
+)

@@ -18,8 +18,8 @@ from hessian_papers.report.commands import Command, commands, cost
 from hessian_papers.report.verdicts import Shown
 from hessian_papers.results import folder_of
 
-# From the folder of the page to the repository.
-_ROOT = "../"
+# Where data sets are, from the repository.
+RESULTS = Path("results")
 # Of the facts of a recorded run, what its configuration is: in a file beside its arrays.
 _SETTINGS = ("study", "ensemble", "data")
 # Of a list of more values than this, the first ones and the last are shown.
@@ -195,29 +195,34 @@ def data_uri(picture: FigureRecord | Picture) -> str:
     return "data:image/png;base64," + base64.b64encode(picture.png).decode("ascii")
 
 
-def _links(*paths: str) -> list[Link]:
-    return [Link(Path(path).name, path, _ROOT + path) for path in paths]
+def _links(results: Path, *paths: str) -> list[Link]:
+    """Files of the repository, seen from the page, which is as deep as the folder of results."""
+    root = "../" * len(results.parts)
+    return [Link(Path(path).name, path, root + path) for path in paths]
 
 
-def _code(figure: FigureRecord) -> list[Link]:
+def _code(figure: FigureRecord, results: Path) -> list[Link]:
     """The code and the configuration of a study."""
     package = Path("src", *figure.package.split("."))
     # Not every kind has a figure of its own, or derives anything for figure and claims alike.
     parts = [package / f"{part}.py" for part in ("study", "derived", "figure", "claims")]
     known = [part for part in parts if part.is_file() or not package.is_dir()]
     return _links(
-        *(part.as_posix() for part in known), f"conf/studies/{figure.paper}/{figure.study}.yaml"
+        results,
+        *(part.as_posix() for part in known),
+        f"conf/studies/{figure.paper}/{figure.study}.yaml",
     )
 
 
-def _run(key: str, figure: FigureRecord, reports: Path, sentence: str) -> ShownRun:
+def _run(key: str, figure: FigureRecord, reports: Path, sentence: str, results: Path) -> ShownRun:
     """A run with its arrays, its facts if it is a recorded one, and its picture in all formats."""
     recorded = key == "recorded"
-    today = folder_of(Path("results"), figure.paper, figure.study).as_posix()
+    today = folder_of(results, figure.paper, figure.study).as_posix()
     folder = f"reports/evidence/{figure.study}" if recorded else today
     names = [*figure.provenance.arrays] + ["facts.json"] * recorded
-    links = _links(*(f"{folder}/{name}" for name in names))
+    links = _links(results, *(f"{folder}/{name}" for name in names))
     formats = {file.suffix[1:].upper(): file for file in (figure.image, figure.svg)}
+    formats |= {"Vega-Lite": figure.vega}
     if figure.controls is not None:
         formats["controls"] = figure.controls.image
 
@@ -238,14 +243,15 @@ def _entry(
     reports: Path,
     durations: Mapping[str, Any],
     leads: Leads,
+    results: Path,
 ) -> Entry:
     said = [lead(leads, statements, figure.study, recorded=recorded) for recorded in (False, True)]
-    runs = [_run("today", figure, reports, said[0])]
+    runs = [_run("today", figure, reports, said[0], results)]
     if figure.recorded is not None:
-        runs.insert(0, _run("recorded", figure.recorded, reports, said[1]))
+        runs.insert(0, _run("recorded", figure.recorded, reports, said[1], results))
     own = _shown(statements, {figure.study})
     lines = commands(figure, durations)
-    return Entry(figure, runs, _code(figure), own, lines, cost(figure, durations))
+    return Entry(figure, runs, _code(figure, results), own, lines, cost(figure, durations))
 
 
 def _shown(statements: Sequence[StatementRecord], studies: Collection[str | None]) -> list[Shown]:
@@ -264,6 +270,7 @@ def sections(
     durations: Mapping[str, Any],
     leads: Leads,
     elsewhere: Collection[str] = (),
+    results: Path = RESULTS,
 ) -> list[Section]:
     """The papers in reading order, each with its figures.
 
@@ -274,13 +281,16 @@ def sections(
         durations: how long figures took, see :func:`commands`.
         leads: the sentences that stand over figures, by study.
         elsewhere: studies that other pages show.
+        results: the folder of data sets.
     """
     parts = []
     drawn = {*(figure.study for figure in figures), *elsewhere}
     papers = {figure.paper for figure in figures} | {s.paper for s in statements}
     for key in sorted(papers, key=reading_order):
         of_paper = [figure for figure in figures if figure.paper == key]
-        own = [_entry(figure, statements, reports, durations, leads) for figure in of_paper]
+        own = [
+            _entry(figure, statements, reports, durations, leads, results) for figure in of_paper
+        ]
         said = [statement for statement in statements if statement.paper == key]
         undrawn = {case.study for statement in said for case in statement.cases} - drawn
         stated = [Shown(s, s.cases) for s in statements if key in s.places]

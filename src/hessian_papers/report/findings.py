@@ -15,10 +15,10 @@ from hessian_papers.ledger.statements import FIELD
 from hessian_papers.ledger.table import number, with_interval
 from hessian_papers.ledger.totals import round_off
 from hessian_papers.ledger.verdicts import VERDICTS
-from hessian_spectra.validation import require
+from hessian_spectra.validation import did_you_mean, require
 
 _KEYS = ("name", "sentence", "picture", "rests_on", "numbers")
-_PARTS = ("opening", "sets", "findings")
+_PARTS = ("sets", "findings")
 # What a set of statements can be chosen by, besides by naming each.
 _CHOICES = ("identity", "book", "study")
 # A named set, or a single statement.
@@ -83,19 +83,6 @@ class Finding:
     picture: str
 
 
-@dataclass(frozen=True)
-class Opening:
-    """The two things that a visitor reads first.
-
-    Args:
-        misprint: the statement whose printed and corrected form stand there, if it was measured.
-        finding: the finding that stands there with its picture, if it is stated.
-    """
-
-    misprint: StatementRecord | None = None
-    finding: Finding | None = None
-
-
 def _chosen(ledger: Ledger, sets: Sets, name: str) -> list[StatementRecord]:
     """The statements of a set, or the one of that id."""
     spec = sets.get(name, [name])
@@ -150,7 +137,8 @@ def _written(spec: Mapping[str, str], ledger: Ledger, sets: Sets, at: str) -> st
         return str(sum(verdict in (None, statement.verdict) for statement in counted))
     (take,) = (key for key in spec if key in _TAKES)
     estimates = _estimates(_chosen(ledger, sets, spec[take]), take, spec.get("case"))
-    require(bool(estimates), at, "a statement or case that was measured", dict(spec))
+    nearest = did_you_mean(spec[take], [statement.id for statement in ledger])
+    require(bool(estimates), at, f"a statement or case that was measured{nearest}", dict(spec))
     if take == "value":
         require(len(estimates) == 1, at, "one number; name its case", f"{len(estimates)}")
     return _WRITE[spec.get("as", "number")](_TAKES[take](estimates))
@@ -213,23 +201,6 @@ def findings(file: Mapping[str, Any], ledger: Ledger) -> list[Finding]:
             text, stated = _filled(spec["sentence"], numbers), True
         sentences.append(Finding(spec["name"], text, stated, supporting, spec["picture"]))
     return sentences
-
-
-def opening(file: Mapping[str, Any], ledger: Ledger, sentences: Sequence[Finding]) -> Opening:
-    """The misprint and the finding that the file chooses for the first screen of the page.
-
-    Raises:
-        ValueError: it chooses a finding that there is none of, or says something else.
-    """
-    keys, spec = {"misprint", "finding"}, file["opening"]
-    right = isinstance(spec, Mapping) and set(spec) == keys
-    require(right, "findings, opening", "the keys misprint, finding", spec)
-    named = {finding.name: finding for finding in sentences}
-    known = f"one of {', '.join(named)}"
-    require(spec["finding"] in named, "findings, opening", known, spec["finding"])
-    misprints = [s for s in ledger if s.id == spec["misprint"] and s.printed is not None]
-    finding = named[spec["finding"]]
-    return Opening(misprints[0] if misprints else None, finding if finding.stated else None)
 
 
 def markdown(findings: Sequence[Finding]) -> str:

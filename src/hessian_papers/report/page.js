@@ -13,6 +13,12 @@
     target.scrollIntoView();
   }
 
+  // On a narrow screen the menu is pushed along, to where the reader is.
+  const here = document.querySelector("nav [aria-current]");
+  if (here) {
+    here.closest("nav").scrollLeft = here.offsetLeft - 60;
+  }
+
   // A page from disk may not write to the clipboard unasked: then the line is selected.
   for (const line of document.querySelectorAll(".commands code")) {
     const button = document.createElement("button");

@@ -1,8 +1,9 @@
 """The page as a whole."""
 
+import re
 import urllib.parse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from importlib.metadata import metadata
 from pathlib import Path
@@ -15,13 +16,17 @@ from markupsafe import Markup
 import hessian_spectra
 from hessian_papers.drawing.record import FigureRecord, Picture, read_figures
 from hessian_papers.formulas import plain, prose, sentence_case
+from hessian_papers.ledger.changes import Move
 from hessian_papers.ledger.leads import Leads
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.ledger.totals import by_paper_and_book, counts
 from hessian_papers.ledger.verdicts import BOOK_NAMES, VERDICTS
 from hessian_papers.papers import PAPERS, paper
 from hessian_papers.report import printed, runs, verdicts
+from hessian_papers.report.commands import Command
 from hessian_papers.report.entries import (
+    RESULTS,
+    Entry,
     Section,
     anchor,
     data_uri,
@@ -29,7 +34,7 @@ from hessian_papers.report.entries import (
     short,
     shown,
 )
-from hessian_papers.report.findings import Finding, Opening
+from hessian_papers.report.findings import Finding
 from hessian_papers.report.links import FRONT, Links
 from hessian_papers.report.notation import tables
 from hessian_papers.report.search import search_index
@@ -48,18 +53,20 @@ _STYLES = (
 )
 # Templates take these in where they are needed.
 _ASSETS = ("page.js", "search.js", "charts.js", "playground.js", "playground.css")
-# The first includes the others.
+# The first includes the others, or is what they extend.
 _TEMPLATES = (
     *("page.html", "front.html", "paper.html", "figure.html", "claim.html", "errata.html"),
     *("study.html", "notation.html", "playground.html"),
+    *("alone.html", "changes.html", "comparison.html"),
 )
-_NOTHING = Opening()
 # The index that every page searches.
 INDEX = "search-index.js"
 
 
 def _asset(name: str) -> Markup:
-    return Markup(resources.files("hessian_papers.report").joinpath(name).read_text("utf-8"))
+    text = resources.files("hessian_papers.report").joinpath(name).read_text("utf-8")
+    # Every page carries the styles: without indentation and comments.
+    return Markup(re.sub(r"\n\s+|/\*.*?\*/", "\n", text) if name.endswith("css") else text)
 
 
 def _environment() -> Environment:
@@ -142,6 +149,33 @@ class Content:
         return [paper_, *(f"{paper_}/{study}" for study in own)]
 
 
+@dataclass(frozen=True)
+class Alone:
+    """The words of a document of one study's run, beside its figure and statements.
+
+    Args:
+        committed: the settings that are not the committed ones, ``[value here, the committed]``.
+        old: in words, the run that it is held against; empty if there is none.
+        moves: the statements that moved against that.
+        command: what made the run.
+        compare: what compares both.
+    """
+
+    committed: Mapping[str, Sequence[Any]]
+    old: str
+    moves: Sequence[Move]
+    command: str
+    compare: str
+
+    def first(self, entry: Entry) -> Entry:
+        """An entry with the statements that moved before the others, and the run's own commands."""
+        order = [move.statement.id for move in self.moves]
+        order += [shown.statement.id for shown in entry.statements]
+        statements = sorted(entry.statements, key=lambda shown: order.index(shown.statement.id))
+        own = [Command("make it", self.command), Command("compare it", self.compare)]
+        return replace(entry, statements=statements, commands=[*own, *entry.commands[1:]])
+
+
 def read(
     reports: Path,
     durations: Mapping[str, Any] | None = None,
@@ -150,6 +184,7 @@ def read(
     paper: str = "",
     ledger: Path | None = None,
     elsewhere: Mapping[str, str] = MappingProxyType({}),
+    results: Path = RESULTS,
 ) -> Content:
     """Read what pages show.
 
@@ -160,6 +195,7 @@ def read(
         paper: the key of a paper, for its figures alone.
         ledger: the folder of ``claims.json``, if that is another one.
         elsewhere: studies of other papers that statements are measured on, with the paper of each.
+        results: the folder of data sets, if that is another one.
 
     Raises:
         MissingResultError: an input is missing; the message names the stage to run.
@@ -168,7 +204,7 @@ def read(
     figures = read_figures(reports, paper or "*")
     stage = f"paper@{paper}" if paper else "ledger"
     statements = read_ledger(ledger or reports, f"dvc repro {stage}")
-    every = sections(figures, statements, reports, durations or {}, leads, elsewhere)
+    every = sections(figures, statements, reports, durations or {}, leads, elsewhere, results)
     return Content(reports, figures, statements, every, elsewhere)
 
 
@@ -176,9 +212,10 @@ def build(
     content: Content,
     findings: Sequence[Finding] = (),
     *,
-    opening: Opening = _NOTHING,
     embedded: bool = False,
     part: str = "",
+    kept: str = "",
+    alone: Alone | None = None,
 ) -> str:
     """A report page as an HTML document that needs no network.
 
@@ -187,13 +224,15 @@ def build(
     Args:
         content: what it shows.
         findings: the sentences that it opens with.
-        opening: what stands on the first screen.
         embedded: whether the pictures are part of the document, which then needs no other file and
             links none.
         part: ``index.html`` for the front, the key of a paper for its page, ``<paper>/<study>`` for
             a figure's, or nothing for a document that has all.
+        kept: the settings of an experiment that it was made with, in words.
+        alone: of the run of one study, what its document says more.
     """
     here, _, study = ("" if part == FRONT else part).partition("/")
+    study = content.figures[0].study if alone else study
     links = Links(part, content.studies)
 
     def picture(shown: FigureRecord | Picture, kind: str = "image") -> str:
@@ -202,40 +241,56 @@ def build(
         file: Path = shown.svg if kind == "svg" and shown.svg.is_file() else shown.image
         return links.root + file.relative_to(content.reports).as_posix()
 
-    environment = _environment()
-    environment.globals |= {
-        "figure_page": links.figure_page,
-        "link": links.link,
-        "row": links.row,
-    }
     every, statements = content.sections, content.statements
-    return environment.get_template(_TEMPLATES[0]).render(
+    return document(
+        "alone.html" if alone else _TEMPLATES[0],
+        {"figure_page": links.figure_page, "link": links.link, "row": links.row},
+        alone=alone,
         embedded=embedded,
         books=BOOK_NAMES,
         errata=[statement for statement in statements if statement.printed is not None],
         findings=findings,
         front=not here,
         here=here,
-        icon="data:image/svg+xml," + urllib.parse.quote(_ICON),
         # A document that has all searches itself.
         index=""
         if part
         else Markup(search_index(every, (lambda _: "") if embedded else picture, links)),
-        keys=[*PAPERS] if here else [section.key for section in every],
+        kept=kept,
+        menu=[paper(key) for key in ([*PAPERS] if here else [section.key for section in every])],
         notation=tables(),
-        opening=opening,
         sections=every,
         papers=[s for s in every if not part or (s.key == here and not study)],
         picture=picture,
         root=links.root,
         shown_figures={figure.study: figure.recorded or figure for figure in content.figures},
-        styles=_STYLES,
         title=_title(here, study, content.figures),
         totals=_totals(statements, content.figures),
         verdicts=VERDICTS,
-        version=_version(),
         whole=not part,
         **_alone(every, study),
+    )
+
+
+def document(
+    template: str, functions: Mapping[str, Any], *, embedded: bool = False, **values: Any
+) -> str:
+    """A document in the style of the pages.
+
+    Args:
+        template: the name of its file.
+        functions: further ones that templates call.
+        embedded: whether its pictures are part of it.
+        values: what it shows, by the template's names.
+    """
+    environment = _environment()
+    environment.globals |= functions
+    return environment.get_template(template).render(
+        embedded=embedded,
+        icon="data:image/svg+xml," + urllib.parse.quote(_ICON),
+        styles=_STYLES,
+        version=_version(),
+        **values,
     )
 
 

@@ -129,7 +129,6 @@
       ["target", "slope of the targets", -2, 2, 0.05, 1],
       ["rate", "learning rate η", 0.01, 1, 0.01, 0.3],
     ],
-    printed: "outliers as the poster of 2024 prints them: 4(2⟨w, v⟩ − yx)² for 4(2⟨w, v⟩σ² − yx)²",
     state({ width, moment, second, first, angle, target, printed }, weights) {
       const [w, v] = weights ?? vectors(width, second, first, angle);
       const [x, y] = samplesOf(moment, () => target);
@@ -346,38 +345,81 @@
     });
   }
 
+  // A drawing is as wide as its place: its letters have the page's size, also on a narrow screen.
+  const wide = (element) => Math.max(element.clientWidth, 240);
+
+  function draw(element, height, parts) {
+    element.setAttribute("viewBox", `0 0 ${wide(element)} ${height}`);
+    element.replaceChildren(...parts);
+  }
+
+  const touch = (a, b) =>
+    a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+
+  // Write a text within the drawing; it rises until it is free of what stands there, or is left out.
+  function write(element, text, [x, y], taken, rises = true) {
+    const node = svg("text", { x, y, "text-anchor": "middle" }, text);
+    element.append(node);
+    const { y: top, width, height } = node.getBBox();
+    const middle = Math.min(Math.max(x, width / 2 + 3), wide(element) - width / 2 - 3);
+    const box = { x: middle - width / 2 - 2, y: top, width: width + 4, height };
+    const hit = () => taken.some((other) => touch(box, other));
+    while (rises && hit()) {
+      box.y -= 1;
+    }
+    if (hit()) {
+      node.remove();
+      return;
+    }
+    taken.push(box);
+    node.setAttribute("x", middle);
+    node.setAttribute("y", y + box.y - top);
+    if (top - box.y > 6) {
+      element.prepend(svg("line", { class: "axis", x1: x, x2: x, y1: box.y + height, y2: y + 4 }));
+    }
+  }
+
+  // Names of one value stand together.
+  function together(labels, size) {
+    const groups = [];
+    for (const [value, text] of [...labels].sort((a, b) => a[0] - b[0])) {
+      const last = groups.at(-1);
+      if (last && value - last[0] <= 1e-6 * size) {
+        last[1] += `, ${text}`;
+      } else {
+        groups.push([value, text]);
+      }
+    }
+    return groups;
+  }
+
+  const GROUND = 164;
+
   function drawSpectrum() {
     const { theorem, brute, labels, cells } = state;
+    const element = $("spectrum");
     const ends = [...theorem, ...brute, 0];
     const [low, high] = [Math.min(...ends), Math.max(...ends)];
-    const room = 0.08 * (high - low || 1);
-    const at = (value) => 30 + (580 * (value - low + room)) / (high - low + 2 * room);
+    const at = (value) => 30 + ((wide(element) - 60) * (value - low)) / (high - low || 1);
     const size = Math.max(Math.abs(low), Math.abs(high));
     const stacks = [heights(brute, size), heights(theorem, size)];
-    const step = Math.min(13, 150 / Math.max(1, ...stacks.flat()));
-    const parts = [svg("line", { class: "axis", x1: 20, x2: 620, y1: 225, y2: 225 })];
-    for (const tick of [low, 0, high].filter((value, i, all) => i === 1 || Math.abs(at(value) - at(all[1])) > 50)) {
-      parts.push(svg("text", { x: at(tick), y: 248, "text-anchor": "middle" }, short(tick)));
-    }
-    brute.forEach((value, i) => {
-      parts.push(svg("circle", { class: "brute", cx: at(value), cy: 212 - step * stacks[0][i], r: 3 }));
-    });
-    theorem.forEach((value, i) => {
-      const place = { cx: at(value), cy: 212 - step * stacks[1][i], r: 6 };
-      parts.push(svg("circle", { class: `theorem ${cells ? cells[i] : ""}`, ...place }));
-    });
-    // A label stands above its stack, or above the label that it would touch.
-    let last = { x: -100, y: 0 };
-    for (const [value, text] of [...labels].sort((a, b) => a[0] - b[0])) {
+    const step = Math.min(13, 85 / Math.max(1, ...stacks.flat()));
+    const place = (value, level) => ({ cx: at(value), cy: GROUND - step * level });
+    draw(element, 210, [
+      svg("line", { class: "axis", x1: 10, x2: wide(element) - 10, y1: GROUND + 13, y2: GROUND + 13 }),
+      ...brute.map((value, i) => svg("circle", { class: "brute", ...place(value, stacks[0][i]), r: 3 })),
+      ...theorem.map((value, i) =>
+        svg("circle", { class: `theorem ${cells ? cells[i] : ""}`, ...place(value, stacks[1][i]), r: 6 }),
+      ),
+    ]);
+    const taken = [...element.querySelectorAll("circle")].map((circle) => circle.getBBox());
+    for (const [value, text] of together(labels, size)) {
       const same = theorem.filter((other) => Math.abs(other - value) <= 1e-6 * size).length;
-      let y = 212 - step * Math.max(same - 1, 0) - 12;
-      if (at(value) - last.x < 48 && Math.abs(y - last.y) < 16) {
-        y = last.y - 16;
-      }
-      last = { x: at(value), y };
-      parts.push(svg("text", { ...last, "text-anchor": "middle" }, text));
+      write(element, text, [at(value), GROUND - step * Math.max(same - 1, 0) - 11], taken);
     }
-    $("spectrum").replaceChildren(...parts);
+    for (const tick of new Set([0, low, high])) {
+      write(element, short(tick), [at(tick), GROUND + 32], taken, false);
+    }
   }
 
   function difference() {
@@ -386,8 +428,8 @@
   }
 
   function line(points, [left, right], [low, high], name) {
-    const x = (step) => 40 + (560 * (step - left)) / (right - left || 1);
-    const y = (value) => 145 - (125 * (value - low)) / (high - low || 1);
+    const x = (step) => 10 + ((wide($("course")) - 20) * (step - left)) / (right - left || 1);
+    const y = (value) => 116 - (106 * (value - low)) / (high - low || 1);
     const path = points.map(([step, value], i) => `${i ? "L" : "M"}${x(step).toFixed(1)},${y(value).toFixed(1)}`);
     return svg("path", { class: name, d: path.join("") });
   }
@@ -400,27 +442,28 @@
     const log = loss.map((value) => Math.log10(Math.max(value, 1e-300)));
     const range = [Math.min(...log, -1) - 0.2, Math.max(...log, 1) + 0.2];
     const indexed = (list) => list.map((value, step) => [step, value]);
-    $("course").replaceChildren(
+    draw($("course"), 126, [
       line(indexed(sharpness), steps, [0, top], "curve"),
       line(indexed(log), steps, range, "curve loss"),
       line([[0, edge], [steps[1], edge]], steps, [0, top], "edge"),
-      svg("text", { x: 44, y: 145 - (125 * edge) / top - 5 }, `2/η = ${short(edge)}`),
-      svg("text", { x: 596, y: 165, "text-anchor": "end" }, "blue: sharpness; grey: loss, logarithmic"),
-    );
+    ]);
     const last = sharpness.length - 1;
     $("step").textContent =
       last < 0
-        ? `sharpness ${short(state.sharpness)}, 2/η = ${short(edge)}`
-        : `step ${last}: sharpness ${short(sharpness[last])}, loss ${short(loss[last])}`;
+        ? `sharpness ${short(state.sharpness)}, 2/\u2060η = ${short(edge)}`
+        : `step ${last}: sharpness ${short(sharpness[last])}, 2/\u2060η = ${short(edge)}, loss ${short(loss[last])}`;
   }
 
   function show() {
     state = NETWORKS[network].state(values, course?.weights);
     drawSpectrum();
     const apart = difference();
+    const form = values.printed ? "print" : "theorem";
+    const much = apart > 1e-3 ? `${short(100 * apart)} %` : scientific(apart);
+    $("form").textContent = form;
     $("agreement").textContent =
-      `${state.brute.length} eigenvalues; theorem and brute force differ by ` +
-      `${scientific(apart)} of the largest.`;
+      `${state.brute.length} eigenvalues; ${form} and brute force differ by ${much} of the largest.`;
+    $("agreement").classList.toggle("off", apart > 1e-6);
     $("training").hidden = network !== "linear";
     if (network === "linear") {
       drawCourse();
@@ -450,21 +493,10 @@
     stop();
     network = name;
     values = { printed: false };
-    const { controls, printed } = NETWORKS[name];
-    const rows = controls.map(control);
-    if (printed) {
-      const row = document.createElement("label");
-      row.className = "switch-row";
-      const input = document.createElement("input");
-      Object.assign(input, { type: "checkbox", name: "printed" });
-      input.addEventListener("change", () => {
-        values.printed = input.checked;
-        show();
-      });
-      row.append(input, printed);
-      rows.push(row);
-    }
-    $("controls").replaceChildren(...rows);
+    $("controls").replaceChildren(...NETWORKS[name].controls.map(control));
+    // The print of one theorem alone is wrong.
+    $("print").hidden = name !== "linear";
+    printed.checked = false;
     show();
   }
 
@@ -526,6 +558,11 @@
   for (const choice of document.querySelectorAll("[name=playground]")) {
     choice.addEventListener("change", () => choose(choice.value));
   }
+  const printed = document.querySelector("[name=printed]");
+  printed.addEventListener("change", () => {
+    values.printed = printed.checked;
+    show();
+  });
   $("train").addEventListener("click", train);
   $("back").addEventListener("click", () => {
     stop();
@@ -533,6 +570,13 @@
   });
   $("app").hidden = false;
   choose("linear");
+  let before = wide($("spectrum"));
+  new ResizeObserver(() => {
+    if (wide($("spectrum")) !== before) {
+      before = wide($("spectrum"));
+      show();
+    }
+  }).observe($("spectrum"));
   // What is shown, for whoever wants to check it.
   window.playground = { state: () => ({ ...state, difference: difference(), course }) };
 })();

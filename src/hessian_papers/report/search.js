@@ -11,6 +11,7 @@
   const list = document.getElementById("results-list");
   const FIGURES = 12;
   const STATEMENTS = 24;
+  const PLACES = 6;
   // How much a word counts where it stands.
   const WEIGHTS = { artifact: 30, name: 12, title: 16, settings: 3, caption: 2 };
   // A phrase as a whole counts so many times more than its words, a synonym so much less.
@@ -51,6 +52,10 @@
     texts ??= {
       figures: index().figures.map((entry) => [entry, fields(entry)]),
       statements: index().statements.map((entry) => [entry, fields(entry)]),
+      // A document that has all may lack a section.
+      places: index()
+        .places.filter(({ href }) => !href.startsWith("#") || document.querySelector(href))
+        .map((entry) => [entry, fields(entry)]),
     };
     return texts;
   }
@@ -94,8 +99,9 @@
       const own = chosen === "" ? fit(fields) : 0;
       return [own + (more > 0 ? 8 * Math.log1p(more) : 0), entry];
     });
+    const places = read().places.map(([entry, fields]) => [chosen === "" && typed ? fit(fields) : 0, entry]);
     const order = (entries) => entries.filter(([rating]) => rating > 0).sort((a, b) => b[0] - a[0]);
-    return { figures: order(figures), statements: order(statements) };
+    return { figures: order(figures), statements: order(statements), places: order(places) };
   }
 
   function item(entry) {
@@ -103,7 +109,7 @@
     const link = document.createElement("a");
     link.href = form.dataset.root + entry.href;
     const figure = entry.verdict ? index().figures[entry.figures[0]] : entry;
-    if (figure) {
+    if (figure && "image" in figure) {
       const image = document.createElement("img");
       image.alt = "";
       image.loading = "lazy";
@@ -115,11 +121,11 @@
     }
     const text = document.createElement("span");
     const name = document.createElement("b");
-    name.textContent = entry.verdict ? entry.verdict : `${entry.artifact}, ${entry.paper}`;
+    name.textContent = entry.verdict ?? [entry.artifact, entry.paper].filter(Boolean).join(", ");
     if (entry.verdict) {
       name.className = `badge ${entry.verdict.replace(" ", "-")}`;
     }
-    text.append(name, ` ${entry.title}`);
+    text.append(name, ` ${entry.title}${entry.artifact === "Symbol" ? `: ${entry.name}` : ""}`);
     link.append(text);
     row.append(link);
     return row;
@@ -134,8 +140,16 @@
     }
     const results = find(typed, verdict.value);
     const many = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-    count.textContent = `${many(results.figures.length, "figure")}, ${many(results.statements.length, "statement")}`;
-    const best = [...results.figures.slice(0, FIGURES), ...results.statements.slice(0, STATEMENTS)];
+    const { figures, statements, places } = results;
+    const elsewhere = places.length > 0 ? `, ${many(places.length, "other place")}` : "";
+    count.textContent = `${many(figures.length, "figure")}, ${many(statements.length, "statement")}${elsewhere}`;
+    const first = [...places.slice(0, PLACES), ...figures.slice(0, FIGURES)].sort((a, b) => b[0] - a[0]);
+    // What a symbol means stands near the top, however many pictures have it.
+    const meaning = first.findIndex(([, entry]) => !("image" in entry));
+    if (meaning > 2) {
+      first.splice(2, 0, ...first.splice(meaning, 1));
+    }
+    const best = [...first, ...statements.slice(0, STATEMENTS)];
     list.replaceChildren(...best.map(([, entry]) => item(entry)));
   }
 

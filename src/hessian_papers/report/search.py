@@ -1,4 +1,4 @@
-"""The index that the pages search: every figure and statement with the words that find it."""
+"""The index that the pages search: figures, statements, symbols and sections with their words."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,11 +10,21 @@ import yaml
 from hessian_papers.drawing.record import FigureRecord, Picture
 from hessian_papers.formulas import plain
 from hessian_papers.ledger.record import StatementRecord
-from hessian_papers.report.entries import Entry, Section, flat
+from hessian_papers.papers import paper
+from hessian_papers.report.entries import Entry, Section, anchor, flat
 from hessian_papers.report.links import Links
+from hessian_papers.report.notation import COLUMNS, tables
 
 # The variable of the script that holds the index.
 _VARIABLE = "window.searchIndex"
+# The sections of the front, with what stands there.
+_SECTIONS = {
+    "playground": ("Playground", "three theorems beside brute force, live"),
+    "findings": ("Findings", "what was measured, each with its picture"),
+    "verdicts": ("Verdicts", "all papers, statement by statement"),
+    "errata": ("Misprints", "the printed and the corrected forms"),
+    "notation": ("Notation", "the papers’ symbols beside ours"),
+}
 
 
 def _words(values: Iterable[Any]) -> str:
@@ -38,7 +48,7 @@ def _figure(entry: Entry, picture: Callable[[FigureRecord | Picture], str], at: 
     captions = (f"{run.lead} {run.figure.caption}" for run in entry.runs)
     return {
         "artifact": figure.artifact,
-        "paper": figure.paper,
+        "paper": paper(figure.paper).short,
         "title": plain(figure.title),
         "name": _words([figure.study, figure.config["kind"], *places]),
         "settings": _settings(figure),
@@ -52,14 +62,32 @@ def _statement(statement: StatementRecord, figures: Mapping[str, int], at: Links
     labels = (label for case in statement.cases for label in case.labels.values())
     studies = (case.study for case in statement.cases if case.study is not None)
     measured = (figures[study] for study in studies if study in figures)
+    misprint = "" if statement.printed is None else f"misprint. In print: {statement.printed}. "
     return {
         "figures": [*dict.fromkeys(measured)],
         "name": f"{statement.id} {plain(_words(statement.places.values()))}",
         "title": plain(statement.sentence),
         "verdict": statement.verdict,
-        "caption": plain(f"{statement.statistic} {_words(labels)}"),
+        "caption": plain(f"{misprint}{statement.statistic} {_words(labels)}"),
         "href": at.row(statement),
     }
+
+
+def _places(papers: Sequence[Section], at: Links) -> list[dict[str, str]]:
+    """Sections, papers and the rows of the notation: what is no figure and no statement."""
+    places = [(*text, "", at.link("", name)) for name, text in _SECTIONS.items()]
+    for section in papers:
+        key, about = section.key, section.about
+        words = f"{key} {about.short} {about.authors}"
+        places.append(("Paper", about.title, words, at.link(key, anchor("paper", key))))
+    for number, group in enumerate(tables()["groups"], start=1):
+        for row, symbol in enumerate(group["symbols"], start=1):
+            said = dict.fromkeys(symbol[name] for name in ("ours", *COLUMNS) if name in symbol)
+            text = plain("; ".join(said)).replace("`", "")
+            href = at.link("", f"symbol-{number}-{row}")
+            places.append(("Symbol", plain(symbol["meaning"]), text, href))
+    names = ("artifact", "title", "name", "href")
+    return [dict(zip(names, place, strict=True)) for place in places]
 
 
 def search_index(
@@ -79,6 +107,7 @@ def search_index(
     content = {
         "figures": [_figure(entry, picture, at) for entry in entries],
         "statements": [_statement(statement, places, at) for statement in said.values()],
+        "places": _places(papers, at),
         "synonyms": yaml.safe_load(file.read_text("utf-8")),
     }
     # As a part of a page, too, no text may end the script, or look like an element.

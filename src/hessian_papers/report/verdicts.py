@@ -96,13 +96,13 @@ def measured(estimate: Estimate) -> Markup:
 
 
 def setting(key: str) -> str:
-    """A setting's name without that of the networks or data, which are those of the study.
+    """A setting's name without that of the study, or of its networks or data.
 
     Example:
         >>> setting("networks.two-layer-linear.learning_rates.sp"), setting("sizes")
         ('learning_rates.sp', 'sizes')
     """
-    return re.sub(r"^(networks|data\.sets)\.[^.]+\.", "", key)
+    return re.sub(r"^(studies|networks|data\.sets)\.[^.]+\.", "", key)
 
 
 def departing(cases: Iterable[CaseRecord]) -> str:

@@ -37,6 +37,8 @@ class DataStudyConfig(StudyConfig):
 
     # What samples it takes, one of those in `data.base`; None if it takes any.
     takes: ClassVar[str | None] = None
+    # Whether there may be several targets for each sample.
+    any_targets: ClassVar[bool] = False
 
     data: str
 
@@ -48,6 +50,16 @@ class DataStudyConfig(StudyConfig):
         """
         fits = self.takes in (None, form.samples)
         require(fits, "data", f"a data set with {self.takes}", self.data)
+        alone = self.any_targets or form.targets == 1
+        require(alone, "data", "a data set with one target per sample", self.data)
+        if form.shape:
+            self.require_shape(*form.shape)
+
+    def require_shape(self, *shape: int) -> None:
+        """Refuse inputs of a shape that the study cannot take, like :meth:`require_data`.
+
+        Some data sets are known to have it when they are read, and not before.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 from PIL.ImageFile import ImageFile
 
-from hessian_papers.drawing.interactive import signs
+from hessian_papers.drawing import vega_lite
 from hessian_papers.drawing.record import CONTROLS, FigureRecord, Picture, read_figures
 from hessian_papers.formulas import plain
 from hessian_papers.labelled import files_of
@@ -27,8 +27,10 @@ from hessian_papers.tracking.settings import About
 from hessian_papers.tracking.upload import is_whole, runs_of, upload_waiting
 from hessian_spectra.files import MissingResultError, digest, read_json
 
-# A chart's columns, by what the preset calls them.
-CHART_COLUMNS = {"stroke": "curve", "x": "x", "y": "y"}
+# The preset that everybody has: lines without names of axes, which are linear.
+LINES = "wandb/line/v0"
+# A chart's columns by what the presets call them; W&B adds that of the run's name.
+CHART_COLUMNS = {**{name: name for name in vega_lite.COLUMNS}, "stroke": "curve", "run": "name"}
 # What the two runs are.
 TODAY = "Every figure as this state of the project makes it, with its data, and all statements."
 RECORDED = (
@@ -244,25 +246,28 @@ def _undecoded() -> Iterator[None]:
 
 
 def _chart(figure: FigureRecord) -> Any:
-    """The curves of a figure's main panel as a table and a line chart of W&B's own."""
-    wandb, shown = import_wandb(), figure.chart
-    rows = [
-        [curve["name"], *point]
-        for curve in shown["curves"]
-        for point in zip(curve["x"], curve["y"], strict=True)
-    ]
-    table = wandb.Table(columns=[*CHART_COLUMNS.values()], data=rows)
-    return wandb.plot.line(table, title=chart_title(figure), **CHART_COLUMNS)
+    """A figure's main panel as a table, and a line chart of it.
+
+    The workspace shows the same table by a preset of ours, with names and kinds of axes, bands and
+    thresholds. That is on a server only when somebody has published there; until then, and in
+    workspaces of others, the run's own chart has the curves.
+    """
+    wandb = import_wandb()
+    table = wandb.Table(columns=[*vega_lite.COLUMNS], data=[*vega_lite.rows(figure.chart)])
+    strings = {"title": chart_title(figure, of_axes=True)}
+    return wandb.plot_table(LINES, table, CHART_COLUMNS, strings)
 
 
-def chart_title(figure: FigureRecord) -> str:
-    """The title of the chart of a figure's main panel, in plain signs.
+def chart_title(figure: FigureRecord, *, of_axes: bool = False) -> str:
+    """The title of the chart of a figure's main panel.
 
-    The preset has no places for names of axes, and draws both axes linearly.
+    Args:
+        figure: with a chart.
+        of_axes: whether it names the axes, too, for a preset that has no places for these.
     """
     shown = figure.chart
-    axes = [f"{shown['y']} over {shown['x']}" if shown["x"] and shown["y"] else shown["y"]]
-    return signs(": ".join(filter(None, (f"{figure.artifact} {shown['title']}".rstrip(), *axes))))
+    axes = " over ".join(filter(None, (shown["y"], shown["x"]))) if of_axes else ""
+    return ": ".join(filter(None, (f"{figure.artifact} {shown['title']}".rstrip(), axes)))
 
 
 def _content(

@@ -5,7 +5,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +26,13 @@ class TrackedRun:
             disabled.
         online: whether it goes to a server while it runs.
         directory: the run's own folder, or ``None`` if tracking is disabled.
+        names: of the metrics that were logged.
     """
 
     wandb_run: Any
     online: bool
     directory: Path | None
+    names: set[str] = field(default_factory=set)
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         """Record metrics at a training step; a study's ``train`` takes this as its ``log``.
@@ -44,6 +46,12 @@ class TrackedRun:
         if step < self.wandb_run.step:
             raise ValueError(f"step: expected at least {self.wandb_run.step}, got {step}")
         self.wandb_run.log(dict(metrics), step=step)
+        self.names.update(metrics)
+
+    def summarise(self, values: Mapping[str, float]) -> None:
+        """Record what came out in the end, by which runs are compared."""
+        if self.wandb_run is not None:
+            self.wandb_run.summary.update(dict(values))
 
 
 @contextlib.contextmanager
@@ -162,7 +170,7 @@ def start_run(
             _finish(run, failed=True)
             raise
         _finish(run, failed=False)
-        (folder / ENDED).touch()
+        (folder / ENDED).write_text("".join(f"{name}\n" for name in sorted(run.names)), "utf-8")
         if mode == "online" and upload_at_end:
             upload(folder, timeouts)
 

@@ -4,6 +4,8 @@ import os
 import sys
 from dataclasses import dataclass
 
+from hessian_spectra.validation import one_of
+
 MODES = ("offline", "online", "disabled")
 
 
@@ -52,7 +54,7 @@ def resolve_mode(configured: str) -> str:
     mode = os.environ.get("WANDB_MODE") or configured
     if mode not in MODES:
         source = "WANDB_MODE" if os.environ.get("WANDB_MODE") else "tracking.mode"
-        raise TrackingError(f"{source}: expected one of {', '.join(MODES)}, got {mode!r}")
+        raise TrackingError(f"{source}: expected {one_of(MODES, mode)}, got {mode!r}")
     return mode
 
 

@@ -11,7 +11,7 @@ from hessian_papers.tracking.settings import Timeouts, resolve_mode, say
 
 # Where the client copies the files of a run's artifacts, below the run's folder.
 STAGING = "staging"
-# What a run leaves in its folder that came to its end.
+# What a run leaves in its folder that came to its end: the names of the metrics that it logged.
 ENDED = "ended"
 PATIENCE = Timeouts()
 
@@ -24,6 +24,17 @@ def runs_of(directory: Path, run_id: str = "*") -> list[Path]:
 def is_whole(folder: Path) -> bool:
     """Whether a run came to its end, so that nothing of it has to be logged again."""
     return (folder / ENDED).is_file() or is_uploaded(folder)
+
+
+def logged(directory: Path, job_type: str) -> set[str]:
+    """The names of the metrics that runs of a stage logged here, of those that came to their end.
+
+    Args:
+        directory: below it the client keeps its folder ``wandb``.
+        job_type: the stage, with which the ids of its runs begin.
+    """
+    ended = (directory / "wandb").glob(f"*run-*-{job_type}-*/{ENDED}")
+    return {name for file in ended for name in file.read_text("utf-8").splitlines()}
 
 
 def is_uploaded(folder: Path) -> bool:

@@ -1,25 +1,31 @@
 """The dashboard's layout on W&B: a workspace and a report, one group of panels per paper."""
 
 import math
+import re
+import secrets
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from hessian_papers.drawing import vega_lite
 from hessian_papers.drawing.record import CONTROLS, FigureRecord, read_figures
 from hessian_papers.formulas import plain
 from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.papers import paper
 from hessian_papers.tracking.dashboard import (
     CHART_COLUMNS,
+    LINES,
     chart_title,
     figure_key,
     statistics,
 )
 from hessian_papers.tracking.server import first_line, import_wandb, why_not_online
-from hessian_papers.tracking.settings import TrackingError
+from hessian_papers.tracking.settings import TrackingError, say
+from hessian_papers.tracking.upload import logged
+from hessian_spectra.files import digest
 
 _NAME = "Hessian spectra"
 # A figure, and beside it the chart of its main panel.
@@ -29,8 +35,9 @@ _DASHBOARDS = "JobType in ['dashboard', 'recorded']"
 _ALL = "JobType in ['dashboard', 'recorded', 'train']"
 # Axes of a panel of parallel coordinates.
 _AXES = 8
-# What trainings log along their steps, a panel each, by the names that it has: networks that are
-# trained side by side put their own name before it.
+# What trainings log along their steps, by the names that it has: networks that are trained side by
+# side put their own name before it. Each has a panel if any training logged it: of short trainings,
+# all of some kinds at the demo's sizes, there are no runs.
 TRAINING = {
     "Loss": r"^(.*/)?loss$",
     "Loss and accuracy of all samples": r"^(loss_of_all|accuracy)$",
@@ -55,7 +62,7 @@ def _by_paper(figures: Sequence[FigureRecord]) -> dict[str, list[FigureRecord]]:
     return {key: [*own] for key, own in groupby(figures, key=lambda figure: figure.paper)}
 
 
-def _panels(figures: Sequence[FigureRecord]) -> list[Any]:
+def _panels(figures: Sequence[FigureRecord], preset: str) -> list[Any]:
     """Each figure, with the chart of its main panel if there are curves in it."""
     _, reports = _import_workspaces()
     panels: list[Any] = []
@@ -68,9 +75,10 @@ def _panels(figures: Sequence[FigureRecord]) -> list[Any]:
             panels.append(
                 reports.CustomChart(
                     query={"summaryTable": {"tableKey": f"{figure_key(figure, 'charts')}_table"}},
-                    chart_name="wandb/line/v0",
+                    chart_name=preset,
                     chart_fields=dict(CHART_COLUMNS),
-                    chart_strings={"title": chart_title(figure)},
+                    chart_strings=vega_lite.words(figure.chart)
+                    | {"title": chart_title(figure, of_axes=preset == LINES)},
                 )
             )
     return panels
@@ -102,10 +110,12 @@ def workspace(
     project: str,
     figures: Sequence[FigureRecord],
     statements: Sequence[StatementRecord],
+    trained: Collection[str] = (),
+    preset: str = LINES,
 ) -> Any:
     """The workspace: statements, experiments and trainings, then one section per paper.
 
-    A paper's section has a panel for each figure, and beside it a line chart of its main panel, in
+    A paper's section has a panel for each figure, and beside it a chart of its main panel, in
     which the curves of all visible runs lie over each other. The section of experiments compares
     what cases measured in runs of other settings. It is built without a server; ``save()`` needs
     one.
@@ -115,6 +125,8 @@ def workspace(
         project: name of the project.
         figures: the registered figures, in the order in which they are shown.
         statements: the ledger.
+        trained: the names of what trainings logged.
+        preset: of the charts, see :func:`chart_preset`.
 
     Returns:
         A ``wandb_workspaces.workspaces.Workspace``.
@@ -122,13 +134,15 @@ def workspace(
     workspaces, reports = _import_workspaces()
     tables = [reports.WeavePanelSummaryTable(table_name=name) for name in ("statements", "cases")]
     trainings = [
-        reports.LinePlot(title=title, metric_regex=names) for title, names in TRAINING.items()
+        reports.LinePlot(title=title, metric_regex=names)
+        for title, names in TRAINING.items()
+        if any(re.search(names, name) for name in trained)
     ]
     sections = {
         "Statements": tables,
         "Experiments": _experiments(figures, statements),
         "Trainings": trainings,
-        **{paper(key).title: _panels(own) for key, own in _by_paper(figures).items()},
+        **{paper(key).title: _panels(own, preset) for key, own in _by_paper(figures).items()},
     }
     return workspaces.Workspace(
         entity=entity,
@@ -155,6 +169,7 @@ def report(
     project: str,
     figures: Sequence[FigureRecord],
     findings: Sequence[tuple[str, str]] = (),
+    preset: str = LINES,
 ) -> Any:
     """The report: the findings, then for each paper a heading and a panel for each figure.
 
@@ -163,6 +178,7 @@ def report(
         project: name of the project.
         figures: the registered figures, in the order in which they are shown.
         findings: the sentences that open it, each with the study whose figure shows it.
+        preset: of the charts, see :func:`chart_preset`.
 
     Returns:
         A ``wandb_workspaces.reports.v2.Report``.
@@ -172,7 +188,7 @@ def report(
     def grid(shown: Sequence[FigureRecord]) -> Any:
         # A run set without a project stands for the report's own, and needs no server to build.
         runs = reports.Runset(name="dashboard", filters=_DASHBOARDS)
-        return reports.PanelGrid(runsets=[runs], panels=_panels(shown))
+        return reports.PanelGrid(runsets=[runs], panels=_panels(shown, preset))
 
     blocks: list[Any] = [reports.TableOfContents()]
     if findings:
@@ -193,14 +209,40 @@ def report(
     )
 
 
+def chart_preset(entity: str) -> str:
+    """Save the chart of all figures on the server, and say what it is called there.
+
+    Where it cannot be saved, as on a server without charts of one's own, it is the lines that every
+    server has, and that is said.
+
+    Args:
+        entity: W&B user or team.
+    """
+    wandb, chart = import_wandb(), vega_lite.specification()
+    about = {"display_name": f"{_NAME}: a panel of a figure", "spec_type": "vega2"}
+    name, problem = f"hessian-spectra-{digest(chart)}", ""
+    # A server may refuse a name that it has; nothing asks it for what it keeps under one.
+    for own in (name, f"{name}-{secrets.token_hex(3)}"):
+        try:
+            saved = wandb.Api().create_custom_chart(
+                entity=entity, name=own, access="private", spec=chart, **about
+            )
+            return str(saved)
+        except Exception as error:  # the package raises plain ones
+            problem = first_line(error)
+    say(f"charts are plain lines: {problem}")
+    return LINES
+
+
 def publish(
     project: str,
     entity: str | None,
     reports: Path,
+    directory: Path,
     findings: Sequence[tuple[str, str]] = (),
     timeout: float = 10.0,
 ) -> list[str]:
-    """Save the workspace and the report on the server.
+    """Save the workspace, the report and the chart of their figures on the server.
 
     Every call makes a new view and a new report.
 
@@ -208,6 +250,7 @@ def publish(
         project: name of the project.
         entity: W&B user or team; ``None`` for the default of whoever is logged in.
         reports: holds ``figures/`` and ``claims.json``.
+        directory: below it the client keeps its folder ``wandb``, with the trainings' runs.
         findings: as :func:`report` takes them.
         timeout: for the server's first answer, in seconds.
 
@@ -224,10 +267,11 @@ def publish(
     wandb = import_wandb()
     try:
         owner = entity or wandb.Api().default_entity
+        trained, preset = logged(directory, "train"), chart_preset(owner)
         # Both are built before either is saved: a mistake leaves nothing half-published.
         made = [
-            workspace(owner, project, figures, statements),
-            report(owner, project, figures, findings),
+            workspace(owner, project, figures, statements, trained, preset),
+            report(owner, project, figures, findings, preset),
         ]
         return [saved.save().url for saved in made]
     except Exception as error:  # the package raises plain exceptions, requests' and GraphQL's

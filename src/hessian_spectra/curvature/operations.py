@@ -22,7 +22,7 @@ from hessian_spectra.curvature.plain_derivatives import is_plain
 from hessian_spectra.curvature.problem import Problem, require_problem
 from hessian_spectra.curvature.products import DifferentiatedOperator, HessianOperator
 from hessian_spectra.curvature.undisturbed import undisturbed
-from hessian_spectra.validation import require
+from hessian_spectra.validation import did_you_mean, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +131,8 @@ def linearised_hessian(
     """
     known = operations(problem, modules)
     for name in names:
-        require(name in known, "names", f"some of {', '.join(known) or 'none'}", name)
+        expected = f"some of {', '.join(known) or 'none'}{did_you_mean(name, known)}"
+        require(name in known, "names", expected, name)
     return _HessianByOperation(problem, names, modules or {})
 
 

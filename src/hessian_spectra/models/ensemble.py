@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from hessian_spectra.validation import require
+from hessian_spectra.validation import one_of, require
 
 Activation = Literal["linear", "relu", "tanh"]
 # The activations for which ensembles are trained in mini-batches, and their curvature is computed.
@@ -101,7 +101,7 @@ class Ensemble:
         number = len(self.multipliers)
         require(number == len(shapes), "multipliers", f"one per layer, {len(shapes)}", number)
         known = get_args(Activation)
-        expected = f"one of {', '.join(known)}"
+        expected = one_of(known, self.activation)
         require(self.activation in known, "activation", expected, self.activation)
 
     @property

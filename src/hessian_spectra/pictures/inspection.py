@@ -1,15 +1,17 @@
 """The figure of an inspection: density and top eigenvalues, the gradient's place, the layers."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hessian_spectra.pictures import style
 from hessian_spectra.pictures.files import rendered
+from hessian_spectra.pictures.spectra import draw_density
 
 # The values of each quantity by its key, empty where there are none.
 Values = Mapping[str, Mapping[str, Any]]
@@ -69,10 +71,11 @@ def _side_by_side(count: int, most: int) -> tuple[Figure, list[Axes]]:
     return figure, list(axes[0])
 
 
-def _above(density: Mapping[str, Any]) -> tuple[float, list[float]]:
-    """Five decades below the top, where nothing is resolved any more, and what is above."""
-    floor = max(density["density"]) * 1e-5
-    return floor, [item if item > floor else math.nan for item in density["density"]]
+def _recorded(values: Mapping[str, Any]) -> SimpleNamespace:
+    """A density as an inspection keeps it, with two standard errors on either side."""
+    density, error = (np.array(values[name]) for name in ("density", "standard_error"))
+    ends = np.maximum(density - 2 * error, 0), density + 2 * error
+    return SimpleNamespace(**{**values, "density": density}, interval=lambda level: ends)
 
 
 def _name_rows(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -84,10 +87,9 @@ def _name_rows(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _densities(axes: Axes, values: Values, colour: Any, label: str) -> None:
-    density = values["density"]
-    if density:
-        axes.plot(density["grid"], _above(density)[1], color=colour, label=label)
-    axes.set(yscale="log", xlabel="eigenvalue", ylabel="density", title="spectral density")
+    if values["density"]:
+        draw_density(_recorded(values["density"]), axes, color=colour, label=label)
+    axes.set_title("spectral density")
 
 
 def _tops(axes: Axes, values: Values, colour: Any, label: str) -> None:
@@ -118,22 +120,7 @@ _TOGETHER: dict[str, Callable[[Axes, Values, Any, str], None]] = {
 
 def _density(axes: Axes, values: Values) -> str:
     """The density on a logarithmic axis, and a tick for each of the top eigenvalues."""
-    names = ("grid", "density", "standard_error")
-    grid, density, error = (values["density"][name] for name in names)
-    # A smooth density falls off without end.
-    floor, above = _above(values["density"])
-    lower = [max(item - 2 * e, floor) for item, e in zip(density, error, strict=True)]
-    upper = [max(item + 2 * e, floor) for item, e in zip(density, error, strict=True)]
-    axes.fill_between(grid, lower, upper, color=style.BLUE, alpha=0.25, linewidth=0)
-    axes.plot(grid, above, color=style.BLUE)
-    top = values["top"].get("eigenvalues", [])
-    if top:
-        axes.plot(
-            top, [floor * 1.6] * len(top), "|", color=style.VERMILION, markersize=7,
-            label=f"top {len(top)}",
-        )  # fmt: skip
-        axes.legend(loc="upper right")
-    axes.set(yscale="log", ylim=(floor, max(upper) * 3), xlabel="eigenvalue", ylabel="density")
+    draw_density(_recorded(values["density"]), axes, outliers=values["top"].get("eigenvalues"))
     return "spectral density"
 
 

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FormatStrFormatter, MaxNLocator
 
 from hessian_spectra.pictures import style
+from hessian_spectra.pictures.style import COLUMN_WIDTH
 
-COLUMN_WIDTH = 3.25  # inches: one of a paper's two columns
 # Losses that differ by more are told apart on a logarithmic scale only.
 _WIDE = 30.0
 # How many levels a contour plot has, about.

@@ -73,6 +73,7 @@ _STYLE: Any = {
 }
 
 FULL_WIDTH = 6.75  # inches: the text width of a two-column paper
+COLUMN_WIDTH = 3.25  # one of its columns
 
 
 def panels(

@@ -83,7 +83,7 @@ OPERATORS: Mistakes = {
         problem(), check=True
     ),
     "OperatorError: twice ...ctc_loss_backward...expected another form of it": connectionist,
-    "names: expected some of Tanh, linear map, got 'tanh'": lambda: cv.linearised_hessian(
+    "names: ...Tanh, linear map (did you mean Tanh?), got 'tanh'": lambda: cv.linearised_hessian(
         problem(), ["tanh"]
     ),
     "modules: expected patterns of 0, 1, 2, got '*.x'": lambda: alike(

@@ -373,7 +373,7 @@ def values():
     density = [2.718 ** -(x**2) for x in grid]
     layer = {"name": "0", "sharpness": 1.0}
     return {
-        "density": {"grid": grid, "density": density, "standard_error": [0.01] * 30},
+        "density": {"grid": grid, "density": density, "standard_error": [0.01] * 30, "width": 0.1},
         "top": {"eigenvalues": [2.5, 1.0]},
         "gradient": {"shares": [0.5, 0.25]},
         "layers": {"layers": [layer | {"name": str(number)} for number in range(40)]},

@@ -45,7 +45,7 @@ def test_config_file_builds_finite_float64_data(path):
     assert len(arrays["x"]) == len(arrays["y"]) > 0
     again = made(**fields)
     assert all(np.array_equal(arrays[name], again[name]) for name in arrays)
-    if "size" in fields:
+    if fields.get("size"):
         other = made(**fields | {"seed": fields["seed"] + 1})
         assert np.isclose(arrays["x"], other["x"]).mean() < 0.01
 
@@ -84,7 +84,7 @@ def test_wedge_has_its_slopes_and_both_sides():
 def test_diabetes_is_standardised_keeps_its_correlations_and_has_each_feature_alone():
     from sklearn.datasets import load_diabetes
 
-    everything = made("diabetes", feature="all")
+    everything = made("table")
     x, y = everything["x"].values, everything["y"].values
     assert x.shape == (442, 10)
     for columns in (x, y[:, None]):
@@ -93,7 +93,7 @@ def test_diabetes_is_standardised_keeps_its_correlations_and_has_each_feature_al
     assert abs(np.corrcoef(x.T) - np.eye(10)).max() > 0.5
     assert everything["feature"].values.tolist() == load_diabetes()["feature_names"]
     for feature in everything["feature"].values.tolist():
-        single = made("diabetes", feature=feature)
+        single = made("table", columns=[feature])
         assert np.array_equal(single["x"], everything["x"].sel(feature=feature))
         assert np.array_equal(single["y"], y)
 
@@ -127,6 +127,15 @@ NO_SEQUENCES = ([], [[]], [[1.0], [1.0, 2.0]], [[1.0, float("nan")]], [[1.0, "a"
         ("wedge", {"slope_minus": -2e6}),
         ("wedge", {"noise": -0.1}),
         ("wedge", {"noise": 2e6}),
+        ("table", {"file": "houses.xlsx"}),
+        ("table", {"target": []}),
+        ("table", {"target": ["bmi", "bmi"]}),
+        ("table", {"columns": ["bmi", "target"]}),
+        ("table", {"columns": ["bmi", "bmi"]}),
+        ("table", {"inputs": "normalised"}),
+        ("table", {"targets": "whitened"}),
+        ("table", {"size": -1}),
+        ("table", {"delimiter": "::"}),
         ("text", {"sources": []}),
         ("text", {"sources": ["own.md"]}),
         ("text", {"sources": ["own.txt", "openwebtext"]}),

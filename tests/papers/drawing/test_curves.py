@@ -1,11 +1,11 @@
-"""The curves of a figure's main panel: which panel, which lines, and their points."""
+"""The series of a figure: which lines, their names and points, and which panel tells the most."""
 
 import numpy as np
 import pytest
 from matplotlib.lines import Line2D
 
 from hessian_papers.drawing import curves
-from hessian_papers.drawing.interactive import CURVES, chart
+from hessian_papers.drawing.interactive import chart
 from hessian_spectra.pictures import style
 
 X = np.arange(1.0, 6.0)
@@ -33,7 +33,8 @@ def test_the_main_panel_has_the_most_names_unless_one_is_marked():
     assert {name: actual[name] for name in "xy"} | {"title": actual["title"]} == {
         "title": "(a)", "x": "x", "y": "y",
     }  # fmt: skip
-    assert actual["curves"] == [{"name": "identity", "x": X.tolist(), "y": X.tolist()}]
+    line = {"name": "identity", "drawn": "line", "x": X.tolist(), "y": X.tolist()}
+    assert actual["curves"] == [line]
 
 
 def test_a_panel_of_a_grid_has_the_names_of_its_column_and_row():
@@ -55,22 +56,33 @@ def test_a_line_is_named_by_the_entry_that_looks_like_it(of_figure):
     axes.axhline(0, color="C3")
     handle = Line2D([], [], color="C1", linestyle="--", label="dashed")
     (figure if of_figure else axes).legend(handles=[handle])
-    (curve,) = chart(curves.series(figure))["curves"]
-    assert (curve["name"], curve["y"]) == ("dashed", X.tolist())
+    dashed, other = chart(curves.series(figure))["curves"]
+    assert (dashed["name"], dashed["y"]) == ("dashed", X.tolist())
+    assert other["name"] == ""
 
 
-def test_one_name_of_several_lines_is_numbered_and_there_are_not_too_many():
+def test_a_curve_of_few_points_is_one_if_it_has_marks():
     figure, axes = style.panels()
-    for number in range(CURVES + 3):
-        axes.plot(X, X + number, label="seed" if number else "mean")
-    actual = chart(curves.series(figure))["curves"]
-    assert [curve["name"] for curve in actual[:3]] == ["mean", "seed, 1", "seed, 2"]
-    assert len(actual) == CURVES
-    axes.clear()
-    axes.plot(X, X)
-    axes.plot(X, np.full(5, np.nan), label="lost")
     axes.plot([0, 1], [0, 1], label="ends of a guide")
-    assert chart(curves.series(figure)) == {}, "what has no name or no numbers is left out"
+    axes.plot(X, np.full(5, np.nan), "o", label="lost")
+    axes.plot([0.5], [0.1], "^", transform=axes.get_xaxis_transform(), label="mark along a side")
+    assert curves.series(figure) == []
+    assert chart(curves.series(figure)) == {}
+    axes.plot([1, 2], [3, 4], "o-", label="two sizes")
+    axes.plot([1], [5], "o-", label="one size")
+    actual = [(c["name"], c["drawn"], c["x"]) for c in chart(curves.series(figure))["curves"]]
+    assert actual == [("two sizes", "line", [1.0, 2.0]), ("one size", "points", [1.0])]
+
+
+def test_a_figure_without_names_has_a_main_panel_too():
+    figure, (first, second) = style.panels(1, 2)
+    first.plot(X, X)
+    second.plot(X, X)
+    style.letter(first, "(a)")
+    style.letter(second, r"(b) $\lambda_1$")
+    assert chart(curves.series(figure))["title"] == "(a)"
+    curves.main(second)
+    assert chart(curves.series(figure))["title"] == "(b) λ_1"
 
 
 def test_long_curves_are_thinned_evenly_from_end_to_end():

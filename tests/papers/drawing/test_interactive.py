@@ -33,10 +33,14 @@ def test_a_script_has_the_series_with_names_in_plain_signs():
     assert (second["title"], second["y"]) == ("(b)", "λ_1")
 
 
-def test_what_has_no_curve_has_no_script():
+def test_what_has_no_curve_or_no_vertical_axis_has_no_script():
     figure = Figure()
-    figure.subplots().imshow([[1.0, 2.0]])
+    picture, cases = figure.subplots(1, 2)
+    picture.imshow([[1.0, 2.0]])
+    cases.plot([0.5], [1.0], "o", label="one below the other")
     assert script("key", series(figure)) == b""
+    cases.set_ylabel("error")
+    assert [panel["y"] for panel in numbers(script("key", series(figure)))] == ["error"]
     assert script("key", []) == b""
 
 
@@ -47,6 +51,7 @@ def test_what_has_no_curve_has_no_script():
         (r"$\mathrm{tr}(H)$", "tr(H)"),
         (r"$\pm\,\overline{\delta x}$", "± mean of δ x"),
         ("two\nlines", "two lines"),
+        (r"$v^\top F v$", "vᵀ F v"),
     ],
 )
 def test_labels_are_in_plain_signs(label, text):

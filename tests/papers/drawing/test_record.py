@@ -28,12 +28,12 @@ WRITTEN = {
     "figure": ("poster-pair.png", "poster-pair/figure"),
     "recorded": ("poster-pair/recorded.png", "poster-pair/recorded"),
 }
-ENDINGS = (".svg", ".json", "-series.json")
+ENDINGS = (".svg", ".json", "-series.json", "-series.js", ".vl.json")
 
 
 def line(height=3):
     figure, axes = style.panels()
-    axes.plot([0, 1], [1, height], label="λ")
+    axes.plot([0, 1], [1, height], "o-", label="λ")
     return figure
 
 

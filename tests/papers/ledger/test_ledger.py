@@ -91,6 +91,16 @@ def test_what_recorded_runs_measure_is_what_was_committed(measured):
     assert {name: actual[name] for name in names} == {name: committed[name] for name in names}
 
 
+def test_the_numbers_beside_the_verdicts_are_those_of_cases_that_there_are(measured):
+    """Of cases of studies that ran here, or were recorded; a few are of today's runs alone."""
+    known = {each.record.id for each in measured}
+    today = {each.record.study for each in measured if not each.record.recorded}
+    cases = {entry["case"] for entry in inputs.headlines().values()}
+    assert [case for case in cases - known if case.partition("/")[0] in today] == []
+    assert {case.partition("/")[0] for case in cases} <= {*PARAMS["studies"]}
+    assert len(cases & known) > len(cases) / 2
+
+
 def test_every_difference_is_explained_or_was_set_otherwise(ledger):
     runs = [run for case in all_cases(ledger) for run in case.runs]
     assert {run.study for run in runs if run.recorded} >= {"cracking-fig4", "data-fig1c"}

@@ -5,7 +5,15 @@ import math
 import pytest
 import sample_reports
 
-from hessian_papers.ledger.totals import by_paper_and_book, counts, metrics, round_off, summary
+from hessian_papers.ledger.totals import (
+    by_paper_and_book,
+    counts,
+    metrics,
+    numbers,
+    round_off,
+    summary,
+)
+from pipelines import inputs
 
 OLDER, NEWER = "singh2024closed", "singh2026cracking"
 RUN = {"scale": "paper", "recorded": True}
@@ -43,16 +51,34 @@ def test_counts_are_in_the_order_of_the_verdicts():
 
 
 def test_metrics_are_those_of_the_strongest_run_and_of_todays():
-    numbers = metrics(
+    actual = metrics(
         [
             statement("open", case("fails", **RUN, beside=case("open"))),
             statement("reproduced", case(number=2)),
             statement("corrected", case(number=3, **RUN)),
         ]
     )
-    assert numbers["papers"] == {"reproduced": 1, "corrected": 1, "open": 1}
-    assert numbers["beyond"] == {}
-    assert numbers["this_run"] == {"holds": 1, "open": 1}
+    assert actual["papers"] == "1 reproduced, 1 corrected, 1 open"
+    assert actual["beyond"] == ""
+    assert actual["this_run"] == "1 holds, 1 open"
+    assert actual["numbers"] == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [
+        ("a number", {"case": "a/b"}),
+        ("number", "a/b"),
+        ("number", {}),
+        ("number", {"case": "b"}),
+        ("number", {"case": "a/b", "as": "percent"}),
+        ("number", {"case": "a/b", "statement": "c"}),
+    ],
+)
+def test_what_is_no_number_of_a_run_is_refused_in_one_line(name, entry):
+    with pytest.raises(ValueError, match=f"^headlines, {name}: expected .*, got ") as caught:
+        numbers({name: entry}, {"a/b": 1.0})
+    assert "\n" not in str(caught.value)
 
 
 def test_digits_are_those_of_the_largest_error_of_each_study():
@@ -88,3 +114,11 @@ def test_an_error_that_may_jump_is_bounded_by_its_tolerance():
     assert round_off(0.0, 1e-7) == round_off(3e-9, 1e-7) == 1e-8
     assert round_off(5e-9, 1e-7) == 1e-7
     assert round_off(0.0, 1e-10) == 1e-12
+
+
+def test_what_dvc_shows_of_a_run_has_at_most_twenty_columns():
+    """The metrics have some, and DVC has two of its own: the name and the time."""
+    shown = metrics([statement("reproduced", case(**RUN))], inputs.headlines())
+    columns = [*shown.pop("numbers"), *shown]
+    assert not [name for name in columns if isinstance(shown.get(name), dict)]
+    assert len(columns) + 2 <= 20

@@ -245,6 +245,7 @@ def test_images_are_from_one_source():
         ({"networks": []}, r"networks: expected different names of architectures, got \[\]"),
         ({"networks": ["F-4", "F-4"]}, "networks: expected different names of architectures"),
         ({"networks": ["G-4"]}, "network: expected a name such as F-200.2, .*, got 'G-4'"),
+        ({"networks": ["LeNet-5"]}, r"ResNet18-W48 \(did you mean LeNet5\?\), got 'LeNet-5'"),
         ({"variations": [{}]}, r"variations: expected values of learning_rate, .*, got \[{}\]"),
         ({"variations": [{"epochs": 2.0}]}, "variations: expected values of .*many seeds, got "),
         ({"variations": [{"seeds": 5.0}]}, "variations: expected values of .*many seeds, got "),

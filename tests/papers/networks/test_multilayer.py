@@ -8,6 +8,7 @@ import torch
 import xarray as xr
 from ensemble_arrays import SETTINGS
 
+from hessian_papers.data.base import ONE_FEATURE, SEVERAL_FEATURES, TEXT, Form
 from hessian_papers.models.parametrisation import draw
 from hessian_papers.models.teacher import teacher_data
 from hessian_papers.networks import multilayer
@@ -95,6 +96,56 @@ def test_training_lowers_the_loss_and_its_end_is_told(made):
     epochs, stopped = networks["epochs"].values, networks["status"].values == EPOCH_LIMIT
     assert (epochs <= config.epochs).all()
     assert (epochs[stopped] == config.epochs).all()
+
+
+TABLE = xr.Dataset(
+    {
+        "x": (("sample", "feature"), np.random.default_rng(0).normal(size=(40, 5))),
+        "y": (("sample", "target"), np.random.default_rng(1).normal(size=(40, 2))),
+    }
+)
+
+
+@pytest.mark.parametrize("targets", ["own", "teacher"])
+def test_each_teacher_has_rows_and_columns_of_a_data_set(targets):
+    config = replace(CONFIG, data="houses", targets=targets, teachers=2, parametrisations=["sp"])
+    networks = multilayer.train(replace(config, epochs=1), TABLE)
+    assert (networks["data"].item(), networks["targets"].item()) == ("houses", targets)
+    (item,) = (
+        item
+        for item in multilayer.items(config, TABLE)
+        if (item["depth"], item["size"], item["teacher"], item["first"]) == (2, 3, 1, 5)
+    )
+    # The curvature is that of the samples which are taken: 24 of the rows, 3 of the columns.
+    rows, columns = multilayer._taken((40, 5), config.seed, 1)
+    x = torch.from_numpy(item["inputs"][rows[:24]][:, columns[:3]])
+    assert (len({*rows}), len({*columns})) == (40, 5)
+    y = torch.from_numpy(TABLE["y"].values[rows[:24]])
+    if targets == "teacher":
+        _, y = teacher_data(24, 3, 3, "linear", config.seed, config.noise_variance, 1, given=x)
+    drawn = draw("sp", (3, 4, y.shape[1]), "linear", config.seed, [5], torch.float32)
+    network = drawn.to(torch.float64).network(0)
+    expected = cv.dense_spectrum(cv.hessian(cv.Problem(network, HalfSquaredError(), [(x, y)])))
+    place = {"parametrisation": "sp", "depth": 2, "size": 3, "time": "initialisation"}
+    actual = networks["sharpness"].sel(place).isel(network=5)
+    assert float(actual) == pytest.approx(float(expected.eigenvalues[-1]), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        (Form(SEVERAL_FEATURES, (40, 2)), "sizes: expected at most 2, the input columns of houses"),
+        (Form(ONE_FEATURE, (40,)), "sizes: expected at most 1, the input columns of houses, got 3"),
+        (Form(SEVERAL_FEATURES, (20, 5)), "samples: expected at most 20, the rows of houses, got"),
+        (Form(TEXT), "data: expected a data set with one feature per sample or several"),
+    ],
+)
+def test_data_with_too_few_columns_or_rows_are_refused(form, message):
+    config = replace(CONFIG, data="houses")
+    config.require_data(Form(SEVERAL_FEATURES, (24, 3)))
+    config.require_data(Form(SEVERAL_FEATURES))  # a file that is not read yet
+    with pytest.raises(ValueError, match=message):
+        config.require_data(form)
 
 
 def test_the_chunks_do_not_matter():

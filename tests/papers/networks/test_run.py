@@ -46,9 +46,9 @@ def test_each_item_logs_a_live_run_of_its_own_in_one_group(tmp_path, monkeypatch
     networks, runs = logged(tmp_path, "local")
     for file in (tmp_path / "wandb").glob("offline-run-*/*.wandb"):
         assert b"one-state" in file.read_bytes(), "all are in one group"
-    assert runs.keys() == {f"train walks value {value}" for value in (4, 5, 7)}
+    assert runs.keys() == {f"train value {value} (walks)" for value in (4, 5, 7)}
     for value in (4, 5, 7):
-        run = runs[f"train walks value {value}"]
+        run = runs[f"train value {value} (walks)"]
         assert (run.state, run.project) == ("finished", "tests")
         assert About(commit=run.commit, tags=tuple(run.tags), notes=run.notes) == ABOUT
         assert run.config["value"] == value

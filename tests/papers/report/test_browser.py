@@ -1,18 +1,25 @@
+import io
 import json
 import re
 import shutil
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sample_reports
+from matplotlib import image as images
 
 from hessian_papers.report import FRONT, INDEX, address, build, index, read
-from hessian_papers.report.findings import Finding, Opening
+from hessian_papers.report.findings import Finding
+from hessian_spectra.pictures import style
+from tests.pages import ROOT
+from tests.papers.report.test_colours import contrast
 
 pytestmark = pytest.mark.browser
 
 STUDIES = [*sample_reports.STUDIES]
+PICTURES = ROOT / "reports" / "pictures"
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +27,17 @@ def folder(sample_root, tmp_path_factory):
     """The pages beside their pictures: all of them, and one document that has all."""
     root = shutil.copytree(sample_root / "reports", tmp_path_factory.mktemp("page") / "reports")
     content = read(Path(root))
-    finding = Finding("one", "It holds.", True, [], "cracking-fig7")
-    misprint = next(s for s in content.statements if s.printed is not None)
-    first = Opening(misprint, finding)
+    statement = content.statements[:1]
+    findings = [
+        Finding("one", "It holds.", True, statement, "cracking-fig7"),
+        Finding("two", f"It holds{' for every width' * 40}.", True, statement, "poster-pair"),
+    ]
     parts = [part for section in content.sections for part in content.parts(section.key)]
     for part in (FRONT, *parts):
         file = Path(root) / address(part)
         file.parent.mkdir(exist_ok=True)
-        file.write_text(build(content, [finding], opening=first, part=part))
+        file.write_text(build(content, findings, part=part))
+    shutil.copytree(PICTURES, Path(root) / "pictures")
     (Path(root) / INDEX).write_text(index(content))
     (Path(root) / "whole.html").write_text(build(content))
     return Path(root)
@@ -97,25 +107,65 @@ def on_screen(page):
     )
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_first_screen_has_the_playground_and_its_switch(visit, width, height):
+    visit.page.set_viewport_size({"width": width, "height": height})
+    said = re.sub(r"\s+", " ", on_screen(visit.page))
+    assert "whether each holds." in said
+    assert "as printed in 2024" in said
+    for drawn in ("#playground-spectrum", "#search-text", "header [href='../README.md']"):
+        box = visit.page.locator(drawn).bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= height, drawn
+
+
 def test_the_first_screen_says_what_there_is_without_a_click(visit):
     said = re.sub(r"\s+", " ", on_screen(visit.page))
     statements = sample_reports.statements()
     for verdict, count in Counter(str(s["verdict"]) for s in statements).items():
         assert f"{count} {verdict}" in said
-    misprint = next(s for s in statements if s["printed"])
-    assert f"In print: {misprint['printed']}" in said
-    assert "A finding It holds." in said
-    assert "[Figure 7: Made-up test data in place of cracking-fig7]" in said
+    assert "hessian-spectra inspect mine:factory" in said
+    assert "[Of a small convolutional network: the spectral density" in said
+    size = "async (i) => { await i.decode(); return [i.naturalWidth, i.naturalHeight]; }"
+    image = visit.page.locator("#inspect img")
+    assert image.evaluate(size) == [int(image.get_attribute(side)) for side in ("width", "height")]
+
+
+def test_a_long_finding_is_folded_until_it_is_asked_for(visit):
+    short, long = visit.page.locator("ol.findings li").all()
+    assert short.locator("details").count() == 0
+    before = long.bounding_box()["height"]
+    assert before - short.bounding_box()["height"] < 60, "no card is longer than needed"
+    long.locator("summary").focus()
+    visit.page.keyboard.press("Enter")
+    assert long.bounding_box()["height"] > before + 100
+    assert long.locator(".source").is_visible()
+
+
+@pytest.mark.parametrize(
+    "address_", [FRONT, "singh2026cracking.html", "singh2026cracking/cracking-fig7.html"]
+)
+def test_every_page_leads_to_documentation_readme_and_repository(visit, address_):
+    visit.go(address_)
+    links = visit.page.locator("header .project a")
+    assert links.all_inner_texts() == ["Docs", "README", "Repository"]
+    # From a folder of the repository that is named as this one.
+    asked = links.evaluate_all("all => all.map((link) => link.href)")
+    root = visit.folder.parent.as_uri()
+    paths = [str(link).removeprefix(root) for link in asked]
+    assert paths == ["/docs/guides/library.md", "/README.md", "/"]
+    assert all((ROOT / path[1:]).exists() for path in paths)
 
 
 def test_pages_load_without_complaint_and_pictures_when_they_are_seen(visit):
     assert visit.complaints == []
     asked = {request.rpartition("/")[2] for request in visit.requests}
-    assert asked == {FRONT, INDEX, "recorded.png"}
+    assert asked == {FRONT, INDEX, "inspection.png", "recorded.png", "poster-pair.png"}
     visit.go("singh2024poster/poster-pair.html")
     image = visit.page.locator(".card img").first
     assert image.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }")
-    assert visit.requests[-1].endswith("/reports/figures/singh2024poster/poster-pair.png")
+    shown = "/reports/figures/singh2024poster/poster-pair.png"
+    assert [request for request in visit.requests if request.endswith(shown)]
     assert visit.complaints == []
 
 
@@ -360,18 +410,65 @@ def test_the_notation_tables_are_wide_enough_at_1280_pixels(visit):
     assert [text for text, shown, needed in cells if needed > shown or shown < 100] == []
 
 
-def test_dark_mode_turns_the_page_dark_and_leaves_figures_white(visit):
+def colours(element):
+    """The colours of an element as it is seen, the most frequent first."""
+    pixels = images.imread(io.BytesIO(element.screenshot()))[..., :3].reshape(-1, 3)
+    values, counts = np.unique((255 * pixels).round().astype(int), axis=0, return_counts=True)
+    return ["#{:02x}{:02x}{:02x}".format(*values[i]) for i in np.argsort(-counts)]
+
+
+CARD = "#1e2126"
+
+
+@pytest.mark.parametrize(
+    ("address_", "picture"),
+    [
+        (FRONT, "#inspect .plate"),
+        (FRONT, "ol.findings .plate"),
+        ("singh2026cracking.html", ".thumbnail"),
+        ("singh2026cracking/cracking-fig7.html", ".card .plate"),
+        ("singh2026cracking/cracking-fig7.html", "#enlarged"),
+    ],
+)
+def test_in_the_dark_pictures_are_as_dark_as_their_cards(visit, address_, picture):
     page = visit.page
-
-    def background(selector):
-        script = "(e) => getComputedStyle(e).backgroundColor"
-        return page.locator(selector).first.evaluate(script)
-
-    light = background("body")
     page.emulate_media(color_scheme="dark")
-    assert light == "rgb(250, 250, 247)"
-    assert background("body") == "rgb(22, 24, 28)"
-    assert background("#first .plate") == "rgb(255, 255, 255)"
+    visit.go(address_)
+    assert page.locator("body").evaluate("(e) => getComputedStyle(e).backgroundColor") == (
+        "rgb(22, 24, 28)"
+    )
+    if picture == "#enlarged":
+        page.locator(".card .plate").first.click()
+    shown = page.locator(picture).first
+    shown.scroll_into_view_if_needed()
+    shown.evaluate("async (one) => (one.querySelector('img') ?? one).decode()")
+    actual = colours(shown)
+    assert actual[0] == CARD
+    assert max(contrast(colour, CARD) for colour in actual) > 12, "what was black is white"
+    page.emulate_media(media="print")
+    assert shown.evaluate("(e) => getComputedStyle(e.querySelector('img') ?? e).filter") == "none"
+
+
+def test_in_the_dark_all_that_was_to_be_read_can_be_read(visit):
+    """Letters and lines that stand out from white stand out from the card as well."""
+    page = visit.page
+    page.emulate_media(color_scheme="dark")
+    for colour in (style.BLACK, style.BLUE, style.VERMILION, style.GREEN, style.GREY):
+        square = (
+            f"<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><rect width='9' "
+            f"height='9' fill='{colour}'/></svg>"
+        ).replace("#", "%23")
+        image = page.locator("#inspect img")
+        image.evaluate(
+            "async (one, svg) => { one.src = `data:image/svg+xml,${svg}`; await one.decode(); }",
+            square,
+        )
+        (actual, *_) = colours(image)
+        assert contrast(actual, CARD) >= 4.5, (colour, actual)
+        # Its hue is the same: the largest part stays the largest, the smallest the smallest.
+        parts = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (colour, actual)]
+        if len({*parts[0]}) == 3:
+            assert np.array_equal(*map(np.argsort, parts)), (colour, actual)
 
 
 def test_paper_shows_what_is_folded_away(whole):

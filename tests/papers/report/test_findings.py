@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sample_reports
 
-from hessian_papers.report.findings import findings, markdown, opening
+from hessian_papers.report.findings import findings, markdown
 from pipelines import inputs
 
 STUDY = "poster-pair"
@@ -47,11 +47,10 @@ SPEC: dict[str, Any] = {
     },
 }
 SETS = {"identities": {"identity": True, "study": STUDY}, "two": ["none", "fraction"]}
-OPENING = {"misprint": "mended", "finding": "made-up"}
 
 
 def file(*specs):
-    return {"opening": OPENING, "sets": SETS, "findings": [*specs]}
+    return {"sets": SETS, "findings": [*specs]}
 
 
 def test_the_numbers_of_a_sentence_are_measured():
@@ -100,7 +99,7 @@ FEW = [
 def test_each_word_of_a_number_takes_what_it_says(spec, text):
     changes = {"sentence": "{n}", "numbers": {"n": spec}, "rests_on": {"some": ["reproduced"]}}
     sets = {"all": ["some", "pooled", "errors"]}
-    entries = {"opening": OPENING, "sets": sets, "findings": [SPEC | changes]}
+    entries = {"sets": sets, "findings": [SPEC | changes]}
     assert findings(entries, FEW)[0].text == text
 
 
@@ -178,7 +177,7 @@ def test_what_is_no_finding_is_refused_in_one_line(spec, message):
 
 def test_an_unknown_choice_of_a_set_is_refused():
     with pytest.raises(ValueError, match="findings, odd: expected some of identity, book, study"):
-        findings({"opening": OPENING, "sets": {"odd": {"colour": "red"}}, "findings": []}, LEDGER)
+        findings({"sets": {"odd": {"colour": "red"}}, "findings": []}, LEDGER)
 
 
 def test_a_file_of_another_form_is_refused(tmp_path, monkeypatch):
@@ -194,28 +193,3 @@ def test_the_findings_are_well_formed_without_any_run():
     assert len(sentences) == 14
     assert not any(sentence.stated for sentence in sentences)
     assert len({sentence.name for sentence in sentences}) == 14
-
-
-def test_the_first_screen_has_a_misprint_and_a_finding_that_are_measured():
-    other = record("other", "corrected", printed="Wrong, and not chosen.")
-    ledger = [other, record("mended", "corrected", printed="A wrong form."), *LEDGER]
-    sentences = findings(file(SPEC), ledger)
-    first = opening(file(SPEC), ledger, sentences)
-    assert first.misprint == ledger[1]
-    assert first.finding == sentences[0]
-    # Without the verdict that it rests on a finding is not stated, and no misprint is known.
-    unstated = findings(file(SPEC), LEDGER[2:])
-    nothing = opening(file(SPEC), LEDGER[2:], unstated)
-    assert (nothing.misprint, nothing.finding) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ({"misprint": "mended"}, "findings, opening: expected the keys misprint, finding"),
-        (OPENING | {"finding": "another"}, "findings, opening: expected one of made-up, got 'ano"),
-    ],
-)
-def test_an_opening_of_another_form_is_refused(spec, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        opening(file(SPEC) | {"opening": spec}, LEDGER, findings(file(SPEC), LEDGER))

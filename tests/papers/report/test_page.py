@@ -17,7 +17,7 @@ from hessian_papers.papers import PAPERS
 from hessian_papers.report import FRONT, address, build, index, read
 from hessian_papers.report.commands import override
 from hessian_papers.report.entries import anchor
-from hessian_papers.report.findings import Finding, Opening
+from hessian_papers.report.findings import Finding
 from hessian_spectra.files import DamagedFileError, MissingResultError, write_json
 
 
@@ -53,7 +53,7 @@ def test_links_lead_to_something(page, sample_root):
     assert names[".svg"] == 2 * runs, "each picture links its own, and the list those of the runs"
     assert names[".png"] == runs + 4, "one figure has a recorded run, and controls, which are twice"
     assert names[".nc"] == runs
-    assert names[".json"] == 1, "the facts of that run"
+    assert names[".json"] == 1 + runs, "the facts of that run, and the charts of each"
     assert len(outside) - len(made) == 5 * len(sample_reports.STUDIES)
 
 
@@ -69,8 +69,10 @@ def test_each_run_says_on_which_packages_it_was_made_and_of_which_files(text):
 
 def test_nothing_is_loaded_from_elsewhere(page):
     assert [a["href"].split(",")[0] for a in page.all("link")] == ["data:image/svg+xml"]
-    policy = page.values("content")[-1]
-    assert policy.startswith("default-src 'none'; img-src 'self' file: data:;")
+    policies = [text for text in page.values("content") if text.startswith("default-src")]
+    assert [policy.partition("; style")[0] for policy in policies] == [
+        "default-src 'none'; img-src 'self' file: data:"
+    ]
 
 
 def test_every_figure_is_a_file_beside_the_page_loaded_when_seen(page, sample_root):
@@ -118,7 +120,7 @@ def test_a_single_file_holds_every_picture_and_links_no_file(sample_root, conten
     shown = {base64.b64decode(a["src"].split(",")[1]) for a in page.all("img") if "src" in a}
     assert shown == {file.read_bytes() for file in reports.rglob("*.png")}
     assert all(a["href"].startswith("#") for a in page.all("a"))
-    assert "img-src data:;" in page.values("content")[-1]
+    assert any("img-src data:;" in text for text in page.values("content"))
 
 
 def test_text_from_files_is_escaped(text):
@@ -197,7 +199,8 @@ def test_findings_have_a_picture_and_lead_to_their_statements(content):
 def pages(content):
     """The front, and the pages of all papers and figures, by their addresses."""
     parts = [part for section in content.sections for part in content.parts(section.key)]
-    texts = {address(part): build(content, part=part) for part in (FRONT, *parts)}
+    finding = [Finding("one", "It holds.", True, [], "cracking-fig7")]
+    texts = {address(part): build(content, finding, part=part) for part in (FRONT, *parts)}
     return texts | {"search-index.js": index(content)}
 
 
@@ -219,13 +222,27 @@ def test_the_index_leads_to_every_figure_and_statement(pages):
     content = json.loads(pages["search-index.js"].removeprefix("window.searchIndex=").rstrip(";\n"))
     assert len(content["figures"]) == len(sample_reports.STUDIES)
     assert len(content["statements"]) == len(sample_reports.statements())
-    for entry in (*content["figures"], *content["statements"]):
+    places = {entry["artifact"] for entry in content["places"]}
+    assert places == {
+        *("Playground", "Findings", "Verdicts", "Misprints", "Notation", "Paper", "Symbol")
+    }
+    for entry in (*content["figures"], *content["statements"], *content["places"]):
         page, _, target = entry["href"].partition("#")
         assert f'id="{target}"' in pages[page]
     (named,) = [e for e in content["figures"] if e["artifact"] == "Figure 27"]
     assert named["image"] == "figures/singh2026cracking/cracking-fig27.png"
     assert "width 10" in named["settings"]
     assert "Made-up curve" in named["caption"]
+
+
+def test_a_page_says_which_settings_an_experiment_left(content):
+    """On the front and on that of a figure, and how they are taken back; else nothing."""
+    for part in (FRONT, "singh2026cracking/cracking-fig7"):
+        text = build(content, part=part, kept="studies.mine.width=50 (conf/ has 10)")
+        said = "Settings of an experiment: studies.mine.width=50 (conf/ has 10)."
+        assert text.index(said) < text.index("<h1>")
+        assert "<code>dvc repro --force configure</code>" in text
+        assert "Settings of an experiment" not in build(content, part=part)
 
 
 def test_a_figure_stands_between_its_neighbours(pages):
@@ -238,16 +255,35 @@ def test_a_figure_stands_between_its_neighbours(pages):
     assert only == "next"
 
 
-def test_the_first_screen_has_what_was_chosen_for_it(content):
-    misprint = next(s for s in content.statements if s.printed is not None)
-    finding = Finding("one", "It holds.", True, [], "cracking-fig7")
-    text = build(content, [finding], opening=Opening(misprint, finding), part=FRONT)
-    first = section(text, "first", "section")
-    assert str(misprint.printed) in first
-    assert "It holds." in first
-    assert first.count("<img") == 1
-    for paper in PAPERS.values():
-        assert (paper.title in first) == (paper.key in first)
+def test_a_page_says_what_it_is_to_those_who_link_it(pages):
+    front, paper_, figure_ = (
+        pages[name]
+        for name in (FRONT, "singh2026cracking.html", "singh2026cracking/cracking-fig7.html")
+    )
+    facts = [
+        {a.get("property", a.get("name")): a.get("content") for a in Reader(text).all("meta")}
+        for text in (front, paper_, figure_)
+    ]
+    assert [page_["twitter:card"] for page_ in facts] == ["summary_large_image"] * 3
+    assert all(0 < len(page_["description"]) < 400 for page_ in facts)
+    assert all(page_["og:description"] == page_["description"] for page_ in facts)
+    assert facts[0]["og:title"] == "Hessian spectra"
+    assert facts[1]["description"].startswith(PAPERS["singh2026cracking"].title)
+    assert facts[2]["og:title"].startswith("Figure 7: Made-up test data")
+    assert facts[2]["og:image"] == "../figures/singh2026cracking/cracking-fig7/recorded.png"
+    assert facts[0]["og:image"] == "pictures/inspection.png"
+
+
+def test_the_menu_has_titles_and_a_document_that_has_all_leads_nowhere_else(pages, text):
+    entries = 'title="([^"]*)"( aria-current="page")?>([^<]*)</a></li>'
+    menu = re.findall(entries, pages["singh2026cracking.html"].partition("</header>")[0])
+    assert [(full, short) for full, _, short in menu] == [
+        (p.title, p.short) for p in PAPERS.values()
+    ]
+    assert [short for _, here, short in menu if here] == ["Cracking the Hessian"]
+    assert len({paper.short for paper in PAPERS.values()}) == len(PAPERS)
+    assert "og:image" not in text
+    assert "README" not in text
 
 
 def test_a_page_without_drawings_of_lines_has_no_links_to_them(reports):

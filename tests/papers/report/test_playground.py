@@ -1,5 +1,7 @@
 """The page computes in the browser as the library does."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -118,6 +120,88 @@ def test_gradient_descent_ends_below_two_over_the_rate_or_leaves(page):
     assert high["sharpness"][0] > 2 / 1.0
     assert max(high["loss"][:20]) > high["loss"][0]
     assert high["sharpness"][-1] < 2 / 1.0 or high["loss"][-1] > 1e6
+
+
+# The boxes of all texts, and of the drawings that they stand in.
+BOXES = """() => ["spectrum", "course"].map((name) => {
+  const box = (one) => {
+    const { left, right, top, bottom } = one.getBoundingClientRect();
+    return [left, right, top, bottom];
+  };
+  const drawing = document.getElementById(`playground-${name}`);
+  const texts = [...drawing.querySelectorAll("text")];
+  return [box(drawing), texts.map((one) => [one.textContent, box(one)])];
+})"""
+# What moves values onto each other: a bulk at zero, outliers beside it, one outlier alone, a wide
+# network, steps that leave.
+CROWDED: list[dict[str, float]] = [
+    {},
+    {"width": 2, "angle": 90},
+    {"width": 30, "moment": 0.1},
+    {"first": 0, "second": 0, "target": 0},
+    {"first": 2, "second": 2, "angle": 0, "target": 2},
+    {"angle": 180, "rate": 1, "moment": 3},
+    {"angle": 120, "rate": 0.05, "target": -1.5, "moment": 0.6},
+]
+
+
+def crowded(page):
+    """The texts that touch another one, or leave their drawing."""
+    wrong = []
+    for (left, right, top, bottom), texts in page.evaluate(BOXES):
+        assert all(b[1] > b[0] for _, b in texts)
+        for place, (text, a) in enumerate(texts):
+            if not (left <= a[0] and a[1] <= right and top <= a[2] and a[3] <= bottom):
+                wrong.append(text)
+            for other, b in texts[:place]:
+                if a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]:
+                    wrong.append((text, other))
+    return wrong
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("settings", CROWDED)
+def test_no_label_lies_on_another_after_training(page, width, settings):
+    page.set_viewport_size({"width": width, "height": 900})
+    put(page, **{"rate": 0.3, **settings})
+    assert page.locator("#playground-spectrum text").count() >= 3
+    trained(page, settings.get("rate", 0.3))
+    for printed in (False, True):
+        page.set_checked("[name=printed]", printed)
+        assert crowded(page) == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("network", ["linear", "relu", "attention"])
+def test_no_label_lies_on_another_wherever_the_controls_stand(page, width, network):
+    page.set_viewport_size({"width": width, "height": 900})
+    page.check(f"[value={network}]")
+    for seed in SEEDS:
+        put(page, **drawn(page, seed))
+        assert crowded(page) == []
+
+
+def test_the_drawing_follows_the_width_of_its_place(page):
+    drawing = page.locator("#playground-spectrum")
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function("""() => {
+          const one = document.getElementById("playground-spectrum");
+          return one.viewBox.baseVal.width === one.clientWidth;
+        }""")
+        assert drawing.bounding_box()["height"] == pytest.approx(212, abs=3)
+
+
+def test_the_switch_is_there_where_a_print_is_wrong(page):
+    page.check("[name=printed]")
+    assert page.locator("#playground-form").inner_text() == "print"
+    said = page.locator("#playground-agreement")
+    assert re.search("print and brute force differ by [0-9.]+ % of the largest", said.inner_text())
+    page.check("[value=relu]")
+    assert page.locator("[name=printed]").is_hidden()
+    assert "theorem and brute force" in said.inner_text()
+    page.check("[value=linear]")
+    assert not page.locator("[name=printed]").is_checked()
 
 
 def test_it_is_drawn_as_it_is_counted_and_says_how_far_both_agree(page):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from study_configs import HEAD
 
-from hessian_papers.data.base import IMAGES, ONE_FEATURE, Form
+from hessian_papers.data.base import IMAGES, ONE_FEATURE, SEVERAL_FEATURES, Form
 from hessian_papers.studies.base import DataStudyConfig, EnsembleStudyConfig
 
 FIELDS = HEAD | {"seed": 0}
@@ -22,6 +22,21 @@ def test_a_study_refuses_samples_that_it_cannot_take():
     config.require_data(Form(IMAGES, (8, 28, 28)))
     with pytest.raises(ValueError, match=r"^data: expected a data set with images, got 'wedge'$"):
         config.require_data(Form(ONE_FEATURE, (8,)))
+
+
+def test_a_study_of_one_target_refuses_several_and_sees_the_shape_where_there_is_one():
+    shapes = []
+
+    class OfTables(DataStudyConfig):
+        def require_shape(self, *shape):
+            shapes.append(shape)
+
+    config = OfTables(**FIELDS, data="houses")
+    config.require_data(Form(SEVERAL_FEATURES))  # of a file that is not read yet
+    config.require_data(Form(SEVERAL_FEATURES, (8, 3)))
+    assert shapes == [(8, 3)]
+    with pytest.raises(ValueError, match=r"^data: expected a data set with one target per sample"):
+        config.require_data(Form(SEVERAL_FEATURES, (8, 3), targets=2))
 
 
 @pytest.mark.parametrize("samples", [IMAGES, ONE_FEATURE])

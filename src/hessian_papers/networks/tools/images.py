@@ -19,6 +19,7 @@ from torch.nn import functional
 from hessian_papers.constraints import AtLeast, Checked, Count, OneOf, Positive, Scale
 from hessian_papers.data.tools.reduction import reduce_regression
 from hessian_papers.data.tools.whitening import PrincipalComponents, principal_components
+from hessian_papers.image_names import image_set
 from hessian_papers.labelled import Variable, Variables, arrays_of, items_of, side_by_side
 from hessian_papers.models.initialisation import kaiming_uniform
 from hessian_papers.networks.base import shared
@@ -189,6 +190,19 @@ def probe(item: Item) -> Item:
     return {**item, "epochs": epochs, "record": [0, epochs]}
 
 
+def words(given: xr.Dataset, item: Item) -> tuple[str, ...]:
+    """A network in words: its images, its case, the sizes and the number of it."""
+    classes, count = item["labels"][item["indices"]], len(item["indices"])
+    return (
+        image_set(item["source"]),
+        *item["case"].split("-"),
+        f"width {item['width']}",
+        f"{count} images",
+        f"share {np.bincount(classes).max() / count:.0%}",
+        f"network {item['replicate']}",
+    )
+
+
 def train_network(
     *,
     source: str,
@@ -325,6 +339,7 @@ def training(items: Callable[[Any, xr.Dataset], Iterable[Item]]) -> FanOut:
         gather=_gather,
         cost=cost,
         probe=probe,
+        words=words,
     )
 
 

@@ -136,7 +136,8 @@ def _along(axes: Axes, data: xr.Dataset) -> None:
         axes.set_xlabel("depth $B$ (layers)")
         axes.set_xlim(x[0] - 0.45, x[-1] + 0.45)  # lines stand beside each other there
     else:
-        axes.set_xlabel("input and output size $D$")
+        own = "targets" in data and data["targets"].item() == "own"
+        axes.set_xlabel("input size $D$" if own else "input and output size $D$")
         if x[-1] >= 10 * x[0]:
             axes.set_xscale("log")
             ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
@@ -272,9 +273,23 @@ def caption(data: xr.Dataset) -> str:
     counts = [f"{int(data[name].sum())} {how}" for how, name in ends.items() if data[name].any()]
     return (
         f"{drawn}. {_intervals(data)}. Per point {number} {kind} networks of width {width}, "
-        f"{counted_teachers(data)}; $D = K =$ {sizes}; depth {depths}"
+        f"{counted_teachers(data)}; {_sizes(data)} {sizes}; depth {depths}"
         f"{''.join(f'; {count}' for count in counts)}."
     )
+
+
+def _sizes(data: xr.Dataset) -> str:
+    """The sizes' symbols in a caption, with the data set that inputs are from and what is fitted.
+
+    Example:
+        >>> _sizes(xr.Dataset({"data": "houses", "targets": "own"}))
+        'D columns of houses predict its targets, $D =$'
+    """
+    if "data" not in data:
+        return "$D = K =$"
+    own = data["targets"].item() == "own"
+    what = "its targets, $D =$" if own else "the targets of a linear teacher, $D = K =$"
+    return f"D columns of {data['data'].item()} predict {what}"
 
 
 def _read(symbols: str) -> str:

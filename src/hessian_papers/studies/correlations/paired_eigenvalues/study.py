@@ -16,7 +16,7 @@ import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Count, Different, DifferentNumbers
-from hessian_papers.data.base import SEVERAL_FEATURES, Form
+from hessian_papers.data.base import SEVERAL_FEATURES
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.models.parametrisation import draw
 from hessian_papers.studies.base import DataStudyConfig
@@ -94,11 +94,10 @@ class Config(DataStudyConfig):
             )
             require(reduced or parameters <= LARGEST_DENSE, "widths", expected, parameters)
 
-    def require_data(self, form: Form) -> None:
+    def require_shape(self, *shape: int) -> None:
         """Refuse data with too few samples or features."""
-        super().require_data(form)
         largest = max(size for size in self.sizes if size <= max(self.widths))
-        most, (samples, features) = max(self.samples), form.shape
+        most, (samples, features) = max(self.samples), shape
         expected = f"at least {most} points with {largest} features"
         require(samples >= most and features >= largest, "data", expected, self.data)
 

@@ -20,7 +20,7 @@ import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import Once, Scale
-from hessian_papers.data.base import SEVERAL_FEATURES, Form
+from hessian_papers.data.base import SEVERAL_FEATURES
 from hessian_papers.data.tools.whitening import whiten
 from hessian_papers.labelled import Variable, Variables, assembled
 from hessian_papers.studies.base import DataStudyConfig
@@ -48,6 +48,7 @@ class Config(DataStudyConfig):
     """
 
     takes = SEVERAL_FEATURES
+    any_targets = True
 
     input_scale: Scale
     architectures: Annotated[list[list[int]], Once()]
@@ -70,10 +71,9 @@ class Config(DataStudyConfig):
         smallest = min(map(_parameters, networks))
         require(1 <= self.top <= smallest, "top", f"1 to {smallest} (all)", self.top)
 
-    def require_data(self, form: Form) -> None:
+    def require_shape(self, *shape: int) -> None:
         """Refuse data with too few features or samples for the largest network."""
-        super().require_data(form)
-        (samples, features), largest = form.shape, max(sizes[0] for sizes in self.architectures)
+        (samples, features), largest = shape, max(sizes[0] for sizes in self.architectures)
         expected = f"at most {features} inputs and fewer than the {samples} samples of {self.data}"
         require(largest <= features and largest < samples, "architectures", expected, largest)
 

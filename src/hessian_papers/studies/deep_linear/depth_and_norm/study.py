@@ -16,7 +16,7 @@ import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Count, Scale
-from hessian_papers.data.base import SEVERAL_FEATURES, Form
+from hessian_papers.data.base import SEVERAL_FEATURES
 from hessian_papers.data.tools.whitening import whiten
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies.base import DataStudyConfig
@@ -44,6 +44,7 @@ class Config(DataStudyConfig):
     """
 
     takes = SEVERAL_FEATURES
+    any_targets = True
 
     input_scale: Scale
     largest_depth: Annotated[int, AtLeast(2)]
@@ -65,10 +66,9 @@ class Config(DataStudyConfig):
         fits = self.largest_width >= self.smallest_width
         require(fits, "largest_width", expected, self.largest_width)
 
-    def require_data(self, form: Form) -> None:
+    def require_shape(self, *shape: int) -> None:
         """Refuse data with too few independent inputs for the widest network."""
-        super().require_data(form)
-        most = min(form.shape)
+        most = min(shape)
         expected = f"at most the {most} independent inputs of {self.data}"
         require(self.largest_width <= most, "largest_width", expected, self.largest_width)
 

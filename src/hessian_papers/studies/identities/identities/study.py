@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.constraints import AtLeast, Between
-from hessian_papers.data.base import ONE_FEATURE, Form
+from hessian_papers.data.base import ONE_FEATURE
 from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.theorems import PAPERS, THEOREMS, Draw, drawn
@@ -56,15 +56,14 @@ class Config(DataStudyConfig):
     width: Annotated[int, Between(2.0, 50.0, "2 to 50")]
     points: Annotated[int, AtLeast(2)]
 
-    def require_data(self, form: Form) -> None:
-        """Refuse other data than one feature, and too few for inputs of full rank."""
-        super().require_data(form)
+    def require_shape(self, *shape: int) -> None:
+        """Refuse data that are too few for inputs of full rank."""
         # A slice takes the samples over and over: of D columns at least n/D rows are different, and
         # deep networks have up to two thirds of the width, and one, as inputs.
         columns = max(4, 2 * self.width // 3 + 1)
         least = columns * (columns + 2)
         expected = f"at least {least} samples in {self.data} for networks of width {self.width}"
-        require(form.shape[0] >= least, "data", expected, form.shape[0])
+        require(shape[0] >= least, "data", expected, shape[0])
 
 
 def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:

@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
 from hessian_papers.drawing.variables import Panel, named, picture
+from hessian_papers.image_names import image_set
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.images.class_shares.derived import (
     at_shares,
@@ -29,7 +30,6 @@ from hessian_papers.studies.images.class_shares.derived import (
     of_own_size,
     ratio,
 )
-from hessian_papers.studies.images.drawing import image_set
 from hessian_spectra.pictures import style
 
 Look = dict[str, Any]
@@ -193,7 +193,7 @@ def caption(data: xr.Dataset) -> str:
     text = (
         "Largest Hessian eigenvalue of trained networks (markers) on "
         f"{main['samples'].values[0]} images of {', '.join(map(image_set, by(data, 'source')))}, "
-        "by the share of one class. Black: eq. (14), from the labels alone."
+        "by the share of one class. Thick: eq. (14), from the labels alone."
     )
     if main["fit"].notnull().any():
         text += " Thin lines: from the part that the inputs fit."
@@ -234,7 +234,7 @@ SINGLE = (
 )
 SEVERAL = (
     "One assumption dropped at a time, networks as in the figure: the sharpness over eq. (14) "
-    "(black: 1), the layers' defect of balancedness, and the largest eigenvalue of the "
+    "(thick: 1), the layers' defect of balancedness, and the largest eigenvalue of the "
     "Gauss-Newton matrix relative to that of the Hessian."
 )
 

@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_papers.drawing.variables import Panel, banded, named, picture
+from hessian_papers.image_names import image_set
 from hessian_papers.studies.images.derived import quotient
-from hessian_papers.studies.images.drawing import image_set
 from hessian_papers.studies.images.through_training.derived import (
     Form,
     errors,

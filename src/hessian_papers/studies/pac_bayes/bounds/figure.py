@@ -146,7 +146,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
 def caption(data: xr.Dataset) -> str:
     """The text that says how to read the figure, and the setting."""
     samples, held_out = int(data["samples"]), int(data["held_out"])
-    printed = "; black lines: the print" if printed_rows(data) else ""
+    printed = "; lines across: the print" if printed_rows(data) else ""
     return (
         f"Bounds at confidence {confidence(data):g}: bars are means over networks, points single "
         f"networks{printed}. Hollow: the error of sampled networks on {held_out} held-out images. "

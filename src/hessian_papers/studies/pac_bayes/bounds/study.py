@@ -389,5 +389,15 @@ def _probe(item: Item) -> Item:
 
 
 pac_bayes = FanOut(
-    items=_items, compute=measure, gather=_gather, cost=_cost, probe=_probe, trains=True
+    items=_items,
+    compute=measure,
+    gather=_gather,
+    cost=_cost,
+    probe=_probe,
+    trains=True,
+    words=lambda given, item: (
+        item["labels"]["network"],
+        item["method"],
+        f"seed {item['labels']['seed']}",
+    ),
 )

@@ -15,7 +15,7 @@ import xarray as xr
 from torch import Tensor
 
 from hessian_papers.constraints import AtLeast, Each, Once, OneOf
-from hessian_papers.data.base import ONE_FEATURE, SEVERAL_FEATURES, Form
+from hessian_papers.data.base import ONE_FEATURE, SEVERAL_FEATURES
 from hessian_papers.data.tools.pairs import SCALARS, VECTORS, inputs_and_targets
 from hessian_papers.labelled import Variable, Variables, arrays_of, assembled
 from hessian_papers.studies import spectra, trainings
@@ -112,15 +112,18 @@ class Config(HiddenLayerConfig):
                 raise ValueError(f"runs.{name}.{error}") from None
         return runs
 
-    def require_data(self, form: Form) -> None:
-        """Refuse data of other inputs, of more than a whole spectrum bears, or below a batch."""
-        several = self.follows == "coordinates"
-        takes = SEVERAL_FEATURES if several else ONE_FEATURE
-        require(form.samples == takes, "data", f"a data set with {takes}", self.data)
-        require_dense(2 * self.width * (form.shape[1] if several else 1), "width")
+    @property
+    def takes(self) -> str:  # type: ignore[override]
+        """Several features, if their coordinates are followed."""
+        return SEVERAL_FEATURES if self.follows == "coordinates" else ONE_FEATURE
+
+    def require_shape(self, *shape: int) -> None:
+        """Refuse data of more than a whole spectrum bears, or below a batch."""
+        samples, *features = shape
+        require_dense(2 * self.width * sum(features or [1]), "width")
         for name, run in self.settings().items():
-            expected = f"at most the {form.shape[0]} samples of {self.data}"
-            fits = run.batch_size <= form.shape[0]
+            expected = f"at most the {samples} samples of {self.data}"
+            fits = run.batch_size <= samples
             require(fits, f"runs.{name}.batch_size", expected, run.batch_size)
 
 

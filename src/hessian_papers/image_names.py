@@ -1,4 +1,4 @@
-"""The names of image sets in figures."""
+"""The names of image sets, as people write them."""
 
 NAMES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST"}
 
