@@ -83,6 +83,9 @@ def case(number, study, outcome="holds", **changes):
     fields: dict[str, object] = {
         "id": f"{study or 'sample'}/case {number}",
         "labels": {"time": f"time {number}"},
+        "sentence": "",
+        "printed": None,
+        "place": f"Theorem {number}",
         "study": study,
         "digest": "0123456789ab" if study else None,
         "test": "tests/sample_reports.py" if study else None,
@@ -132,6 +135,8 @@ def statement(number, verdict, cases, **changes):
         "quantifier": QUANTIFIERS[number % len(QUANTIFIERS)],
         "book": BOOKS[number % len(BOOKS)],
         "identity": number % 4 == 0,
+        "state": "any weights",
+        "assumes": "none but its sentence's",
         "verdict": verdict,
         "pooled": 0.25 if number % 5 == 2 else None,
         "pooled_interval": [0.125, 0.375] if number % 5 == 2 else None,

@@ -191,6 +191,9 @@ def _record(
         **{name: getattr(entry, name) for name in _OF_THE_ENTRY} | {"labels": dict(entry.labels)},
         **{name: getattr(bound or _NO_BOUND, name) for name in _OF_THE_BOUND},
         **_of_the_run(run),
+        sentence=entry.heading.sentence,
+        printed=entry.heading.printed,
+        place="; ".join(dict.fromkeys(entry.heading.places.values())),
         expected=None if bound is None else bound.expected,
         measured=rounded(measured.value),
         interval=_interval(measured),
@@ -359,6 +362,7 @@ def _statement(cases: Sequence[Sequence[Measurement]]) -> StatementRecord:
                 f"{heading.id}: expected one {name} for all its cases, got {', '.join(values)}"
             )
     decision = _decision(heading, decisive)
+    records = [_as_a_part(record, heading.sentence) for record in records]
     of_all = {
         "places": _places(headings),
         "printed": next((h.printed for h in headings if h.printed), None),
@@ -370,6 +374,13 @@ def _statement(cases: Sequence[Sequence[Measurement]]) -> StatementRecord:
         pooled_interval=_interval(decision.pooled),
         cases=records,
     )
+
+
+def _as_a_part(case: CaseRecord, sentence: str) -> CaseRecord:
+    """A case whose sentence is left out where it is the statement's own."""
+    beside = None if case.beside is None else _as_a_part(case.beside, sentence)
+    own = "" if case.sentence == sentence else case.sentence
+    return replace(case, sentence=own, beside=beside)
 
 
 def _decision(heading: Heading, cases: Sequence[Measurement]) -> Decision:

@@ -68,6 +68,9 @@ class CaseRecord:
     Args:
         id: ``<study>/<case>``, unique in the ledger.
         labels: what tells it from the statement's other cases.
+        sentence: what it says, where several sentences are parts of one statement; else empty.
+        printed: for an erratum, what is in print of it.
+        place: where it stands in its paper.
         study: the study that was measured, or ``None``.
         digest: the short SHA-256 of that study's configuration, or ``None``.
         test: the test that stands behind it, or ``None``.
@@ -91,6 +94,9 @@ class CaseRecord:
 
     id: str
     labels: dict[str, str]
+    sentence: str
+    printed: str | None
+    place: str
     study: str | None
     digest: str | None
     test: str | None

@@ -105,6 +105,19 @@ class TestErrata:
         assert measured(entry)[0].verdict == verdict
 
 
+class TestParts:
+    def test_sentences_of_one_statement_are_its_cases_each_with_its_print(self, measured):
+        """A misprint in one part corrects the statement; each part keeps what it says."""
+        whole = case(sentence="The spectrum is known.")
+        part = case(
+            id="toy/part", sentence="The block is 2x.", printed="3x", measure_printed=lambda: 1.0
+        )
+        (statement,) = measured(whole, part)
+        assert (statement.verdict, statement.sentence) == ("corrected", "The spectrum is known.")
+        said = [(each.sentence, each.printed) for each in statement.cases]
+        assert said == [("", None), ("The block is 2x.", "3x")]
+
+
 class TestEvaluate:
     @pytest.mark.parametrize(
         ("expected", "verdict"), [(-0.2, "reproduced"), (0.2, "open"), (1.0, "differs")]
@@ -122,8 +135,10 @@ class TestEvaluate:
         (only,) = statement.cases
         of = {"id": "toy/case", "labels": {"time": "trained"}, "source": "eq. (1)", "measured": 0.0}
         of |= {"digest": digest(CONFIG), "test": "tests/papers/ledger/test_evaluation.py"}
+        of |= {"place": HEADING["places"]["singh2026cracking"]}
         assert vars(only) == sample_reports.case(0, "toy", **of)
         rest = {"verdict": "reproduced", "pooled": None, "pooled_interval": None, "printed": None}
+        rest |= {"state": "", "assumes": ""}
         assert vars(statement) == HEADING | rest | {"cases": [only]}
 
     def test_a_printed_form_without_a_number_is_null_in_json(self, measured):

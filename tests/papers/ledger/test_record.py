@@ -105,7 +105,7 @@ def test_a_field_of_a_statement_that_is_not_what_it_should_be_is_named(changes, 
         (case(), "expected beside it the same case with nothing beside that"),
         (sample_reports.case(2, "cracking-fig1", "fails"), "got cracking-fig1/case 2; run"),
         ("demo", "beside it: expected an object, got 'demo'"),
-        ({"id": "cracking-fig1/case 1"}, "beside it: expected labels, study, "),
+        ({"id": "cracking-fig1/case 1"}, "beside it: expected labels, sentence, "),
     ],
 )
 def test_what_stands_beside_is_the_same_case_alone(beside, words):
