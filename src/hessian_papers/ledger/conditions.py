@@ -11,6 +11,8 @@ from typing import Any
 
 import xarray as xr
 
+from hessian_papers.ledger.bounds import mean_of, needs
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -37,4 +39,38 @@ class Condition:
 ANY_STATE = Condition("any weights")
 NO_ASSUMPTION = Condition("none but its sentence's")
 AT_INITIALISATION = Condition("at initialisation")
+AFTER_TRAINING = Condition("after training")
+BEFORE_AND_AFTER = Condition("at initialisation and after training")
 THROUGHOUT_TRAINING = Condition("throughout training")
+
+
+def in_use(part: str) -> Condition:
+    """The state of a sentence about a part of networks: they use it, as its removal costs loss.
+
+    Args:
+        part: of the networks, as a table says it: ``attention``.
+
+    Returns:
+        A condition that asks the data set for ``cost_of_removing_<part>``: the loss without the
+        part minus that with it, in nats, by draw. Its mean has a 95 % interval above 0.
+
+    Example:
+        >>> in_use("attention").text
+        'attention in use'
+    """
+    name = f"cost_of_removing_{part.replace(' ', '_')}"
+
+    def require(data: xr.Dataset) -> None:
+        needs(
+            name in data,
+            f"State not recorded: this run does not say what removing {part} costs. The statement "
+            f"is about networks that use it.",
+        )
+        cost = mean_of(data[name].values.ravel())
+        needs(
+            cost.low > 0,
+            f"Removing {part} costs {cost.value:.2g} nats here, not more than nothing beyond "
+            f"doubt. The statement is about networks that use it.",
+        )
+
+    return Condition(f"{part} in use", require)

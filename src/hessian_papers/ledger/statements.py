@@ -204,7 +204,8 @@ class Statement:
         book: what kind of statement it is, for each case if it is a function; by quantifier and
             bound if it is not given.
         identity: whether it is exact.
-        state: of the networks that it is about, for each case if it is a function.
+        state: of the networks that it is about, for each case if it is a function; only an
+            identity has one without saying so.
         assumes: what else it presupposes.
         otherwise: what else would explain a difference, for each case if it is a function, where
             the docstring has no remark.
@@ -227,7 +228,7 @@ class Statement:
     id: str = ""
     book: Book | Callable[[Labels], Book | None] | None = None
     identity: bool = False
-    state: Condition | Callable[[Labels], Condition] = ANY_STATE
+    state: Condition | Callable[[Labels], Condition] | None = None
     assumes: Condition = NO_ASSUMPTION
     otherwise: str | Callable[[Labels], str] = ""
     over: Dimensions = ()
@@ -285,7 +286,7 @@ class Statement:
             book=book,
             identity=self.identity,
             printed=printed or None,
-            state=_chosen(self.state, labels).text,
+            state=state.text if (state := self._state(labels)) else "",
             assumes=self.assumes.text,
         )
         measure = partial(self._measured, data, labels)
@@ -314,12 +315,16 @@ class Statement:
 
     def _measured(self, data: xr.Dataset, labels: Labels, **how: bool) -> float | Estimate:
         """The value of one case; the error of what is in print with ``printed=True``."""
-        for condition in (_chosen(self.state, labels), self.assumes):
+        for condition in filter(None, (self._state(labels), self.assumes)):
             condition.check(data, labels)
         if self.over:
             data, labels = data.sel(labels) if labels else data, {}
         value = self.function(data, **labels, **how)
         return estimate_of(value) if isinstance(value, xr.DataArray) else value
+
+    def _state(self, labels: Labels) -> Condition | None:
+        """The state that a case is about."""
+        return _chosen(self.state, labels) or (ANY_STATE if self.identity else None)
 
     def _shown(self, labels: Labels) -> list[str]:
         """The labels that tell a case from the others: if its name is given, those in it."""

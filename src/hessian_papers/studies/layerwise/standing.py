@@ -94,8 +94,6 @@ def require_minimum(data: xr.Dataset) -> None:
 
 
 NEAR_A_MINIMUM = Condition("near a minimum", require_minimum)
-AFTER_TRAINING = Condition("after training")
-BEFORE_AND_AFTER = Condition("at initialisation and after training")
 
 
 def _numbers(data: xr.Dataset) -> str:

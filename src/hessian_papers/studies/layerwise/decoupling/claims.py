@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import at_least, at_most, needs
-from hessian_papers.ledger.conditions import THROUGHOUT_TRAINING
+from hessian_papers.ledger.conditions import AFTER_TRAINING, BEFORE_AND_AFTER, THROUGHOUT_TRAINING
 from hessian_papers.ledger.statements import Decorator, Function, Labels, Statements
 from hessian_papers.ledger.verdicts import everywhere, exists, typically
 from hessian_papers.ledger.words import reading_of
@@ -17,12 +17,7 @@ from hessian_papers.studies.layerwise.decoupling.architectures import layers, la
 from hessian_papers.studies.layerwise.decoupling.derived import frobenius, outliers
 from hessian_papers.studies.layerwise.decoupling.tables import QUANTITIES, cases, printed_range
 from hessian_papers.studies.layerwise.layers import NORMALISED, normalised, plain
-from hessian_papers.studies.layerwise.standing import (
-    AFTER_TRAINING,
-    BEFORE_AND_AFTER,
-    NEAR_A_MINIMUM,
-    READING,
-)
+from hessian_papers.studies.layerwise.standing import NEAR_A_MINIMUM, READING
 
 # Why a claim may differ.
 SMALL = (

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import Bound, at_least, equal_to, needs
-from hessian_papers.ledger.conditions import AT_INITIALISATION
+from hessian_papers.ledger.conditions import AFTER_TRAINING, AT_INITIALISATION
 from hessian_papers.ledger.statements import Cases, Labels, Statements
 from hessian_papers.ledger.verdicts import printed, shown
 from hessian_papers.ledger.words import reading_of
@@ -17,7 +17,7 @@ from hessian_papers.studies.layerwise.layers import (
     own_layers,
     with_hidden_layers,
 )
-from hessian_papers.studies.layerwise.standing import AFTER_TRAINING, NEAR_A_MINIMUM
+from hessian_papers.studies.layerwise.standing import NEAR_A_MINIMUM
 
 HALVED = (
     "How often a ReLU is active depends on its weights, and the ReLUs of one path are not "
