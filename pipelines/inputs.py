@@ -37,8 +37,6 @@ from pipelines.yaml_files import read_yaml
 # Of a study, of networks or of a paper, below its name; else by the stage's.
 COMPUTES, PAPER = "computes", "paper"
 
-# The kind of the studies that measure theorems of all papers; each paper's page has its own.
-CATALOGUE = "identities"
 # The sentences that the page opens with.
 FINDINGS = Path(__file__).resolve().parent.parent / "conf" / "findings.yaml"
 # The numbers that stand beside the verdicts of a run.
@@ -334,7 +332,9 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     decides["headlines"] = headlines()
     ledger = ["ledger.measured_cases", "ledger.table", "report.findings"]
     yield "ledger", None, made_by(["ledger"], ledger) | {"settings": decides}
-    sentences = {"findings": findings(), "leads": leads(), "kept": kept(params, params["studies"])}
+    sentences = {"findings": findings(), "leads": leads()}
+    sentences["durations"] = durations(params["studies"])
+    sentences["kept"] = kept(params, params["studies"])
     # Without DVC it draws and measures as well.
     drawing = ["drawing.forest", "drawing.save", "ledger.evaluation"]
     page = made_by(["page", "figures"], ["report", *drawing])
@@ -366,26 +366,17 @@ def _of_paper(
         chosen: its studies.
         runs: where the runs of all studies come from.
     """
-    studies = params["studies"]
-    catalogue = {name: c for name, c in studies.items() if c["kind"] == CATALOGUE}
-    used = {**chosen, **{name: c for name, c in catalogue.items() if name not in chosen}}
-    behind = {name: shown_by(config) for name, config in used.items()}
-    pages = made_by(["paper"], ["report"])
-    parts = [pages, *behind.values()]
+    behind = {name: shown_by(config) for name, config in chosen.items()}
+    own = made_by(["paper"], [])
+    parts = [own, *behind.values()]
     record: dict[str, Any] = {
-        key: {name: value for part in parts for name, value in part[key].items()} for key in pages
+        key: {name: value for part in parts for name, value in part[key].items()} for key in own
     }
     record["code"][NAMES] = digest([part["code"][NAMES] for part in parts])
-    record["provenances"] = {name: [asdict(run) for run in runs[name]] for name in used}
-    record["settings"] = {
-        "studies": [*chosen],
-        "made": {name: digest([behind[name], record["provenances"][name]]) for name in used},
-        "artifacts": {name: [c["paper"], c["artifact"]] for name, c in studies.items()},
-        "durations": durations(studies),
-        "leads": {name: lead for name, lead in leads().items() if name in chosen},
-        "elsewhere": {name: c["paper"] for name, c in used.items() if name not in chosen},
-        "kept": kept(params, chosen),
-    }
+    record["provenances"] = {name: [asdict(run) for run in runs[name]] for name in chosen}
+    artifacts = {name: [c["paper"], c["artifact"]] for name, c in params["studies"].items()}
+    made = {name: digest([behind[name], record["provenances"][name]]) for name in chosen}
+    record["settings"] = {"studies": [*chosen], "made": made, "artifacts": artifacts}
     return record
 
 

@@ -1,5 +1,8 @@
 """Stage page: every figure, its statements and where they come from, of all papers.
 
+All pages are made of the whole ledger: a statement that studies of several papers measure has the
+same verdict on each.
+
 Without DVC the page of one study with any settings, computed, drawn and held against the papers on
 the spot:
 
@@ -16,7 +19,7 @@ from hessian_papers.ledger.evaluation import decided
 from hessian_papers.ledger.record import write_ledger
 from hessian_papers.memory import memory
 from hessian_papers.progress import say
-from hessian_papers.report import FRONT, INDEX, Alone, build, index, read
+from hessian_papers.report import FRONT, INDEX, Alone, address, build, index, read
 from hessian_papers.report.entries import shown
 from hessian_papers.report.findings import findings
 from hessian_papers.report.verdicts import setting
@@ -39,17 +42,30 @@ RUNS = {
 
 
 def page(context: Context) -> None:
-    """Write ``reports/index.html`` and ``search-index.js``."""
+    """Write ``reports/index.html``, ``states.html``, a page of each paper and of each figure.
+
+    And ``search-index.js``, which all of them search.
+    """
     if not context.locked:
         of_study(context)
         return
     settings = plain(context.config)
-    content = read(context.reports, leads=settings["leads"])
+    content = read(context.reports, settings["durations"], leads=settings["leads"])
     result = findings(settings["findings"], content.statements)
-    kept = named(settings["kept"].get("", {}))
-    text = build(content, result, part=FRONT, kept=kept)
-    write_bytes(context.reports / FRONT, text.encode())
+    for part in content.parts:
+        kept = named(_kept(settings["kept"], content.studies, part))
+        text = build(content, result if part == FRONT else (), part=part, kept=kept)
+        write_bytes(context.reports / address(part), text.encode())
     write_bytes(context.reports / INDEX, index(content).encode())
+
+
+def _kept(
+    kept: Mapping[str, Mapping[str, Any]], papers: Mapping[str, str], part: str
+) -> dict[str, Any]:
+    """The settings that an experiment left of what a page shows: one study, a paper, or all."""
+    study = part.partition("/")[2]
+    shown = [study] if study else [s for s, paper in papers.items() if part in (paper, FRONT)]
+    return {key: pair for name in shown for key, pair in kept.get(name, {}).items()}
 
 
 def of_study(context: Context) -> None:

@@ -1,4 +1,6 @@
-"""Stages paper: the figures of one paper, what is measured on its studies, and its pages.
+"""Stages paper: the figures of one paper, and what is measured on its studies.
+
+A verdict is of all papers' studies together: the stage ``ledger`` decides, and then come the pages.
 
 A study's figure and cases are made again only where what they are made from has changed, or where
 what was written is no longer there: an override of one study draws one figure.
@@ -15,30 +17,19 @@ from typing import Any
 
 from hessian_papers.drawing.record import control_files, files
 from hessian_papers.ledger import measured_cases
-from hessian_papers.ledger.evaluation import (
-    Measured,
-    Measurement,
-    decided,
-    measurements,
-    unmeasured,
-)
-from hessian_papers.ledger.record import write_ledger
-from hessian_papers.ledger.totals import summary
+from hessian_papers.ledger.evaluation import Measured, measurements
 from hessian_papers.manifest import described, fault
 from hessian_papers.processes import cores
 from hessian_papers.progress import Progress
-from hessian_papers.report import address, build, read
 from hessian_papers.results import Provenance
 from hessian_spectra.files import (
     DamagedFileError,
     MissingResultError,
     digest,
     read_json,
-    write_bytes,
 )
 from pipelines import chain, commits, inputs
 from pipelines.figures import draw
-from pipelines.kept import named
 from pipelines.lifetime import share_life
 from pipelines.schema import plain
 from pipelines.stage import Context, main
@@ -55,7 +46,6 @@ class Work:
         results: the folder of data sets.
         figures: the folder with the figures of the paper.
         cases: the file of what is measured.
-        drawn: whether the study has its figure here; the catalogue of theorems has it elsewhere.
     """
 
     provenances: Sequence[Provenance]
@@ -64,7 +54,6 @@ class Work:
     results: Path
     figures: Path
     cases: Path
-    drawn: bool
 
     @property
     def study(self) -> str:
@@ -92,14 +81,12 @@ class Work:
         """Draw, measure and write both; the name of the study."""
         runs = self._runs()
         cases = {run.provenance.recorded: measurements([run]) for run in runs}
-        pictures = {}
-        if self.drawn:
-            self._remove()
-            today, *recorded = runs
-            draw(today, cases[False], self.figures.parent, *recorded)
-            for run in recorded:
-                draw(run, cases[True], self.figures.parent)
-            pictures = described(self.figures, self._pictures())
+        self._remove()
+        today, *recorded = runs
+        draw(today, cases[False], self.figures.parent, *recorded)
+        for run in recorded:
+            draw(run, cases[True], self.figures.parent)
+        pictures = described(self.figures, self._pictures())
         made = {"made from": self._made_from(runs), "pictures": pictures}
         measured_cases.write(self.cases, [case for each in cases.values() for case in each], made)
         return self.study
@@ -118,10 +105,10 @@ class Work:
 
 
 def _works(context: Context, settings: Mapping[str, Any]) -> Iterator[Work]:
-    """The studies of the paper, and the theorems that another paper's study measures of it."""
+    """The studies of the paper."""
     names = {(paper, artifact): name for name, (paper, artifact) in settings["artifacts"].items()}
     # In the order of the configuration, which is that of the ledger.
-    for name in [*settings["studies"], *settings["elsewhere"]]:
+    for name in settings["studies"]:
         provenances = context.provenances[name]
         yield Work(
             provenances=provenances,
@@ -130,7 +117,6 @@ def _works(context: Context, settings: Mapping[str, Any]) -> Iterator[Work]:
             results=context.results,
             figures=context.reports / "figures" / context.name,
             cases=measured_cases.path_of(context.results, context.name, name),
-            drawn=name in settings["studies"],
         )
 
 
@@ -160,45 +146,22 @@ def _do(name: str, works: Sequence[Work]) -> None:
             pool.shutdown(cancel_futures=True)
 
 
-def _pages(context: Context, settings: Mapping[str, Any]) -> None:
-    """Write ``reports/<paper>.html``, and ``reports/<paper>/<study>.html`` of each figure."""
-    paper = context.name
-    content = read(
-        context.reports,
-        settings["durations"],
-        leads=settings["leads"],
-        paper=paper,
-        ledger=context.results / "claims" / paper,
-        elsewhere=settings["elsewhere"],
-    )
-    for part in content.parts(paper):
-        changes = settings["kept"].get(part.partition("/")[2], {})
-        text = build(content, part=part, kept=named(changes))
-        write_bytes(context.reports / address(part), text.encode())
-
-
 def paper(context: Context) -> None:
-    """Write ``reports/figures/<paper>``, ``results/claims/<paper>`` and the pages of one paper.
-
-    The paper's statements have as well what the catalogue of theorems, which is another paper's
-    study, measures of it, and what no study does; the ledger of all papers has these from there.
-    """
+    """Write ``reports/figures/<paper>`` and ``results/claims/<paper>`` of one paper."""
     settings, name = plain(context.config), context.name
     works = [*_works(context, settings)]
-    for left_over in {*works[0].cases.parent.glob("*")} - {work.cases for work in works}:
+    folder = works[0].cases.parent
+    # Of studies that are no more, and what earlier commits kept beside them.
+    there = {*folder.glob("*"), *folder.parent.glob("*.json")}
+    for left_over in there - {work.cases for work in works}:
         left_over.unlink()
     _do(name, [work for work in works if not work.is_done()])
-    measured: dict[bool, list[Measurement]] = {True: [], False: []}
-    for work in works:
-        measured[work.drawn] += measured_cases.read(work.cases, f"dvc repro --force paper@{name}")
-    elsewhere = [*measured[False], *unmeasured()]
-    own = [case for case in elsewhere if name in case.heading.places]
     damaged = [today.damaged for today, *_ in context.provenances.values() if today.damaged]
     print(*damaged, sep="\n", end="\n" * bool(damaged), file=sys.stderr)
-    statements = decided([*measured[True], *own])
-    write_ledger(context.results / "claims" / name / "claims.json", statements)
-    print(summary(statements))
-    _pages(context, settings)
+    remedy = f"dvc repro --force paper@{name}"
+    cases = [case for work in works for case in measured_cases.read(work.cases, remedy)]
+    number = sum(case.record.outcome != "not measured" for case in cases)
+    print(f"{name}: {number} of {len(cases)} cases measured, on {len(works)} studies")
     if "DVC_EXP_NAME" in os.environ:
         commits.lead_on()
 

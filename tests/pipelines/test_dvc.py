@@ -86,7 +86,9 @@ def test_the_guide_is_followed_and_an_override_runs_the_study_and_its_dependents
     changed = {name for name in after if after[name] != before.get(name)}
     assert changed
     assert changed <= of_the_study(finished).keys()
-    for page in ("singh2026cracking", f"singh2026cracking/{STUDY}"):
+    # The pages are of all papers together.
+    assert finished.repro("page")[-1] == "page"
+    for page in ("index", "singh2026cracking", f"singh2026cracking/{STUDY}"):
         text = (finished.path / "reports" / f"{page}.html").read_text("utf-8")
         assert f"Settings of an experiment: studies.{STUDY}.width=20 (conf/ has 10)." in text
     finished.run("git", "checkout", "--quiet", ".")

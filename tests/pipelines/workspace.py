@@ -129,12 +129,9 @@ def cut_down(folder: Path, *further: str) -> None:
     papers = text.partition("    papers:\n")[2].partition("    #")[0]
     left = [line for line in papers.splitlines(True) if f"paper: {line.split()[1]}}}" in text]
     text = text.replace(papers, "".join(left))
-    # The page of all papers waits for those of each.
+    # The pages of each.
     for line in {*papers.splitlines()} - {*"".join(left).splitlines()}:
-        text = text.replace(f"      - reports/{line.split()[1]}.html\n", "")
-    # All papers read the catalogue of theorems.
-    for name in cut:
-        text = re.sub(rf"        - results/[\w-]+/{name}\n", "", text)
+        text = re.sub(rf"      - reports/{line.split()[1]}(\.html)?\n", "", text)
     (folder / "dvc.yaml").write_text(text)
     head, *entries = re.split(r"^(?=  \S)", (folder / "dvc.lock").read_text(), flags=re.MULTILINE)
     locked = [entry for entry in entries if entry.partition(":")[0].partition("@")[2] not in cut]

@@ -5,7 +5,7 @@ No measured value stops it: what does not hold differs, what cannot be measured 
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -193,7 +193,7 @@ def _record(
         **_of_the_run(run),
         sentence=entry.heading.sentence,
         printed=entry.heading.printed,
-        place="; ".join(dict.fromkeys(entry.heading.places.values())),
+        place=_each_once(entry.heading.places.values()),
         expected=None if bound is None else bound.expected,
         measured=rounded(measured.value),
         interval=_interval(measured),
@@ -408,11 +408,16 @@ def _is_recorded(case: Measurement) -> bool:
 
 def _places(headings: Sequence[Heading]) -> dict[str, str]:
     """Where a statement stands, by paper: the places of all its cases, each once."""
-    places: dict[str, dict[str, None]] = {}
+    places: dict[str, list[str]] = {}
     for heading in headings:
         for paper, place in heading.places.items():
-            places.setdefault(paper, {})[place] = None
-    return {paper: "; ".join(each) for paper, each in places.items()}
+            places.setdefault(paper, []).append(place)
+    return {paper: _each_once(each) for paper, each in places.items()}
+
+
+def _each_once(places: Iterable[str]) -> str:
+    """Some places as one, what they have in common said once."""
+    return "; ".join(dict.fromkeys(part for place in places for part in place.split("; ")))
 
 
 def broken(statements: Sequence[StatementRecord]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +40,21 @@ _CHECKS: Mapping[str, Check] = {
 }
 
 
+# What the fields are that ledgers of earlier commits lack: they stay readable.
+_LATER: Mapping[str, Mapping[str, Any]] = {
+    "CaseRecord": {"sentence": "", "printed": None, "place": ""},
+    "StatementRecord": {"state": "", "assumes": ""},
+}
+
+
 def _checked(cls: type, record: Any, where: str, remedy: str) -> dict[str, Any]:
     """The fields of a record.
 
     Raises:
         DamagedFileError: it is not what the stage ``ledger`` writes.
     """
+    if isinstance(record, dict):
+        record = {**_LATER[cls.__name__], **record}
     values = select_fields(record, [field.name for field in fields(cls)], where, remedy)
     for name, value in values.items():
         if name in _CHECKS and not _CHECKS[name][0](value):
@@ -158,6 +167,28 @@ class CaseRecord:
         return cls(**values)
 
 
+@dataclass(frozen=True)
+class Part:
+    """One of the sentences of a statement, with the cases that measure it.
+
+    Args:
+        sentence: what it says; for an erratum, the corrected form.
+        printed: for an erratum, what is in print of it.
+        place: where it stands in its paper.
+        cases: at least one.
+    """
+
+    sentence: str
+    printed: str | None
+    place: str
+    cases: Sequence[CaseRecord]
+
+    @property
+    def case(self) -> CaseRecord:
+        """The case that speaks for it: the first that was measured, if any was."""
+        return next((case for case in self.cases if case.measured is not None), self.cases[0])
+
+
 @dataclass(frozen=True, kw_only=True)
 class StatementRecord(Heading):
     """One entry of ``reports/claims.json``: its heading, the verdict, and the cases.
@@ -188,6 +219,27 @@ class StatementRecord(Heading):
     def location(self) -> str:
         """Where it stands there."""
         return self.places[self.paper]
+
+    @property
+    def parts(self) -> list[Part]:
+        """Its sentences, each once, in the order of their first cases; a plain one is one part."""
+        parts: dict[tuple[str, str | None], list[CaseRecord]] = {}
+        for case in self.cases:
+            parts.setdefault((case.sentence or self.sentence, case.printed), []).append(case)
+        result = [
+            Part(*said, place=cases[0].place or self.location, cases=cases)
+            for said, cases in parts.items()
+        ]
+        # A ledger of an earlier commit has what is in print of the whole statement alone.
+        if self.printed and not any(part.printed for part in result):
+            result[0] = replace(result[0], printed=self.printed)
+        return result
+
+    @property
+    def misprints(self) -> list[Part]:
+        """Its parts that are not as printed, each print once."""
+        printed = {part.printed: part for part in reversed(self.parts) if part.printed}
+        return [*reversed(printed.values())]
 
     @classmethod
     def of(cls, record: Any, where: str, remedy: str) -> "StatementRecord":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from hessian_papers.formulas import sentence_case
 from hessian_papers.ledger.bounds import Bound, Estimate
 from hessian_papers.ledger.record import CaseRecord, StatementRecord
-from hessian_papers.ledger.totals import ROUND_OFF, by_paper_and_book, round_off, summary, words
+from hessian_papers.ledger.totals import ROUND_OFF, round_off, summary, totals, words
 from hessian_papers.ledger.undecided import needed
 from hessian_papers.ledger.verdicts import BOOKS, book_title
 from hessian_papers.papers import paper
@@ -37,7 +37,7 @@ The numbers here are of recorded runs. Where today's run alone measures a statem
 stands here, and the page has its numbers, which differ from processor to processor.
 """
 
-# How many of the cases that do not follow are named.
+# How many of the cases that do not follow, and of the misprints, are named.
 _FEW = 3
 
 
@@ -135,7 +135,9 @@ def _tally(statement: StatementRecord) -> str:
 
 def _remark(statement: StatementRecord) -> str:
     """Our reading of a word, what is in print, and why it differs where it does."""
-    remarks = [f"In print: {statement.printed}."] if statement.printed else []
+    misprints = [f"In print: {part.printed}" for part in statement.misprints]
+    more = f"; and {len(misprints) - _FEW} more" if len(misprints) > _FEW else ""
+    remarks = [f"{'; '.join(misprints[:_FEW])}{more}."] if misprints else []
     readings = dict.fromkeys(case.reason for case in statement.cases if case.word)
     remarks += [f"{sentence_case(reading)}." for reading in readings]
     # What only a smaller setting shows needs no other reason.
@@ -180,11 +182,14 @@ def _statements(statements: Sequence[StatementRecord], key: str) -> list[str]:
 
 def _totals(statements: Sequence[StatementRecord]) -> list[str]:
     """Verdicts by paper and book."""
+    known = totals(statements)
     rows = [
         (key, book_title(book), words(tally))
-        for key, books in by_paper_and_book(statements).items()
+        for key, books in known.books.items()
         for book, tally in books.items()
     ]
+    if known.beyond:
+        rows.append(("beyond", book_title("beyond"), words(known.beyond)))
     return _grid(("paper", "book", "verdicts"), rows)
 
 
@@ -204,8 +209,7 @@ def table(statements: Sequence[StatementRecord], damaged: Sequence[str] = ()) ->
     lines = [_PREFACE, f"**{summary(statements)}**", "", *_totals(statements)]
     lines += [f"- {line}" for line in damaged] + [""] * bool(damaged)
     lines += ["A star marks a case at a setting smaller than the paper's.", ""]
-    keys = [key for key in by_paper_and_book(statements) if key != "beyond"]
-    for key in keys:
+    for key in totals(statements).books:
         lines += [f"## {key}: {paper(key).title}", ""]
         for book in BOOKS[:-1]:
             own = [s for s in statements if s.book == book and s.paper == key]

@@ -4,6 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -54,32 +55,63 @@ def words(tally: Tally) -> str:
     return ", ".join(f"{number} {verdict}" for verdict, number in tally.items())
 
 
-def by_paper_and_book(statements: Sequence[StatementRecord]) -> dict[str, dict[str, Tally]]:
-    """Verdicts by paper, and in it by book; a statement of several papers counts in each of them.
+@dataclass(frozen=True)
+class Totals:
+    """The number of statements with each verdict, by place and book.
 
-    What is beyond the papers is none's: it stands under the book's name.
+    Args:
+        papers: of the papers' statements, each once.
+        beyond: of ours, which are beyond the papers.
+        by_paper: of each paper's statements; one of several papers counts in each of them.
+        books: the same, in each paper by book.
+        misprints: how many printed forms do not hold, of all papers.
+    """
+
+    papers: Tally
+    beyond: Tally
+    by_paper: Mapping[str, Tally]
+    books: Mapping[str, Mapping[str, Tally]]
+    misprints: int
+
+
+def totals(statements: Sequence[StatementRecord]) -> Totals:
+    """The counts that page, table, dashboard and metrics show: there are no others.
+
+    A statement counts where it is said, whatever study it is measured on; what is beyond the papers
+    counts in none of them, wherever its studies stand.
     """
     own, beyond = _apart(statements)
-    totals: dict[str, dict[str, Tally]] = {}
-    for paper in sorted(
-        {paper for statement in own for paper in statement.places}, key=reading_order
-    ):
-        of_paper = [statement for statement in own if paper in statement.places]
-        books = {book: counts(s for s in of_paper if s.book == book) for book in BOOKS}
-        totals[paper] = {book: tally for book, tally in books.items() if tally}
-    return totals | ({"beyond": {"beyond": counts(beyond)}} if beyond else {})
+    of_each = {
+        paper: [statement for statement in own if paper in statement.places]
+        for paper in sorted({p for statement in own for p in statement.places}, key=reading_order)
+    }
+    books = {
+        paper: {book: counts(s for s in said if s.book == book) for book in BOOKS}
+        for paper, said in of_each.items()
+    }
+    return Totals(
+        counts(own),
+        counts(beyond),
+        {paper: counts(said) for paper, said in of_each.items()},
+        {paper: {b: tally for b, tally in of.items() if tally} for paper, of in books.items()},
+        sum(len(statement.misprints) for statement in own),
+    )
 
 
-def _apart(statements: Sequence[StatementRecord]) -> list[list[StatementRecord]]:
+def _apart(statements: Iterable[StatementRecord]) -> tuple[list[StatementRecord], ...]:
     """The statements of the papers, and those beyond them."""
-    return [[s for s in statements if (s.book == "beyond") == beyond] for beyond in (False, True)]
+    parts: tuple[list[StatementRecord], list[StatementRecord]] = ([], [])
+    for statement in statements:
+        parts[statement.book == "beyond"].append(statement)
+    return parts
 
 
 def summary(statements: Sequence[StatementRecord]) -> str:
     """The ledger in one line: the papers' statements by verdict, and what is beyond them."""
-    own, beyond = _apart(statements)
-    line = f"{len(own)} statements of the papers: {words(counts(own))}"
-    more = f"; {len(beyond)} beyond them: {words(counts(beyond))}" if beyond else ""
+    known = totals(statements)
+    line = f"{sum(known.papers.values())} statements of the papers: {words(known.papers)}"
+    number, said = sum(known.beyond.values()), words(known.beyond)
+    more = f"; {number} beyond them: {said}" if number else ""
     return f"{line}{more}; {len(all_cases(statements))} cases"
 
 
@@ -100,10 +132,10 @@ def metrics(
     """
     today = [run for case in all_cases(statements) for run in case.runs if not run.recorded]
     outcomes = Counter(run.outcome for run in today if run.outcome != "not measured")
-    tallies = [words(counts(part)) for part in _apart(statements)]
-    digits = _digits(statements)
+    known, digits = totals(statements), _digits(statements)
     return {
-        **dict(zip(("papers", "beyond"), tallies, strict=True)),
+        "papers": words(known.papers),
+        "beyond": words(known.beyond),
         "this_run": words(dict(sorted(outcomes.items()))),
         **({"digits": min(digits.values())} if digits else {}),
         "numbers": numbers(named, {run.id: run.measured for run in today}),

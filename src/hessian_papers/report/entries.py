@@ -15,7 +15,7 @@ from hessian_papers.papers import Paper, paper, reading_order
 from hessian_papers.report import runs
 from hessian_papers.report.artifacts import Covered, covered
 from hessian_papers.report.commands import Command, commands, cost
-from hessian_papers.report.verdicts import Shown
+from hessian_papers.report.verdicts import Shown, of_papers
 from hessian_papers.results import folder_of
 
 # Where data sets are, from the repository.
@@ -269,7 +269,6 @@ def sections(
     reports: Path,
     durations: Mapping[str, Any],
     leads: Leads,
-    elsewhere: Collection[str] = (),
     results: Path = RESULTS,
 ) -> list[Section]:
     """The papers in reading order, each with its figures.
@@ -280,11 +279,10 @@ def sections(
         reports: the folder of the page, which its links start from.
         durations: how long figures took, see :func:`commands`.
         leads: the sentences that stand over figures, by study.
-        elsewhere: studies that other pages show.
         results: the folder of data sets.
     """
     parts = []
-    drawn = {*(figure.study for figure in figures), *elsewhere}
+    drawn = {figure.study for figure in figures}
     papers = {figure.paper for figure in figures} | {s.paper for s in statements}
     for key in sorted(papers, key=reading_order):
         of_paper = [figure for figure in figures if figure.paper == key]
@@ -293,7 +291,7 @@ def sections(
         ]
         said = [statement for statement in statements if statement.paper == key]
         undrawn = {case.study for statement in said for case in statement.cases} - drawn
-        stated = [Shown(s, s.cases) for s in statements if key in s.places]
+        stated = of_papers(Shown(s, s.cases) for s in statements if key in s.places)
         places = [(figure.artifact, figure.study) for figure in of_paper]
         index = covered(key, stated, places)
         parts.append(Section(key, _in_order(own, index), _shown(said, undrawn), index))

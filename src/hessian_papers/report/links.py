@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from hessian_papers.ledger.record import StatementRecord
 from hessian_papers.report.entries import anchor
 
-# The page of all papers.
-FRONT = "index.html"
+# The page of all papers, and that of the state and the assumptions of each statement.
+FRONT, STATES = "index.html", "states.html"
 
 
 def address(part: str) -> str:
@@ -16,7 +16,11 @@ def address(part: str) -> str:
         >>> address(FRONT), address("somebody2030"), address("somebody2030/figure")
         ('index.html', 'somebody2030.html', 'somebody2030/figure.html')
     """
-    return part if part == FRONT else f"{part}.html"
+    return part if part in (FRONT, STATES) else f"{part}.html"
+
+
+# The one element of a page of its own that is no paper's.
+_STATES = "states"
 
 
 class Links:
@@ -42,7 +46,7 @@ class Links:
 
     def link(self, paper: str, target: str) -> str:
         """The address of an element of a paper's page, or of the front, which is no paper's."""
-        return self._to(paper or FRONT, target)
+        return self._to(paper or (STATES if target == _STATES else FRONT), target)
 
     def figure_page(self, study: str) -> str:
         """The address of a study's figure."""

@@ -18,8 +18,8 @@ from hessian_papers.drawing.record import FigureRecord, Picture, read_figures
 from hessian_papers.formulas import plain, prose, sentence_case
 from hessian_papers.ledger.changes import Move
 from hessian_papers.ledger.leads import Leads
-from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
-from hessian_papers.ledger.totals import by_paper_and_book, counts
+from hessian_papers.ledger.record import Part, StatementRecord, all_cases, read_ledger
+from hessian_papers.ledger.totals import totals, words
 from hessian_papers.ledger.verdicts import BOOK_NAMES, VERDICTS
 from hessian_papers.papers import PAPERS, paper
 from hessian_papers.report import printed, runs, verdicts
@@ -35,7 +35,7 @@ from hessian_papers.report.entries import (
     shown,
 )
 from hessian_papers.report.findings import Finding
-from hessian_papers.report.links import FRONT, Links
+from hessian_papers.report.links import FRONT, STATES, Links
 from hessian_papers.report.notation import tables
 from hessian_papers.report.search import search_index
 
@@ -56,7 +56,7 @@ _ASSETS = ("page.js", "search.js", "charts.js", "playground.js", "playground.css
 # The first includes the others, or is what they extend.
 _TEMPLATES = (
     *("page.html", "front.html", "paper.html", "figure.html", "claim.html", "errata.html"),
-    *("study.html", "notation.html", "playground.html"),
+    *("study.html", "states.html", "notation.html", "playground.html"),
     *("alone.html", "changes.html", "comparison.html"),
 )
 # The index that every page searches.
@@ -79,10 +79,12 @@ def _environment() -> Environment:
     )
     filters = (
         *(printed.comparison, printed.deviation, printed.in_print, printed.percent),
-        *(verdicts.bounds, verdicts.departing, verdicts.differing, verdicts.ground),
-        *(verdicts.leading, verdicts.measured, verdicts.number, verdicts.origins),
+        *(verdicts.because, verdicts.bounds, verdicts.decided, verdicts.departing),
+        *(verdicts.differing, verdicts.ground, verdicts.leading, verdicts.measured),
+        *(verdicts.number, verdicts.of_ours, verdicts.of_papers, verdicts.origins),
         *(verdicts.outcomes, verdicts.remarks, verdicts.shares, verdicts.strips),
-        *(verdicts.style, verdicts.tally, plain, prose, sentence_case, short, shown),
+        *(verdicts.style, verdicts.tally, verdicts.undecided, words),
+        *(plain, prose, sentence_case, short, shown),
     )
     environment.filters |= {function.__name__: function for function in filters}
     environment.globals |= {
@@ -98,20 +100,27 @@ def _totals(
     statements: Sequence[StatementRecord], figures: Sequence[FigureRecord]
 ) -> dict[str, Any]:
     """The ledger in few numbers."""
-    errata = sum(statement.printed is not None for statement in statements)
-    papers = len({figure.paper for figure in figures})
+    known, papers = totals(statements), len({figure.paper for figure in figures})
+    number = {"papers": sum(known.papers.values()), "beyond": sum(known.beyond.values())}
     line = (
-        f"{len(statements)} statements with {len(all_cases(statements))} cases, {len(figures)} "
-        f"figures of {papers} {'paper' if papers == 1 else 'papers'}, {errata} "
-        f"{'erratum' if errata == 1 else 'errata'}. A statement of several papers counts in each."
+        f"{number['papers']} statements of the papers and {number['beyond']} beyond them, with "
+        f"{len(all_cases(statements))} cases; {len(figures)} figures of {papers} "
+        f"{'paper' if papers == 1 else 'papers'}; {known.misprints} "
+        f"{'misprint' if known.misprints == 1 else 'misprints'}. A statement of several papers "
+        f"counts in each of them, and what is beyond the papers in none."
     )
     decided = verdicts.decided_by(statements)
     return {
         "line": line,
-        "books": by_paper_and_book(statements),
-        "counts": counts(statements),
+        **vars(known),
         **{name: decided[name] for name in ("today", "recorded", "disagree")},
     }
+
+
+def _errata(statements: Sequence[StatementRecord]) -> list[tuple[StatementRecord, Part]]:
+    """The misprints of the papers, each with the statement that it is a part of."""
+    own = (statement for statement in statements if statement.book != "beyond")
+    return [(statement, part) for statement in own for part in statement.misprints]
 
 
 def _version() -> dict[str, str]:
@@ -129,24 +138,24 @@ class Content:
         figures: in the order in which they are shown.
         statements: the ledger.
         sections: the papers with their figures and statements.
-        elsewhere: the paper on whose pages further studies are shown.
     """
 
     reports: Path
     figures: Sequence[FigureRecord]
     statements: Sequence[StatementRecord]
     sections: Sequence[Section]
-    elsewhere: Mapping[str, str]
 
     @property
     def studies(self) -> dict[str, str]:
         """The paper of each study that has a figure."""
-        return {**self.elsewhere, **{figure.study: figure.paper for figure in self.figures}}
+        return {figure.study: figure.paper for figure in self.figures}
 
-    def parts(self, paper_: str) -> list[str]:
-        """The pages of a paper: its own, and one of each of its figures."""
-        own = [figure.study for figure in self.figures if figure.paper == paper_]
-        return [paper_, *(f"{paper_}/{study}" for study in own)]
+    @property
+    def parts(self) -> list[str]:
+        """The pages: the front, the table of states, and of each paper its own and its figures'."""
+        papers = dict.fromkeys(self.studies.values())
+        figures = (f"{paper_}/{study}" for study, paper_ in self.studies.items())
+        return [FRONT, STATES, *papers, *figures]
 
 
 @dataclass(frozen=True)
@@ -181,9 +190,6 @@ def read(
     durations: Mapping[str, Any] | None = None,
     *,
     leads: Leads = MappingProxyType({}),
-    paper: str = "",
-    ledger: Path | None = None,
-    elsewhere: Mapping[str, str] = MappingProxyType({}),
     results: Path = RESULTS,
 ) -> Content:
     """Read what pages show.
@@ -192,20 +198,15 @@ def read(
         reports: the folder that holds ``figures/`` and ``claims.json``.
         durations: how long figures took: ``seconds`` by study, and the ``processor``.
         leads: the sentences that stand over figures, by study.
-        paper: the key of a paper, for its figures alone.
-        ledger: the folder of ``claims.json``, if that is another one.
-        elsewhere: studies of other papers that statements are measured on, with the paper of each.
         results: the folder of data sets, if that is another one.
 
     Raises:
         MissingResultError: an input is missing; the message names the stage to run.
         DamagedFileError: an input is broken.
     """
-    figures = read_figures(reports, paper or "*")
-    stage = f"paper@{paper}" if paper else "ledger"
-    statements = read_ledger(ledger or reports, f"dvc repro {stage}")
-    every = sections(figures, statements, reports, durations or {}, leads, elsewhere, results)
-    return Content(reports, figures, statements, every, elsewhere)
+    figures, statements = read_figures(reports), read_ledger(reports)
+    every = sections(figures, statements, reports, durations or {}, leads, results)
+    return Content(reports, figures, statements, every)
 
 
 def build(
@@ -226,12 +227,13 @@ def build(
         findings: the sentences that it opens with.
         embedded: whether the pictures are part of the document, which then needs no other file and
             links none.
-        part: ``index.html`` for the front, the key of a paper for its page, ``<paper>/<study>`` for
-            a figure's, or nothing for a document that has all.
+        part: ``index.html`` for the front, ``states.html`` for the state and the assumptions of
+            each statement, the key of a paper for its page, ``<paper>/<study>`` for a figure's, or
+            nothing for a document that has all.
         kept: the settings of an experiment that it was made with, in words.
         alone: of the run of one study, what its document says more.
     """
-    here, _, study = ("" if part == FRONT else part).partition("/")
+    here, _, study = ("" if part in (FRONT, STATES) else part).partition("/")
     study = content.figures[0].study if alone else study
     links = Links(part, content.studies)
 
@@ -248,9 +250,9 @@ def build(
         alone=alone,
         embedded=embedded,
         books=BOOK_NAMES,
-        errata=[statement for statement in statements if statement.printed is not None],
+        errata=_errata(statements),
         findings=findings,
-        front=not here,
+        front=part in ("", FRONT),
         here=here,
         # A document that has all searches itself.
         index=""
@@ -263,8 +265,9 @@ def build(
         papers=[s for s in every if not part or (s.key == here and not study)],
         picture=picture,
         root=links.root,
+        states=statements if part in ("", STATES) else [],
         shown_figures={figure.study: figure.recorded or figure for figure in content.figures},
-        title=_title(here, study, content.figures),
+        title=_title(part, study, content.figures),
         totals=_totals(statements, content.figures),
         verdicts=VERDICTS,
         whole=not part,
@@ -306,12 +309,14 @@ def _alone(papers: Sequence[Section], study: str) -> dict[str, Any]:
     return {"study": None, "section": None, "neighbours": {}}
 
 
-def _title(paper_: str, study: str, figures: Sequence[FigureRecord]) -> str:
+def _title(part: str, study: str, figures: Sequence[FigureRecord]) -> str:
     name = "Hessian spectra"
     if study:
         heading = next(figure.heading for figure in figures if figure.study == study)
         return f"{heading} – {name}"
-    return f"{paper(paper_).title} – {name}" if paper_ else name
+    if part == STATES:
+        return f"State and assumptions of every statement – {name}"
+    return f"{paper(part).title} – {name}" if part not in ("", FRONT) else name
 
 
 def index(content: Content) -> str:

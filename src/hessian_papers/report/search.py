@@ -23,6 +23,7 @@ _SECTIONS = {
     "findings": ("Findings", "what was measured, each with its picture"),
     "verdicts": ("Verdicts", "all papers, statement by statement"),
     "errata": ("Misprints", "the printed and the corrected forms"),
+    "states": ("States", "state and assumptions of every statement"),
     "notation": ("Notation", "the papers’ symbols beside ours"),
 }
 
@@ -62,13 +63,16 @@ def _statement(statement: StatementRecord, figures: Mapping[str, int], at: Links
     labels = (label for case in statement.cases for label in case.labels.values())
     studies = (case.study for case in statement.cases if case.study is not None)
     measured = (figures[study] for study in studies if study in figures)
-    misprint = "" if statement.printed is None else f"misprint. In print: {statement.printed}. "
+    misprints = (f"misprint. In print: {part.printed}." for part in statement.misprints)
+    parts = (part.sentence for part in statement.parts[1:])
+    ours = ["beyond the papers"] if statement.book == "beyond" else []
+    said = [*misprints, *parts, *ours, statement.state, statement.assumes, statement.statistic]
     return {
         "figures": [*dict.fromkeys(measured)],
         "name": f"{statement.id} {plain(_words(statement.places.values()))}",
         "title": plain(statement.sentence),
         "verdict": statement.verdict,
-        "caption": plain(f"{misprint}{statement.statistic} {_words(labels)}"),
+        "caption": plain(" ".join([*said, _words(labels)])),
         "href": at.row(statement),
     }
 

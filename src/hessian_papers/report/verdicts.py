@@ -13,13 +13,20 @@ from hessian_papers.case_axis import Row, is_logarithmic, limits, position
 from hessian_papers.formulas import sentence_case
 from hessian_papers.ledger import table
 from hessian_papers.ledger.bounds import OUTCOMES, Bound, Estimate
-from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
+from hessian_papers.ledger.record import CaseRecord, Part, StatementRecord, all_cases
 from hessian_papers.ledger.totals import Tally, counts, words
 from hessian_papers.ledger.undecided import needed
 from hessian_papers.report.findings import Finding
 
 # More cases than this are too many to be shown at once.
 _FEW = 12
+# What a reader is told of verdicts that decide nothing: why they do not.
+UNDECIDED = {
+    "depends": "it depends on what the paper leaves open, or on our reading of a word",
+    "open": "the interval contains the bound",
+    "shown": "the paper shows it without a sentence",
+    "not tested": "it was not measured at the paper’s setting, or in the sentence’s state",
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,12 @@ class Shown:
     def first(self) -> bool:
         """Whether the first of its cases is shown here: the others refer to what stands there."""
         return self.statement.cases[0] in self.cases
+
+    @property
+    def parts(self) -> list[Part]:
+        """The sentences of the statement besides its own: all of them, or those of cases here."""
+        parts = self.statement.parts[1:]
+        return [part for part in parts if self.first or any(c in self.cases for c in part.cases)]
 
     @property
     def telling(self) -> list[CaseRecord]:
@@ -164,6 +177,41 @@ def statements_of(shown: Iterable[Shown]) -> list[StatementRecord]:
 def shares(shown: Iterable[Shown]) -> Tally:
     """The number of statements with each verdict; verdicts that none has are left out."""
     return counts(statements_of(shown))
+
+
+def decided(tally: Tally) -> Tally:
+    """The verdicts of a tally that decide, which a reader sees first.
+
+    Example:
+        >>> decided({"reproduced": 3, "open": 1})
+        {'reproduced': 3}
+    """
+    return {verdict: number for verdict, number in tally.items() if verdict not in UNDECIDED}
+
+
+def undecided(tally: Tally) -> Tally:
+    """The verdicts of a tally that do not.
+
+    Example:
+        >>> undecided({"reproduced": 3, "open": 1})
+        {'open': 1}
+    """
+    return {verdict: number for verdict, number in tally.items() if verdict in UNDECIDED}
+
+
+def because(verdict: str) -> str:
+    """Why a verdict decides nothing, in a reader's words; nothing of one that does."""
+    return UNDECIDED.get(verdict, "")
+
+
+def of_papers(shown: Iterable[Shown]) -> list[Shown]:
+    """Those of some statements that papers make."""
+    return [each for each in shown if each.statement.book != "beyond"]
+
+
+def of_ours(shown: Iterable[Shown]) -> list[Shown]:
+    """Those of some statements that are beyond the papers."""
+    return [each for each in shown if each.statement.book == "beyond"]
 
 
 def tally(shown: Sequence[Shown]) -> str:

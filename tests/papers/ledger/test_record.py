@@ -105,7 +105,7 @@ def test_a_field_of_a_statement_that_is_not_what_it_should_be_is_named(changes, 
         (case(), "expected beside it the same case with nothing beside that"),
         (sample_reports.case(2, "cracking-fig1", "fails"), "got cracking-fig1/case 2; run"),
         ("demo", "beside it: expected an object, got 'demo'"),
-        ({"id": "cracking-fig1/case 1"}, "beside it: expected labels, sentence, "),
+        ({"id": "cracking-fig1/case 1"}, "beside it: expected labels, study, "),
     ],
 )
 def test_what_stands_beside_is_the_same_case_alone(beside, words):
@@ -115,3 +115,38 @@ def test_what_stands_beside_is_the_same_case_alone(beside, words):
 def test_an_entry_without_a_field_is_of_an_older_ledger():
     old = {name: value for name, value in statement().items() if name != "quantifier"}
     assert "entry 0: expected quantifier, found none; run dvc" in refused(old)
+
+
+def test_a_ledger_without_parts_and_states_stays_readable(tmp_path):
+    """That of an earlier commit, which others are compared with."""
+    new = statement([case()], printed="2 ⟨w, v⟩")
+    old = {name: value for name, value in new.items() if name not in ("state", "assumes")}
+    parts = ("sentence", "printed", "place")
+    old["cases"] = [{k: v for k, v in each.items() if k not in parts} for each in new["cases"]]
+    old["cases"][0]["beside"] = {
+        k: v for k, v in new["cases"][0]["beside"].items() if k not in parts
+    }
+    (tmp_path / "claims.json").write_text(json.dumps([old]), "utf-8")
+    (read,) = read_ledger(tmp_path)
+    assert (read.state, read.cases[0].sentence, read.cases[0].beside.place) == ("", "", "")
+    (part,) = read.misprints
+    assert (part.sentence, part.printed, part.place) == (read.sentence, "2 ⟨w, v⟩", read.location)
+
+
+def test_parts_are_told_apart_by_their_sentences_and_prints():
+    own = [
+        sample_reports.case(
+            number, "cracking-fig1", printed=printed, sentence=sentence, place=f"eq. ({number})"
+        )
+        for number, (sentence, printed) in enumerate(
+            [("", None), ("The second.", "2"), ("The second.", "2"), ("The third.", "2")]
+        )
+    ]
+    record = StatementRecord.of(statement(own, printed="2"), "made up", "nothing")
+    assert [(part.sentence, part.printed, part.place) for part in record.parts] == [
+        (record.sentence, None, "eq. (0)"),
+        ("The second.", "2", "eq. (1)"),
+        ("The third.", "2", "eq. (3)"),
+    ]
+    assert [len(part.cases) for part in record.parts] == [1, 2, 1]
+    assert [part.sentence for part in record.misprints] == ["The second."], "each print once"

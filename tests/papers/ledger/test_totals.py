@@ -6,12 +6,12 @@ import pytest
 import sample_reports
 
 from hessian_papers.ledger.totals import (
-    by_paper_and_book,
     counts,
     metrics,
     numbers,
     round_off,
     summary,
+    totals,
 )
 from pipelines import inputs
 
@@ -34,11 +34,13 @@ def test_a_statement_counts_in_each_of_its_papers_and_once_in_the_sum():
     both = statement(places={OLDER: "Theorem 1", NEWER: "Theorem 3.1"})
     observed = statement("open", book="observations", number=1)
     beyond = statement("differs", book="beyond", number=2)
-    assert by_paper_and_book([both, observed, beyond]) == {
+    known = totals([both, observed, beyond])
+    assert known.books == {
         OLDER: {"theorems": {"reproduced": 1}},
         NEWER: {"theorems": {"reproduced": 1}, "observations": {"open": 1}},
-        "beyond": {"beyond": {"differs": 1}},
     }
+    assert known.by_paper == {OLDER: {"reproduced": 1}, NEWER: {"reproduced": 1, "open": 1}}
+    assert (known.papers, known.beyond) == ({"reproduced": 1, "open": 1}, {"differs": 1})
     assert summary([both, observed, beyond]) == (
         "2 statements of the papers: 1 reproduced, 1 open; 1 beyond them: 1 differs; 3 cases"
     )
