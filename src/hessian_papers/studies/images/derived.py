@@ -6,6 +6,11 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import needs
+from hessian_papers.ledger.conditions import Condition
+
+# Which epochs are early: those with more than this part of the loss that training can remove.
+EARLY = 0.5
+EARLY_IN_TRAINING = Condition("early in training: more than half of the loss remains")
 
 
 def quotient(over: xr.DataArray, under: xr.DataArray) -> xr.DataArray:
@@ -28,12 +33,3 @@ def worst(values: xr.DataArray | Iterable[float]) -> float:
     finite = array[np.isfinite(array)]
     needs(finite.size, "this configuration has no networks of which that can be said")
     return float(finite.max())
-
-
-def least(values: xr.DataArray | Iterable[float]) -> float:
-    """The smallest finite value.
-
-    Raises:
-        NothingToMeasure: there is none.
-    """
-    return -worst(-value for value in values)

@@ -1,12 +1,10 @@
 """Measures of networks trained on subsets of images with a given largest class.
 
-A network that diverged has no sharpness and is left out of every number. Where the image sets
-differ, the worst of them counts.
+A network that diverged has no sharpness and is left out of every number.
 """
 
 from typing import Any, TypeVar
 
-import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import needs
@@ -87,67 +85,55 @@ def trained(data: xr.Dataset) -> xr.Dataset:
     return data.sel(network=chosen)
 
 
-def curves(data: xr.Dataset, case: str) -> list[xr.Dataset]:
-    """The mean ``sharpness`` and ``labels`` of a case at each share, for each image set.
+def by_replicate(data: xr.Dataset, values: xr.DataArray, *, largest: bool = False) -> xr.DataArray:
+    """The mean of the networks' values for each replicate, or the largest of them.
 
-    On subsets of the study's own size.
+    Args:
+        data: of the networks.
+        values: one for each of them, NaN where there is none.
+        largest: whether the largest counts, of what is said of all.
 
     Raises:
-        NothingToMeasure: no image set has two shares.
+        NothingToMeasure: no network has a value.
     """
-    image_sets = by(trained(of_case(of_own_size(data), case)), "source").values()
-    means = [at_shares(images, images[["sharpness", "labels"]]) for images in image_sets]
-    several = [curve for curve in means if curve.sizes["share"] > 1]
-    needs(several, "this configuration has no image set with two shares")
-    return several
+    known = values.dropna("network")
+    needs(known.size, "this configuration has no networks of which that can be said")
+    groups = known.groupby(data["replicate"].sel(network=known["network"]))
+    return groups.max() if largest else groups.mean()
 
 
-def trends(data: xr.Dataset, case: str) -> list[float]:
-    """The rank correlation of share and mean sharpness of each image set."""
-    return [
-        rank_correlation(curve["share"].values, curve["sharpness"].values)
-        for curve in curves(data, case)
-    ]
+def trends(data: xr.Dataset) -> xr.DataArray:
+    """The rank correlation of share and sharpness for each replicate of two shares or more.
+
+    Raises:
+        NothingToMeasure: there is none.
+    """
+    curves = {r: own for r, own in by(data, "replicate").items() if own.sizes["network"] > 1}
+    needs(curves, "this configuration has no image set with two shares")
+    values = [rank_correlation(c["share"].values, c["sharpness"].values) for c in curves.values()]
+    return xr.DataArray(values, coords={"replicate": [*curves]}, dims="replicate")
 
 
-def trends_of_replicates(images: xr.Dataset) -> list[float]:
-    """The rank correlation of share and sharpness of each replicate with two shares or more."""
-    curves = [of_one for of_one in by(images, "replicate").values() if of_one.sizes["network"] > 1]
-    return [rank_correlation(curve["share"].values, curve["sharpness"].values) for curve in curves]
-
-
-def ratios_by_size(data: xr.Dataset) -> list[np.ndarray]:
-    """The mean of sharpness over eq. (14) of each image set, by ascending number of samples.
+def ratios_by_size(data: xr.Dataset) -> xr.DataArray:
+    """The mean of sharpness over eq. (14) at each number of samples, ``(replicate, samples)``.
 
     The mean takes as many of the smallest shares as there are at every number of samples: what
-    is compared has nearly the same shares. Image sets with but one number of samples are left
-    out.
+    is compared has nearly the same shares.
 
     Raises:
-        NothingToMeasure: no image set is left.
+        NothingToMeasure: there is but one number of samples.
     """
-    ratios = []
-    for of_set in by(trained(data), "source").values():
-        sizes = sorted(by(of_set, "samples").items())
-        means = [at_shares(sized, ratio(sized)).values for _, sized in sizes]
-        if len(means) > 1:
-            common = min(map(len, means))
-            ratios.append(np.array([mean[:common].mean() for mean in means]))
-    needs(ratios, "this configuration has no image set at two numbers of samples")
-    return ratios
+    by_size = dict(sorted(by(data, "samples").items()))
+    needs(len(by_size) > 1, "this configuration has no image set at two numbers of samples")
+    each = [
+        ratio(of_size).groupby(of_size["replicate"]).map(_ascending, shares=of_size["share"])
+        for of_size in by_size.values()
+    ]
+    ratios = xr.concat(each, xr.Variable("samples", [*by_size]), join="inner")
+    return ratios.dropna("order").mean("order")
 
 
-def by_subset(data: xr.Dataset, *cases: str) -> tuple[xr.Dataset, ...]:
-    """Trained networks of some cases by the subset of images, of those that all cases have."""
-    each = []
-    for case in cases:
-        own = trained(of_case(data, case))
-        names = (own[name].values for name in ("source", "samples", "share", "replicate"))
-        subsets = [" ".join(map(str, subset)) for subset in zip(*names, strict=True)]
-        each.append(own.assign_coords(network=subsets).drop_duplicates("network"))
-    return xr.align(*each, join="inner")
-
-
-def exponent(sharpness: xr.DataArray) -> float:
-    """The power of the share that a sharpness at each follows, by least squares of logarithms."""
-    return float(np.polyfit(np.log(sharpness["share"]), np.log(sharpness), 1)[0])
+def _ascending(values: xr.DataArray, shares: xr.DataArray) -> xr.DataArray:
+    """Values by ascending share, in a dimension ``order``."""
+    own = values.sortby(shares.sel(network=values["network"])).values
+    return xr.DataArray(own, coords={"order": range(len(own))}, dims="order")

@@ -6,15 +6,13 @@ from typing import Literal, get_args
 import xarray as xr
 
 from hessian_papers.ledger.bounds import needs
-from hessian_papers.studies.images.derived import quotient
+from hessian_papers.studies.images.derived import EARLY, quotient
 
 # What tells networks apart that are looked at through their training.
 NETWORK = ("source", "width", "replicate")
 # Equation (15) with its indices as printed and corrected.
 Form = Literal["printed", "corrected"]
 FORMS: tuple[Form, ...] = get_args(Form)
-# Which epochs are early: those with more than this part of the loss that training can remove.
-EARLY = 0.5
 # Relative to the largest eigenvalue: an eigenvalue below is zero but for rounding.
 ZERO = 1e-12
 

@@ -7,22 +7,35 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import at_most, needs, within
+from hessian_papers.ledger.conditions import THROUGHOUT_TRAINING, Condition
 from hessian_papers.ledger.statements import Cases, Statements
 from hessian_papers.ledger.words import MOST
-from hessian_papers.studies.images.derived import quotient, worst
+from hessian_papers.studies.images.derived import EARLY, EARLY_IN_TRAINING, quotient, worst
 
 LEARNING = "section 4, last paragraph"
 BALANCE = "section 3, below Assumption 3"
 
 UNSTABLE = "A rate at which training is unstable adds imbalance."
 
-statements = Statements()
+
+def _require_edge(data: xr.Dataset) -> None:
+    edge = data.sel(treated="edge")
+    least = float((edge["rate"] * edge["solution"] / 2).min())
+    needs(
+        least > 1,
+        f"the rate is {least:.3g} times that at which the balanced solution turns unstable; the "
+        "statement is about the edge of stability",
+    )
+
+
+AT_THE_EDGE = Condition("after training at the edge of stability", _require_edge)
+statements = Statements().having(state=THROUGHOUT_TRAINING)
 courses = statements.about("anon2026data", "Sections 3 and 4, courses of training")
 
 
-def kept(imbalance: xr.DataArray) -> xr.DataArray:
-    """Imbalance over that at the start."""
-    return quotient(imbalance, imbalance.sel(epoch=0))
+def kept(values: xr.DataArray) -> xr.DataArray:
+    """Values over those at the start."""
+    return quotient(values, values.sel(epoch=0))
 
 
 def spread(data: xr.Dataset) -> xr.DataArray:
@@ -46,8 +59,9 @@ def _of_each_set(*dimensions: str) -> Cases:
 
 
 def _of_set(data: xr.Dataset, source: str, **labels: str) -> xr.Dataset:
-    """The runs on one image set, at some labels."""
-    return data.sel(labels).isel(replicate=np.flatnonzero(data["source"].values == source))
+    """The runs on one image set, at some labels; replicates count from 0, to pair those of sets."""
+    own = data.sel(labels).isel(replicate=np.flatnonzero(data["source"].values == source))
+    return own.assign_coords(replicate=np.arange(own.sizes["replicate"]))
 
 
 def _clean(data: xr.Dataset) -> xr.DataArray:
@@ -73,8 +87,8 @@ def easier(data: xr.Dataset, source: str, done: str, inputs: str) -> xr.DataArra
     """A data set with all inputs in one class should be easier to learn than one with equal shares.
 
     Statistic: fraction of pairs in which one class takes fewer epochs to remove half, 99 % or 99.9
-    % of the loss that training can remove. A pair has the same initial weights and rate. Pairs in
-    which neither gets there are left out. Interval: Wilson's, 95 %.
+    % of the loss that training can remove. A pair has the same initial weights and rate. Where
+    neither of some pair gets there nothing is measured. Interval: Wilson's, 95 %.
 
     Remark: The single mode that is learnt is learnt faster. The weights start with nine further
     modes that the labels lack. These decay only as a power of time, since with four layers their
@@ -84,9 +98,10 @@ def easier(data: xr.Dataset, source: str, done: str, inputs: str) -> xr.DataArra
     epochs = runs["epochs"].sel(done=done)
     # Never is later than any epoch.
     sooner = epochs.sel(labels="one").fillna(np.inf) < epochs.sel(labels="uniform").fillna(np.inf)
-    chosen = sooner.sel(replicate=_clean(runs) & epochs.notnull().any("labels"))
-    needs(chosen.size, "in this configuration neither of the two gets that far")
-    return chosen
+    arrived = epochs.notnull().any("labels").sel(replicate=_clean(runs))
+    missing = f"{int((~arrived).sum())} of {arrived.size} pairs"
+    needs(arrived.all(), f"in this configuration neither of the two gets that far in {missing}")
+    return sooner.sel(replicate=_clean(runs))
 
 
 @courses.typically(
@@ -149,19 +164,19 @@ def geometry_matters_more(data: xr.Dataset, source: str) -> xr.DataArray:
     at_most(1.0, "1 is no change; 'increasingly' means at every step"),
     id="weight-decay-balances",
     otherwise=UNSTABLE,
-    over=["labels"],
-    name="decay-{labels}",
+    each=_of_each_set("labels"),
+    name="decay-{labels}-{source}",
 )
-def decay_balances(data: xr.Dataset) -> float:
+def decay_balances(data: xr.Dataset, source: str, labels: str) -> xr.DataArray:
     r"""Layers that are unbalanced at initialisation become increasingly balanced under weight
     decay.
 
     Statistic: largest ratio of $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at one recorded epoch to
-    that at the previous one, over all networks.
+    that at the previous one. Interval: Student's t over replicates.
     """
-    runs = data.sel(treated="decay")
+    runs = _of_set(data, source, labels=labels).sel(treated="decay")
     left = kept(runs["unbalance"]).sel(replicate=_clean(runs))
-    return worst(left / left.shift(epoch=1))
+    return (left / left.shift(epoch=1)).max("epoch")
 
 
 @courses.beyond.everywhere(
@@ -197,40 +212,48 @@ def law_of_imbalance(data: xr.Dataset) -> float:
     f"{BALANCE}, at the edge of stability",
     MOST,
     id="edge-of-stability-balances",
+    state=AT_THE_EDGE,
     each=_of_each_set("labels"),
     name="edge-{labels}-{source}",
 )
 def edge_balances(data: xr.Dataset, source: str, labels: str) -> xr.DataArray:
     r"""Gradient descent at the edge of stability balances the singular values of the layers.
 
-    Statistic: fraction of networks whose layers' largest squared singular values end at most half
-    as far apart as with a small rate from the same weights. The factor is ours; the paper gives no
-    number. Interval: Wilson's, 95 %. For the total imbalance:
-    $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at the end over that at initialisation, largest over
-    all networks.
+    Statistic: fraction of networks whose layers' largest squared singular values end nearer to each
+    other than with a small rate from the same weights. Interval: Wilson's, 95 %.
 
     Remark: The rate is beyond stability only for modes near the sharpest. Where labels are not
     fitted, their singular values differ, and a layer's largest may belong to another mode, which
     keeps its initial value. In 64 by 64 matrices of Kaiming's initialisation it does: the learnt
-    modes are smaller. The total imbalance falls all the same, by a few per cent there.
+    modes are smaller.
     """
     runs = _of_set(data, source, labels=labels)
     end = spread(runs).isel(epoch=-1)
-    closer = end.sel(treated="edge") <= end.sel(treated="plain") / 2
+    closer = end.sel(treated="edge") < end.sel(treated="plain")
     return closer.sel(replicate=_clean(runs.sel(treated=["edge", "plain"])))
 
 
 @courses.typically(
-    f"{BALANCE}, at the edge of stability",
-    at_most(1.0, "1 is what gradient flow leaves"),
-    id="edge-of-stability-balances",
-    otherwise=UNSTABLE,
-    over=["labels"],
-    name="edge-imbalance-{labels}",
+    "text below eq. (11)",
+    at_most(0.0, "a sign"),
+    id="sharpness-falls-early",
+    state=EARLY_IN_TRAINING,
+    each=_of_each_set("labels", "inputs"),
+    name="falls-{labels}-{inputs}-{source}",
 )
-def edge_lowers_imbalance(data: xr.Dataset) -> float:
-    """Gradient descent at the edge of stability leaves layers less unbalanced than at
-    initialisation.
+def sharpness_falls_early(data: xr.Dataset, source: str, labels: str, inputs: str) -> xr.DataArray:
+    """Sharpness decreases early in training.
+
+    Statistic: lowest sharpness at the recorded epochs over the initial one, minus 1, while more
+    than half of the loss above that of least squares remains. Interval: Student's t over
+    replicates.
+
+    Remark: From a small initialisation the labels decide the sign, and the weights may grow from
+    the first epoch on.
     """
-    runs = data.sel(treated="edge")
-    return worst(kept(runs["unbalance"]).isel(epoch=-1).sel(replicate=_clean(runs)))
+    runs = _of_set(data, source, labels=labels, inputs=inputs, treated=inputs)
+    early = (kept(runs["loss"]) > EARLY) & (runs["epoch"] > 0)
+    lowest = kept(runs["sharpness"]).where(early).min("epoch").sel(replicate=_clean(runs))
+    known = lowest.dropna("replicate")
+    needs(known.size, "this configuration records no early epoch beside the start")
+    return known - 1
