@@ -7,18 +7,15 @@ import numpy as np
 import xarray as xr
 from xarray.ufuncs import isfinite, log
 
-from hessian_papers.ledger.bounds import Estimate, needs
+from hessian_papers.ledger.bounds import Estimate, Replicated, needs, replicates_of
+from hessian_papers.ledger.conditions import Condition
 from hessian_spectra.statistics import rank_correlation, student_mean
 
 ATTENTION, TWIN, NO_NORM_WEIGHTS = "attention", "no attention", "no norm weights"
-# Networks with one part changed: patterns of attention in place of softmax, and other parts.
-PATTERNS = ("uniform attention", "fixed attention")
-ARMS = (*PATTERNS, "ReLU", "RMS norm", "no norm")
 # The operations of GPT-2 that have a second derivative: products are those of attention.
 OPERATIONS = ("softmax", "QK product", "AV product", "linear maps", "GELU", "LayerNorm", "head")
-# How two errors are compared: by their difference, or by the logarithm of their ratio. Errors that
-# fall by orders of magnitude vary over seeds in proportion to their size.
-COMPARED = ("difference", "ratio")
+# The state of our own statements about what a network has or lacks, whatever that is worth to it.
+AS_TRAINED = Condition("at the last step of a short training; attention need not be in use")
 
 Labelled = TypeVar("Labelled", xr.Dataset, xr.DataArray)
 
@@ -47,16 +44,16 @@ def recorded(data: xr.Dataset, name: str, meaning: str) -> xr.DataArray:
 def compare(
     error: xr.DataArray,
     uncertainty: xr.DataArray,
-    compared: str,
     first: str = ATTENTION,
     second: str = TWIN,
 ) -> xr.Dataset:
-    """The excess of one architecture's errors over those of another, seed by seed.
+    """The logarithm of the ratio of one architecture's numbers to those of another, seed by seed.
+
+    Errors that fall by orders of magnitude vary over seeds in proportion to their size.
 
     Args:
         error: along ``variant``, ``seed`` and perhaps more; not negative.
         uncertainty: how far each may be off.
-        compared: one of :data:`COMPARED`; of a ratio its natural logarithm is returned.
         first: the one architecture.
         second: the other one.
 
@@ -70,10 +67,7 @@ def compare(
     Example:
         >>> names = {"variant": [ATTENTION, TWIN]}
         >>> error, uncertainty = (xr.DataArray([x, 0.1], names, "variant") for x in (0.4, 0.1))
-        >>> result = compare(error, uncertainty, "difference")
-        >>> [round(float(result[name]), 6) for name in ("value", "low", "high")]
-        [0.3, 0.1, 0.5]
-        >>> result = compare(error, uncertainty, "ratio")
+        >>> result = compare(error, uncertainty)
         >>> [round(float(result[name]), 6) for name in ("value", "low", "high")]
         [1.386294, 0.405465, inf]
     """
@@ -81,12 +75,9 @@ def compare(
         [chosen(values, variant=name) for values in (error, uncertainty)]
         for name in (first, second)
     )
-    if compared == "difference":
-        ends = a - b, a - b - s - t, a - b + s + t
-    else:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            least, most = log((a - s).clip(0)), log((b - t).clip(0))
-            ends = log(a) - log(b), least - log(b + t), log(a + s) - most
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least, most = log((a - s).clip(0)), log((b - t).clip(0))
+        ends = log(a) - log(b), least - log(b + t), log(a + s) - most
     return xr.Dataset(dict(zip(("value", "low", "high"), ends, strict=True)))
 
 
@@ -109,10 +100,11 @@ def over_seeds(samples: xr.Dataset) -> xr.Dataset:
     )
 
 
-def estimate(samples: xr.Dataset) -> Estimate:
-    """The mean over the seeds of one number, see :func:`over_seeds`."""
+def estimate(samples: xr.Dataset) -> Replicated:
+    """The mean over the seeds of one number, see :func:`over_seeds`, with that of each seed."""
     mean = over_seeds(samples)
-    return Estimate(*(float(mean[name]) for name in Estimate._fields))
+    ends = Estimate(*(float(mean[name]) for name in Estimate._fields))
+    return Replicated.of(ends, replicates_of(samples["value"]))
 
 
 def rank_correlations(

@@ -9,9 +9,9 @@ import xarray as xr
 from language_models import ATTENTION, NO_NORM_WEIGHTS, TWIN, config, pretrained, read
 
 from hessian_papers.labelled import data_set
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.bounds import NothingToMeasure, estimate_of
 from hessian_papers.networks.gpt2 import VARIABLES
-from hessian_papers.studies.gpt2.gauss_newton_error import claims, study
+from hessian_papers.studies.gpt2.gauss_newton_error import claims, figure, study
 from hessian_papers.studies.gpt2.gauss_newton_error.derived import added, contrast
 from hessian_papers.studies.gpt2.seeds import compare, estimate
 from hessian_spectra.statistics import student_mean
@@ -26,7 +26,7 @@ def runs(errors, x):
         "diverged": np.zeros((variants, seeds), dtype=bool),
         "seed": np.arange(seeds),
         "parameters": np.arange(variants),
-        "step": np.arange(count),
+        "step": np.arange(1, count + 1),
         "loss": x,
         "residual": x,
         "hessian": np.full(errors.shape, 2.0),
@@ -102,7 +102,8 @@ def test_levels_span_all_runs_and_are_nan_outside_of_one():
     data = read(pretrained())
     for along in study.ALONG:
         chosen = data.sel(along=along)
-        x = np.broadcast_to(pretrained()[along].values, (3, 3, 15))
+        # What is said of equal levels is not said of the initialisation.
+        x = np.broadcast_to(pretrained()[along].values, (3, 3, 15))[..., 1:]
         level = chosen["level"]
         assert (level[0], level[-1]) == (x.min(), x.max())
         low, high = (xr.DataArray(end, dims=("variant", "seed")) for end in (x.min(-1), x.max(-1)))
@@ -110,31 +111,26 @@ def test_levels_span_all_runs_and_are_nan_outside_of_one():
         np.testing.assert_array_equal(chosen["error"].notnull(), inside.transpose(..., "point"))
 
 
-def test_the_share_is_where_the_difference_is_positive():
-    # Attention adds 0.3 − x for x from 0 to 1, with a spread of ±0.1 over three seeds.
+def test_the_share_is_of_the_levels_of_each_pair():
+    # The errors of the pairs are equal at 0.2, 0.3 and 0.4; below, attention's is the larger one.
     x = np.linspace(1, 0, 11)
     spread = np.array([-0.1, 0.0, 0.1])[:, None]
     data = read(runs([1.3 - x + spread, np.ones((3, 11))], x), along=["residual"])
-    actual = contrast(data, "residual")
-    np.testing.assert_allclose(actual["value"], 0.3 - actual["level"], atol=1e-12)
+    share = claims.worse(data, "residual")
+    np.testing.assert_allclose(share, [0.2, 0.3, 0.4], atol=0.011)  # of a hundred levels
+    value, *ends = estimate_of(share)
     half = scipy.stats.t.ppf(0.975, 2) * 0.1 / math.sqrt(3)
-    np.testing.assert_allclose(actual["high"] - actual["value"], half, rtol=1e-9)
-    np.testing.assert_allclose(actual["value"] - actual["low"], half, rtol=1e-9)
-    share = claims.worse(data, "residual", "difference")
-    expected = [0.3, 0.3 - half, 0.3 + half]
-    np.testing.assert_allclose(share, expected, atol=0.011)  # of a hundred levels
-    # Pair by pair it changes sign at 0.2, 0.3 and 0.4.
-    each = [claims.worse_in_each_pair(data.sel(seed=[seed]), "residual") for seed in range(3)]
-    np.testing.assert_allclose(each, [0.2, 0.3, 0.4], atol=0.011)
-    assert claims.worse_in_each_pair(data, "residual") == min(each)
+    np.testing.assert_allclose([value, *ends], [0.3, 0.3 - half, 0.3 + half], atol=0.011)
+    picture = "The error with attention is the larger one over 30% of the residual range."
+    assert picture in figure.caption(data)
 
 
 def test_runs_are_paired_by_seed():
     draw = np.random.default_rng(0)
     common = draw.uniform(0.2, 0.5, size=(3, 1))
-    data = read(runs([common + 0.1 + np.zeros(5), common + np.zeros(5)], np.linspace(1, 0, 5)))
+    data = read(runs([2 * common + np.zeros(5), common + np.zeros(5)], np.linspace(1, 0, 5)))
     for values in contrast(data, "residual").values():
-        np.testing.assert_allclose(values, 0.1, atol=1e-12)
+        np.testing.assert_allclose(values, math.log(2), atol=1e-9)
 
 
 def test_residuals_of_eigenvalues_widen_the_interval():
@@ -142,21 +138,40 @@ def test_residuals_of_eigenvalues_widen_the_interval():
     networks["ggn_error"][:] = 0.1
     actual = contrast(read(networks), "residual")
     # 0.1 · 0.8 of the one and 0.1 · 0.9 of the other.
-    np.testing.assert_allclose(actual["high"] - actual["value"], 0.17, atol=1e-12)
-    assert claims.worse(read(networks), "residual", "difference") == (1.0, 0.0, 1.0)
+    np.testing.assert_allclose(actual["high"], math.log(0.28 / 0.01), atol=1e-9)
+    np.testing.assert_allclose(actual["low"], math.log(0.12 / 0.19), atol=1e-9)
+    late = claims.worse_late(read(networks))
+    np.testing.assert_allclose(late, [math.log(2), math.log(0.12 / 0.19), math.log(28)], atol=1e-9)
+    np.testing.assert_allclose(late.replicates.numbers, [math.log(2)] * 3, atol=1e-9)
 
 
 def test_a_ratio_is_compared_by_its_logarithm():
     draw = np.random.default_rng(0)
     errors = np.exp(draw.normal(size=(2, 3, 6)))
     data = read(runs(errors, np.linspace(1, 0, 6)), along=["residual"], points=6)
-    actual = contrast(data, "residual", "ratio")
+    actual = contrast(data, "residual")
     logs = np.log(errors[0] / errors[1])[:, ::-1]  # from the smallest residual on
     np.testing.assert_allclose(actual["level"], np.linspace(0, 1, 6), atol=1e-12)
     np.testing.assert_allclose(actual["value"], logs.mean(axis=0), atol=1e-9)
     half = scipy.stats.t.ppf(0.975, 2) * logs.std(axis=0, ddof=1) / math.sqrt(3)
     np.testing.assert_allclose(actual["high"] - actual["value"], half, rtol=1e-7)
-    assert claims.worse_late(data, "ratio").value == pytest.approx(logs[:, :2].mean(), abs=1e-9)
+    assert claims.worse_late(data).value == pytest.approx(logs[:, 0].mean(), abs=1e-9)
+
+
+def test_a_ratio_of_errors_is_one_of_gaps_over_one_of_eigenvalues():
+    """An error of a tenth that is half as large, of an eigenvalue that is eight times as large."""
+    networks = runs([np.full((3, 5), 0.1), np.full((3, 5), 0.05)], np.linspace(1, 0, 5))
+    for name in ("hessian", "ggn"):
+        networks[name][1] *= 8
+    data = read(networks, along=["residual"])
+    places = {case["place"] for case in claims._arms(data)}
+    assert places == {*claims.PLACES[:3]}
+    actual = [claims.with_one_part_changed(data, TWIN, place).value for place in claims.PLACES[:3]]
+    np.testing.assert_allclose(actual, np.log([0.5, 4.0, 8.0]), atol=1e-9)
+    older = data.drop_vars("sharpness")
+    assert claims.with_one_part_changed(older, TWIN, claims.PLACES[0]).value == actual[0]
+    with pytest.raises(NothingToMeasure, match="recorded without the eigenvalues below"):
+        claims.with_one_part_changed(older, TWIN, claims.PLACES[1])
 
 
 @pytest.mark.parametrize(
@@ -168,22 +183,15 @@ def test_a_ratio_is_compared_by_its_logarithm():
 )
 def test_an_error_that_is_not_resolved_may_be_a_small_part_of_another(errors, expected):
     error = xr.DataArray([*errors], {"variant": [ATTENTION, TWIN]}).expand_dims(seed=3)
-    actual = estimate(compare(error, xr.full_like(error, 0.1), "ratio"))
+    actual = estimate(compare(error, xr.full_like(error, 0.1)))
     np.testing.assert_allclose(actual, expected, atol=1e-9)
-
-
-def test_late_is_the_lowest_third_of_the_common_residuals():
-    x = np.stack([np.linspace(1, 0, 13), np.linspace(1, 0.1, 13)])[:, None] * np.ones((2, 3, 1))
-    errors = np.where(x <= 0.55, 0.2, 0.9) * np.array([1.0, 0.5])[:, None, None]
-    late = claims.worse_late(read(runs(errors, x), along=["residual"]), "difference")
-    np.testing.assert_allclose(late, 0.1, atol=1e-12)
 
 
 def test_one_seed_leaves_everything_open():
     _, low, high = student_mean(np.ones((1, 4)))
     assert (low == -math.inf).all()
     assert (high == math.inf).all()
-    assert claims.worse(read(pretrained(seeds=1)), "loss", "ratio")[1:] == (0.0, 1.0)
+    assert estimate_of(claims.worse(read(pretrained(seeds=1)), "loss"))[1:] == (-math.inf, math.inf)
 
 
 def test_what_is_not_there_is_named():
@@ -192,9 +200,9 @@ def test_what_is_not_there_is_named():
         contrast(alone, "residual")
     apart = runs(np.full((2, 2, 4), 0.1), np.array([[[4, 3, 2, 1]], [[8, 7, 6, 5]]]))
     with pytest.raises(NothingToMeasure, match=r"no residual is common to all runs$"):
-        claims.worse_late(read(apart), "ratio")
+        contrast(read(apart), "residual")
     with pytest.raises(NothingToMeasure, match=r"a pair of runs has no residual in common$"):
-        claims.worse_in_each_pair(read(apart), "residual")
+        claims.worse(read(apart), "residual")
     with pytest.raises(NothingToMeasure, match=r"leaves out along loss$"):
         added(read(pretrained(), along=["step"]), "loss")
     later = pretrained()
@@ -202,18 +210,18 @@ def test_what_is_not_there_is_named():
         claims.not_worse_at_start(read(later.assign_coords(step=later["step"] + 1)))
     few = pretrained().isel(step=slice(2))
     with pytest.raises(NothingToMeasure, match=r"fewer than 3 measurements$"):
-        claims.residual_drives_the_error(read(few), "without", "the whole")
+        claims.residual_drives_the_error(read(few), "without")
 
 
-def test_the_residual_drives_the_error_at_the_end_as_well():
-    """An error that follows the residual at first, and rises while it falls in the second half."""
-    falling = np.array([[[8, 7, 6, 5, 4, 3, 2, 1]] * 2] * 2, dtype=float)
-    error = np.array([[[0.9, 0.7, 0.5, 0.3, 0.1, 0.11, 0.12, 0.13]] * 2] * 2)
-    data = read(runs(error, falling))
-    whole = claims.residual_drives_the_error(data, "with", "the whole")
-    late = claims.residual_drives_the_error(data, "with", "the second half")
-    assert whole.value > 0.7
-    assert late.value == pytest.approx(-1)
+def test_the_residual_drives_the_gap_not_its_share_of_the_eigenvalue():
+    """A gap that follows the residual, of an eigenvalue that falls faster than both."""
+    residual, eigenvalue = np.linspace(8, 1, 8), np.linspace(8, 1, 8) ** 2
+    networks = runs(np.ones((2, 2, 8)) * residual / eigenvalue, residual)
+    networks["hessian"][:] = eigenvalue
+    networks["ggn"][:] = eigenvalue - residual
+    data = read(networks)
+    assert (data["measured"].diff("step") > 0).all()
+    np.testing.assert_allclose(claims.residual_drives_the_error(data, "with"), [1.0, 1.0])
 
 
 def test_a_run_that_diverged_leaves_what_all_others_have():

@@ -5,13 +5,22 @@ from claims_contract import of_records
 from language_models import ATTENTION, TWIN, pretrained, read
 
 from hessian_papers.studies.gpt2.gauss_newton_error.claims import (
+    statements,
     with_one_part_changed,
 )
+from hessian_papers.studies.gpt2.seeds import AS_TRAINED
 
 CHANGED = {"uniform attention": 0.1, "ReLU": 0.3}
 
 
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("gauss_newton_error")
+
+
+def test_what_is_said_of_two_architectures_is_not_said_of_what_attention_is_worth():
+    """The paper's sentences say when they hold; ours, that attention need not be in use."""
+    for statement in statements.all:
+        assert "attention in use" not in statement.state.text
+        assert (statement.book == "beyond") == (statement.state is AS_TRAINED)
 
 
 def test_at_the_lowest_common_loss_the_rest_of_a_training_does_not_count():

@@ -6,34 +6,57 @@ from claims_contract import of_records
 from sink_runs import changed, recorded, without_a_sink
 
 from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.gpt2.sink_density import claims as functions
 
+STUDY = Study("s", {"paper": "singh2026cracking", "artifact": "Figure 6"})
+# What is said of sinks is said of networks that use attention; what that is worth to the recorded
+# ones is not in their data.
+OF_SINKS = ("outliers_grow", "smaller_without_sink", "many_near_zero", "own_sink")
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
-    "sink_density", "smaller_without_sink"
+    "sink_density", *OF_SINKS
 )
 
 
-def test_a_step_back_is_not_steady():
-    def fall(eigenvalue):
-        eigenvalue[:, 0, 1] = 0.9 * eigenvalue[:, 0, 0]
+def outcomes(run):
+    """By the case's id, what a run says of it."""
+    entries = functions.statements.entries(STUDY, run)
+    return {
+        entry.id.removeprefix("s/"): entry.bound.outcome(entry.measure())
+        for entry in entries
+        if entry.heading.state == "attention in use"
+    }
 
-    runs = [run.sel(end="largest") for run in (recorded(), changed(fall))]
-    steady = [functions.outliers_grow_steadily(run) for run in runs]
-    np.testing.assert_allclose(steady, [[1.0] * 3, [0.9] * 3])
-    np.testing.assert_array_equal(*map(functions.outliers_grow, runs))
+
+def test_sinks_are_judged_where_attention_is_in_use():
+    used = {"cost_of_removing_attention": ("seed", [0.5, 0.6, 0.7])}
+    of_sinks = without_a_sink(factor=[0.8, 0.7]).assign(used)
+    assert {*outcomes(of_sinks).values()} == {"holds", "fails"}
+    assert [name for name, is_so in outcomes(of_sinks).items() if is_so == "fails"] == ["own-sink"]
+
+    def exchange(eigenvalue):
+        eigenvalue[:, 0] = eigenvalue[:, 0, ::-1]
+        eigenvalue[:2, 3, -1] = 9 * eigenvalue[:2, 0, 0]
+
+    other = of_sinks.assign(
+        eigenvalue=changed(exchange)["eigenvalue"],
+        mass=of_sinks["mass"] + 0.28,
+        node=recorded()["node"] + 1e6,
+    )
+    assert {*outcomes(other).values()} == {"holds", "fails"}
+    assert [name for name, is_so in outcomes(other).items() if is_so == "holds"] == ["own-sink"]
+    for entry in functions.statements.entries(STUDY, recorded()):
+        if entry.heading.state == "attention in use":
+            with pytest.raises(NothingToMeasure, match=r"^State not recorded"):
+                entry.measure()
 
 
 def test_an_eigenvalue_of_another_sign_has_no_growth():
     def turn(eigenvalue):
         eigenvalue[:, 0, 1, 1] *= -1
 
-    def lose(largest):
-        largest[:] = np.nan
-
     with pytest.raises(NothingToMeasure, match="the smallest eigenvalue is zero or changes its"):
-        functions.outliers_grow(changed(turn).sel(end="smallest"))
-    with pytest.raises(NothingToMeasure, match="few steps of training were measured"):
-        functions.sinks_of_training(changed(lose, "training_largest"))
+        functions.forced_sinks(changed(turn), "smallest")
 
 
 def test_a_sink_that_is_not_there_counts_as_none():
@@ -48,10 +71,7 @@ def test_a_sink_that_is_not_there_counts_as_none():
 
 def test_a_run_of_older_code_says_what_it_lacks():
     data = recorded().drop_vars(["ggn", "operation_part"]).drop_sel(edit="no-sink")
-    for function, message in (
-        (functions.gauss_newton_grows, "recorded without the Gauss-Newton matrix of each sink"),
-        (functions.softmax_shrinks, "recorded without the parts of the operations of each sink"),
-        (functions.smaller_without_sink, "recorded without the edit that removes the sink"),
-    ):
-        with pytest.raises(NothingToMeasure, match=message):
-            function(data)
+    with pytest.raises(NothingToMeasure, match="without the Gauss-Newton matrix of each sink"):
+        functions.forced_sinks(data, "ggn")
+    with pytest.raises(NothingToMeasure, match="without the edit that removes the sink"):
+        functions.smaller_without_sink(data)

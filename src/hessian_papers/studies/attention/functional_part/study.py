@@ -5,7 +5,7 @@ residuals, that is with the network's own outputs as targets, the two are one. S
 give the Gauss-Newton matrix as well, and the functional part is what they lose with the residuals.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, NamedTuple
@@ -16,7 +16,7 @@ import xarray as xr
 from torch import Tensor, nn
 
 from hessian_papers.constraints import AtLeast, Count, PositiveNumbers
-from hessian_papers.labelled import Variable, Variables, assembled
+from hessian_papers.labelled import Variable, Variables, assembled, joined
 from hessian_papers.studies.base import StudyConfig
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
@@ -39,6 +39,7 @@ class Config(StudyConfig):
         batch: sequences.
         length: tokens of a sequence; without attention each token is a sample.
         draws: of weights, inputs and targets, all normal, for each norm the same.
+        target_scales: factors of the targets, each at weights of norm 1.
         checked: how many of the draws are held against numerical matrices.
     """
 
@@ -47,6 +48,7 @@ class Config(StudyConfig):
     batch: Count
     length: Annotated[int, AtLeast(2)]
     draws: Annotated[int, AtLeast(2)]
+    target_scales: PositiveNumbers
     checked: Count
 
     def __post_init__(self) -> None:
@@ -62,6 +64,13 @@ VARIABLES: Variables = {
     "width": Variable("", "d_K, or hidden units"),
     "hessian": Variable("draw model weight_norm quantity", "of the Hessian"),
     "gauss_newton": Variable("draw model weight_norm quantity", "of the Gauss-Newton matrix"),
+    "residual_terms": Variable(
+        "draw model weight_norm",
+        "share of the terms of bounds (121), or of eigenvalue (1), that change with the residuals",
+    ),
+    "target_scale": Variable("target_scale", "factor of the targets, at weights of norm 1"),
+    "scaled_hessian": Variable("draw model target_scale", "largest eigenvalue of the Hessian"),
+    "scaled_gauss_newton": Variable("draw model target_scale", "that of the Gauss-Newton matrix"),
     "checked_draw": Variable("checked_draw", "numbers of the draws with numerical matrices"),
     "numerical_hessian": Variable(
         "checked_draw model weight_norm", "largest eigenvalue of the Hessian, numerically"
@@ -111,8 +120,32 @@ class Network(NamedTuple):
             return _of_attention(self.value, self.w, self.v, self.x, targets)
         return _without_attention(self.w, self.v, self.x, targets, relu=self.model == "relu")
 
+    def terms(self, *, fitted: bool) -> Tensor:
+        """The terms of the bounds (121) on the largest eigenvalue, or of the eigenvalue (1).
 
-def networks(config: Config, count: int) -> Iterator[Network]:
+        Of a ReLU network those of the cell of positive inputs.
+
+        Args:
+            fitted: whether the targets are the network's own outputs.
+        """
+        w, v, x, y = self.w, self.v, self.x, self.y
+        if self.model == "attention":
+            y = self.value * cf.attention_moments(w, v, x).m_1 if fitted else y
+            alpha, beta, gamma, zeta = cf.attention_coefficients(self.value, w, v, x, y)
+            square, inner = w @ w + v @ v, w @ v
+            root = 3 * gamma**2, 6 * zeta * gamma * inner, 3 * (beta**2 - alpha * zeta) * square
+            sums = alpha, zeta * (w @ w), zeta * (v @ v)
+            return torch.stack([*sums, *root, (alpha + zeta * square) ** 2])
+        if self.model == "relu":
+            (w, v), x = (weights[self.v > 0] for weights in (w, v)), x.relu()
+        inner, variance = w @ v, x.square().mean()
+        residual = variance * 0 if fitted else (x * (inner * x - y)).mean()
+        sums = variance * (w @ w), variance * (v @ v)
+        root = sum(sums) ** 2, 4 * residual**2, 8 * variance * residual * inner
+        return torch.stack([*sums, *root])
+
+
+def networks(config: Config, count: int, norms: Sequence[float] | None = None) -> Iterator[Network]:
     """Networks of the first draws: independent normal weights, inputs and targets."""
     for number in range(count):
         numbers = generator(config.seed, f"draw {number}")
@@ -123,7 +156,7 @@ def networks(config: Config, count: int) -> Iterator[Network]:
         first, second = (weights / weights.norm() for weights in normal(2, config.width))
         sign = torch.sign(normal(1))[0]
         x, y = normal(2, config.batch, config.length)
-        for model, norm in product(MODELS, sorted(config.norms)):
+        for model, norm in product(MODELS, sorted(config.norms if norms is None else norms)):
             labels = {"model": np.array(model), "weight_norm": np.array(norm)}
             weights = norm * sign, norm * first, norm * second
             yield Network(model, np.array(number), labels, *weights, x, y)
@@ -135,9 +168,26 @@ def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
     parts = [
         {"draw": network.number, **network.labels, **common}
         | {"hessian": network.quantities(network.y), "gauss_newton": network.quantities(None)}
+        | {
+            "residual_terms": (network.terms(fitted=True) != network.terms(fitted=False))
+            .numpy()
+            .mean()
+        }
         for network in networks(config, config.draws)
     ]
-    return assembled(parts, VARIABLES, ["draw", "model", "weight_norm"])
+    scaled = [
+        {"draw": network.number, "model": network.labels["model"], "target_scale": np.array(scale)}
+        | {"scaled_hessian": network.quantities(scale * network.y)[0]}
+        | {"scaled_gauss_newton": network.quantities(None)[0]}
+        for network in networks(config, config.draws, [1.0])
+        for scale in sorted(config.target_scales)
+    ]
+    return joined(
+        [
+            assembled(parts, VARIABLES, ["draw", "model", "weight_norm"]),
+            assembled(scaled, VARIABLES, ["draw", "model", "target_scale"]),
+        ]
+    )
 
 
 def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:

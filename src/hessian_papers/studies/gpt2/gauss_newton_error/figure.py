@@ -1,7 +1,6 @@
-"""The relative error of the largest GGN eigenvalue with and without attention, and what it adds."""
+"""The relative error of the largest GGN eigenvalue with and without attention, and the ratio."""
 
 import contextlib
-import itertools
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,21 @@ from matplotlib.patches import Patch
 from hessian_papers.drawing.variables import Panel, banded, named, picture
 from hessian_papers.ledger.bounds import NothingToMeasure, needs
 from hessian_papers.studies.gpt2.drawing import LOOKS
-from hessian_papers.studies.gpt2.gauss_newton_error.derived import added, compared_at, contrast
+from hessian_papers.studies.gpt2.gauss_newton_error.derived import (
+    added,
+    compared_at,
+    contrast,
+    larger,
+)
 from hessian_spectra.pictures import style
 
 AXES = {"residual": "mean residual norm", "loss": "loss", "step": "step"}
+# Residual norms and losses fall: the axis is turned, and says so.
+TURNED = " (falls in training, to the right)"
 ERROR = r"relative error of $\lambda_{\max}$(GGN)"
-FALLING = ("residual", "loss")  # drawn so that training goes to the right
+FALLING = ("residual", "loss")
 RUN: dict[str, Any] = {"linewidth": 0.6, "markersize": 2.0, "alpha": 0.6}
-CONTRASTS = {"difference": "what attention adds to it", "ratio": "ln of the ratio of the errors"}
+RATIO = "ln of the ratio of the errors"
 LEVELS = {"added": {"label": ""}, "none": {"label": "", "linestyle": "-"}}
 BAND: dict[str, Any] = {"alpha": 0.22, "linewidth": 0}
 
@@ -103,7 +109,7 @@ def draw(data: xr.Dataset) -> Figure:
             else:
                 axes.set_axis_off()
         _draw_errors(errors, data, name)
-        errors.set_xlabel(AXES[name])
+        errors.set_xlabel(AXES[name] + TURNED * (name in FALLING))
         if name in FALLING:
             errors.invert_xaxis()
         top = column[0] if column[0].axison else errors
@@ -114,37 +120,39 @@ def draw(data: xr.Dataset) -> Figure:
     return figure
 
 
-def _contrast(data: xr.Dataset, along: str, compared: str) -> Panel:
-    """The increase by attention: its mean with the interval, or each pair of runs."""
-    mean = contrast(data, along, compared)
+def _contrast(data: xr.Dataset, along: str) -> Panel:
+    """The ratio of the errors: its mean with the interval, or each pair of runs."""
+    mean = contrast(data, along)
     if data["shown"] == "runs":
-        values = added(data, along, compared)["value"].rename(seed="pair").drop_vars("pair")
+        values = added(data, along)["value"].rename(seed="pair").drop_vars("pair")
     else:
         values = banded(*(mean[end] for end in ("value", "low", "high")))
-    values = named(values.rename("added").rename(level=AXES[along]), CONTRASTS[compared])
-    turned = Axes.invert_xaxis if along in FALLING else Axes.get_xaxis
-    return Panel(_at_equal(along), AXES[along], [values, xr.DataArray(0.0, name="none")], turned)
+    falls = along in FALLING
+    level = AXES[along] + TURNED * falls
+    values = named(values.rename("added").rename(level=level), RATIO)
+    turned = Axes.invert_xaxis if falls else Axes.get_xaxis
+    return Panel(_at_equal(along), level, [values, xr.DataArray(0.0, name="none")], turned)
 
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
-    """The increase of the errors by attention, wherever all runs have a common level.
+    """The ratio of the errors with and without attention, wherever all runs have a common level.
 
     Raises:
         NothingToMeasure: nowhere have they one.
     """
     panels = []
-    for compared, along in itertools.product(CONTRASTS, compared_at(data)):
+    for along in compared_at(data):
         with contextlib.suppress(NothingToMeasure):
-            panels.append(_contrast(data, along, compared))
+            panels.append(_contrast(data, along))
     needs(panels, "in this configuration nothing is common to all runs")
-    figure = picture(panels, LEVELS, columns=-(-len(panels) // len(CONTRASTS)))
+    figure = picture(panels, LEVELS, columns=len(panels))
     of = (
         "of each pair of runs" if data["shown"] == "runs" else "paired by seed, with Student's 95 %"
     )
     ending = "" if data["shown"] == "runs" else " interval (band)"
     return figure, (
-        r"What attention adds to the relative error of $λ_{\max}(\operatorname{GGN})$: difference "
-        f"and ratio {of}{ending}, each run interpolated straight between measurements in the "
+        r"Relative error of $λ_{\max}(\operatorname{GGN})$ with attention over that without, ratio "
+        f"{of}{ending}, each run interpolated straight between measurements in the "
         "order of training, by its mean where it has a level several times."
     )
 
@@ -179,5 +187,14 @@ def caption(data: xr.Dataset) -> str:
     drawn = runs if data["shown"] == "runs" else mean
     return (
         r"Relative error $|1 - λ_{\max}(\operatorname{GGN})/λ_{\max}(H)|$ of language models "
-        f"through {last} steps of pre-training ({sizes}). {drawn}."
+        f"through {last} steps of pre-training ({sizes}). {drawn}.{_larger(data)}"
     )
+
+
+def _larger(data: xr.Dataset) -> str:
+    """What the curves say where they cross, of the first quantity that runs are compared at."""
+    along = compared_at(data)[0]
+    with contextlib.suppress(NothingToMeasure):
+        share = float(larger(data, along).mean())
+        return f" The error with attention is the larger one over {share:.0%} of the {along} range."
+    return ""

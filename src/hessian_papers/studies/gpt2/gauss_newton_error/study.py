@@ -91,6 +91,7 @@ VARIABLES: Variables = {
     "along": Variable("along", "what runs are compared at"),
     "shown": Variable("", "whether the mean over the seeds is shown, or the runs as measured"),
     "quantity": Variable(f"along {RUN}", "what runs are compared at, as measured"),
+    "sharpness": Variable(RUN, "λ_max(H)"),
     "measured": Variable(RUN, "|1 - λ_max(GGN) / λ_max(H)|"),
     "measured_uncertainty": Variable(RUN, "how far the eigenvalues' residuals let it be off"),
     "level": Variable("along point", "where runs are compared, from the smallest to the largest"),
@@ -122,18 +123,21 @@ def gpt2(config: Config, networks: xr.Dataset) -> xr.Dataset:
     quantities = [runs[name] + xr.zeros_like(error) for name in config.along]
     x = xr.concat([each.transpose(*error.dims) for each in quantities], "along")
     x = x.where(known & isfinite(x))
-    levels = [_levels(values, config.points) for values in x.values]
+    # What is said of equal levels is not said of the initialisation.
+    trained = x.where(x["step"] > 0)
+    levels = [_levels(values, config.points) for values in trained.values]
     level = xr.DataArray(levels, dims=("along", "point"))
     arrays = {
         **{name: runs[name] for name in (*RUN.split(), "parameters", "loss")},
         "along": config.along,
         "shown": config.shown,
         "quantity": x,
+        "sharpness": runs["hessian"],
         "measured": error,
         "measured_uncertainty": off,
         "level": level,
-        "error": _at_all_levels(level, x, error),
-        "uncertainty": _at_all_levels(level, x, off),
+        "error": _at_all_levels(level, trained, error),
+        "uncertainty": _at_all_levels(level, trained, off),
     }
     return data_set(arrays, VARIABLES)
 

@@ -17,18 +17,14 @@ def with_operations(data: xr.Dataset) -> xr.Dataset:
 
 
 def shares(data: xr.Dataset) -> xr.DataArray:
-    """The share of each operation in ``vᵀFv`` of the networks with attention.
-
-    Both are summed over the kept steps after the start of training.
+    """The share of each operation in ``vᵀFv`` of the networks with attention, at the last step.
 
     Returns:
         Along ``seed`` and ``operation``.
 
     Raises:
-        NothingToMeasure: no such network or step is there, or a sum is not above zero.
+        NothingToMeasure: there is no such network, or the whole is not above zero.
     """
-    runs = chosen(with_operations(data), variant=ATTENTION)
-    runs = runs.isel(step=runs["step"].values > 0)
-    whole = runs["functional"].sum("step", skipna=False)
-    needs((whole > 0).all(), "in this configuration a run's GGN misses nothing at the top")
-    return runs["operation_part"].sum("step", skipna=False) / whole
+    last = chosen(with_operations(data), variant=ATTENTION).isel(step=-1)
+    needs((last["functional"] > 0).all(), "in this configuration a GGN misses nothing at the top")
+    return last["operation_part"] / last["functional"]

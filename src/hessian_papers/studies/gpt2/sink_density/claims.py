@@ -11,14 +11,14 @@ from hessian_papers.ledger.bounds import (
     needs,
     within,
 )
+from hessian_papers.ledger.conditions import ANY_STATE, in_use
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.studies.gpt2.seeds import rank_correlations, recorded
+from hessian_papers.studies.gpt2.seeds import AS_TRAINED, recorded
 from hessian_papers.studies.gpt2.sink_density.derived import NO_SINK, SINK, ladder, smoothed
 
 SAID = 'Section 4.3, "Attention Sinks Amplify Outlier Eigenvalues"'
 SET = "Appendix D.1.6"
-THEOREM = "section 3.3, after Theorem 3.5"
 CONTROL = "our control"
 OURS = "ours"
 NEARLY = within(0.01, "one per cent would not be visible in a figure", source=OURS)
@@ -26,7 +26,6 @@ GROWTH = at_least(0.0, "the sign of a growth")
 MORE = "the sign of a difference"
 # An eigenvalue of at most this share of the largest magnitude counts as close to zero.
 NEAR = 0.01
-FEW = "a rank correlation of 1 is a monotone trend; 0.1 for one swap of neighbours among few rungs"
 
 SMALL = (
     "The paper has one model of 124M parameters, whose unedited attention on the first "
@@ -34,21 +33,20 @@ SMALL = (
     "sinks move the largest eigenvalue by a third, in others by a few per cent, and not "
     "always upwards."
 )
-ONE_LAYER = (
-    "Theorem 3.5 has a single head and layer, with numbers for tokens, and the sink's token is "
-    "large. In GPT-2 one head of each block is edited. The others keep their attention, and the "
-    "top eigenvector changes with the sink."
-)
-
 statements = Statements(
     values={
-        "largest": "largest",
-        "smallest": "most negative",
+        "largest": "largest eigenvalue",
+        "smallest": "most negative eigenvalue",
+        "range": "range of the spectrum",
+        "ggn": "largest eigenvalue of the Gauss-Newton matrix",
         "middle-token": "the same attention on a token in the middle",
         "random-weights": "random changes of the weights with the same rise of the loss",
     },
 )
 figure_6 = statements.about("singh2026cracking", "Figure 6").having(otherwise=SMALL)
+# A sink is a part of attention: what the paper says of sinks is said of networks that use it.
+of_sinks = figure_6.having(state=in_use("attention"))
+ours = figure_6.beyond.having(state=AS_TRAINED)
 
 
 def _controls(data: xr.Dataset) -> list[dict[str, str]]:
@@ -84,6 +82,7 @@ def _growth(values: xr.DataArray) -> xr.DataArray:
     SET,
     within(1e-4, "the products are float32; Ritz values lie inside the spectrum", source="theorem"),
     id="no-eigenvalue-was-missed",
+    state=ANY_STATE,
 )
 def edges(data: xr.Dataset) -> float:
     """No Ritz value of the density's random vectors lies beyond the extreme eigenvalues and their
@@ -103,40 +102,53 @@ def edges(data: xr.Dataset) -> float:
     return float(outside.where(reached, 0.0).clip(0).max(skipna=False))
 
 
-@figure_6.typically(SAID, GROWTH, id="sinks-amplify-outliers", over=["end"])
-def outliers_grow(data: xr.Dataset) -> xr.DataArray:
-    """The more prominent the attention sink, the larger the outliers.
-
-    Statistic: natural logarithm of the ratio of an extreme eigenvalue with the strongest sink to
-    that without edit, mean over seeds; interval: Student's t.
-    """
-    return _growth(_relative(data))
+SIZES = ("largest", "smallest", "range")
 
 
-@figure_6.typically(
-    SAID, at_least(1.0, FEW, tolerance=0.1), id="sinks-amplify-outliers-step-by-step", over=["end"]
+def _grown(data: xr.Dataset, size: str) -> xr.DataArray:
+    """``ln`` of the ratio of a size of the spectrum with the strongest sink to that without."""
+    if size == "range":
+        ends = data["eigenvalue"].sel(edit=SINK)
+        return _growth(ends.sel(end="largest") - ends.sel(end="smallest"))
+    if size == "ggn":
+        return _growth(recorded(data, "ggn", "the Gauss-Newton matrix of each sink"))
+    return _growth(_relative(data.sel(end=size)))
+
+
+@of_sinks.typically(
+    SAID,
+    GROWTH,
+    id="sinks-amplify-outliers",
+    each=lambda data: [{"size": name} for name in SIZES],
+    name="outliers-grow-{size}",
 )
-def outliers_grow_steadily(data: xr.Dataset) -> xr.DataArray:
-    """The outliers grow from each attention sink to the next stronger one.
+def outliers_grow(data: xr.Dataset, size: str) -> xr.DataArray:
+    """The more prominent the attention sink, the larger the outliers: it stretches the spectrum.
 
-    Statistic: rank correlation of attention and magnitude of an extreme eigenvalue along the
-    ladder, mean over seeds; interval: Student's t.
+    Statistic: natural logarithm of the ratio of an extreme eigenvalue, or of the range, with the
+    strongest sink to that without edit, mean over seeds; interval: Student's t.
     """
-    return rank_correlations(data["mass"].sel(edit=SINK), _relative(data), "rung")
+    return _grown(data, size)
 
 
-@figure_6.typically("caption of the figure", GROWTH, id="sinks-stretch-the-spectrum")
-def spectrum_stretches(data: xr.Dataset) -> xr.DataArray:
-    """Larger attention sinks stretch the spectrum.
+@ours.typically(
+    SAID,
+    GROWTH,
+    id="forced-sinks-enlarge-the-spectrum",
+    each=lambda data: [{"size": name} for name in (*SIZES, "ggn")],
+    name="forced-sinks-{size}",
+)
+def forced_sinks(data: xr.Dataset, size: str) -> xr.DataArray:
+    """A forced sink on the first token enlarges the spectrum of the Hessian, and of the
+    Gauss-Newton matrix, whether or not the network uses attention.
 
-    Statistic: natural logarithm of the ratio of its range with the strongest sink to that without
+    Statistic: natural logarithm of the ratio of a size with the strongest sink to that without
     edit, mean over seeds; interval: Student's t.
     """
-    ends = data["eigenvalue"].sel(edit=SINK)
-    return _growth(ends.sel(end="largest") - ends.sel(end="smallest"))
+    return _grown(data, size)
 
 
-@figure_6.beyond.typically(
+@ours.typically(
     SAID, at_least(0.0, MORE, source=CONTROL), id="sinks-do-more-than-a-control", each=_controls
 )
 def more_than_a_control(data: xr.Dataset, end: str, control: str) -> xr.DataArray:
@@ -152,38 +164,7 @@ def more_than_a_control(data: xr.Dataset, end: str, control: str) -> xr.DataArra
     return sink - other
 
 
-@figure_6.beyond.typically(
-    THEOREM, GROWTH, id="sinks-enlarge-the-gauss-newton-matrix", otherwise=ONE_LAYER
-)
-def gauss_newton_grows(data: xr.Dataset) -> xr.DataArray:
-    """As the attention sink grows, so does the largest eigenvalue of the Gauss-Newton matrix.
-
-    Statistic: natural logarithm of the ratio of that eigenvalue with the strongest sink to that
-    without edit, mean over seeds; interval: Student's t.
-    """
-    return _growth(recorded(data, "ggn", "the Gauss-Newton matrix of each sink"))
-
-
-@figure_6.beyond.typically(
-    THEOREM,
-    at_most(0.0, "the sign of a difference"),
-    id="sinks-shrink-the-part-of-softmax",
-    otherwise=ONE_LAYER,
-)
-def softmax_shrinks(data: xr.Dataset) -> xr.DataArray:
-    r"""As the attention sink grows, the functional Hessian's part of softmax shrinks towards zero.
-
-    Statistic: magnitude of that part of $v^⊤Fv$ with the strongest sink minus that without edit,
-    over the largest eigenvalue without edit; v the Hessian's top eigenvector. Mean over seeds;
-    interval: Student's t.
-    """
-    shares = recorded(data, "operation_part", "the parts of the operations of each sink")
-    values = data["eigenvalue"].sel(edit=SINK, end="largest")
-    size = abs(shares.sel(operation="softmax") * values)
-    return (size.isel(rung=-1) - size.isel(rung=0)) / values.isel(rung=0)
-
-
-@figure_6.beyond.typically(
+@of_sinks.beyond.typically(
     SAID, at_most(0.0, MORE, source=CONTROL), id="largest-eigenvalue-is-smaller-without-the-sink"
 )
 def smaller_without_sink(data: xr.Dataset) -> xr.DataArray:
@@ -202,7 +183,7 @@ def smaller_without_sink(data: xr.Dataset) -> xr.DataArray:
     return growth
 
 
-@figure_6.typically(SAID, reading_of("many"), id="many-eigenvalues-stay-near-zero")
+@of_sinks.typically(SAID, reading_of("many"), id="many-eigenvalues-stay-near-zero")
 def many_near_zero(data: xr.Dataset) -> xr.DataArray:
     """Many eigenvalues stay close to zero at the strongest sink.
 
@@ -215,7 +196,7 @@ def many_near_zero(data: xr.Dataset) -> xr.DataArray:
     return xr.dot(last["weight"], close, dim="rank").mean("probe")
 
 
-@figure_6.printed(SET, equal_to(0.32, "a tenth of it", tolerance=0.03), id="training-makes-a-sink")
+@of_sinks.printed(SET, equal_to(0.32, "a tenth of it", tolerance=0.03), id="training-makes-a-sink")
 def own_sink(data: xr.Dataset) -> xr.DataArray:
     """Training alone forms a sink: without an edit, the mean attention on the first token in the
     edited heads is 0.32.
@@ -225,27 +206,12 @@ def own_sink(data: xr.Dataset) -> xr.DataArray:
     return data["mass"].sel(edit=SINK).isel(rung=0)
 
 
-@figure_6.typically(
-    "section 3.3, of sinks that emerge in training",
-    at_least(0.0, "a positive correlation"),
-    id="largest-eigenvalue-grows-as-sinks-emerge",
+released = figure_6.beyond.typically(
+    SET, NEARLY, id="released-product-has-the-extreme-eigenvalues", state=ANY_STATE
 )
-def sinks_of_training(data: xr.Dataset) -> xr.DataArray:
-    """As sinks emerge in training, the largest eigenvalue grows.
-
-    Statistic: rank correlation, over the measured steps, of the largest eigenvalue and the
-    attention on the first token averaged over all heads; mean over seeds; interval: Student's t.
-
-    Remark: Attention and eigenvalue both change with the step, whether or not they are related.
-    Early in training the largest eigenvalue falls for other reasons. A small model forms no sinks
-    in a short training: its attention on the first token stays roughly uniform.
-    """
-    mass = data["training_mass"].mean(("layer", "head"), skipna=False)
-    few = "few steps of training were measured"
-    return rank_correlations(mass, data["training_largest"], "step", few)
 
 
-@figure_6.beyond.typically(SET, NEARLY, id="released-product-has-the-extreme-eigenvalues")
+@released
 def released_edges(data: xr.Dataset) -> xr.DataArray:
     """The paper's figure was made with a library whose product is wrong for the weights of layer
     norms. That product has nearly the same extreme eigenvalues.
@@ -258,7 +224,7 @@ def released_edges(data: xr.Dataset) -> xr.DataArray:
     return errors.max(("rung", "end"), skipna=False)
 
 
-@figure_6.beyond.typically(SET, NEARLY, id="released-product-has-the-density")
+@released
 def released_density(data: xr.Dataset) -> xr.DataArray:
     """The released product has nearly the same density at the strongest sink.
 

@@ -258,7 +258,6 @@ def _items(config: Config, networks: xr.Dataset) -> list[Item]:
         training = {
             "step": networks["step"].values,
             "training_mass": networks["mass"].sel(variant=ATTENTION, seed=seed).values,
-            "training_largest": networks["hessian"].sel(variant=ATTENTION, seed=seed).values,
         }
         items += [
             {
@@ -329,7 +328,6 @@ VARIABLES: Variables = {
     "released_node": Variable("seed probe rank", "Ritz values by the released product, last rung"),
     "released_weight": Variable("seed probe rank", "their weights"),
     "training_mass": Variable("seed step layer head", "mean attention on the first token"),
-    "training_largest": Variable("seed step", "largest eigenvalue of the Hessian"),
 }
 
 gpt2 = FanOut(
