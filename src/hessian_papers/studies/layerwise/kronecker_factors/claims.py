@@ -6,8 +6,9 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import at_least, at_most, needs
-from hessian_papers.ledger.conditions import THROUGHOUT_TRAINING
+from hessian_papers.ledger.conditions import ANY_STATE, THROUGHOUT_TRAINING
 from hessian_papers.ledger.statements import Labels, Statements
+from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.layerwise.kronecker_factors.derived import (
     PRINTED,
     known,
@@ -16,6 +17,7 @@ from hessian_papers.studies.layerwise.kronecker_factors.derived import (
     middle_damping,
     trained,
 )
+from hessian_papers.studies.layerwise.layers import in_the_paper
 from hessian_papers.studies.layerwise.standing import NEAR_A_MINIMUM
 
 NEARER = at_least(0.0, "both are as near if this is 0")
@@ -64,6 +66,40 @@ def _growth(layer: xr.Dataset, name: str, form: str) -> xr.DataArray:
 def _shared_space(layer: xr.Dataset) -> xr.Dataset:
     """The layer with ``shared``, the overlap of as many top eigenvectors as were compared."""
     return layer.assign(shared=layer["overlap"].isel(rank=-1))
+
+
+def _in_print(*, convolution: bool) -> Callable[[xr.Dataset], list[Labels]]:
+    """The layers of the paper's networks of a kind, at both ends of the training."""
+    return lambda data: [
+        {**case, "state": state}
+        for case in _of_kind(convolution=convolution)(data)
+        if in_the_paper(case["network"])
+        for state in ("initialisation", "the end of training")
+    ]
+
+
+def conjecture(data: xr.Dataset, network: str, layer: str, state: str) -> xr.DataArray:
+    """The Hessian of a layer is approximately the Kronecker product of two expectations.
+
+    Statistic: spectral norm of the difference over that of the Hessian, mean over seeds; interval:
+    Student's t.
+    """
+    own = layer_of(data, network, layer)["spectral"].sel(form=PRINTED)
+    return known(own.isel(epoch=0 if state == "initialisation" else -1))
+
+
+for _convolution, _id, _place in (
+    (False, "", "section 3, decoupling conjecture, equation (3)"),
+    (True, "-of-convolutions", "appendix A.2, equations (31) to (35)"),
+):
+    statements.left_open(
+        _place,
+        reading_of("approximately"),
+        id=f"kronecker-form-is-near-the-hessian{_id}",
+        each=_in_print(convolution=_convolution),
+        book="readings",
+        state=ANY_STATE,
+    )(conjecture)
 
 
 @at_a_minimum.everywhere(
