@@ -31,7 +31,11 @@ class Condition:
     def check(self, data: xr.Dataset, labels: Mapping[str, Any]) -> None:
         """Refuse a case that does not meet the condition."""
         if self.require is not None:
-            known = {key: value for key, value in labels.items() if key in data.indexes}
+            known = {
+                key: value
+                for key, value in labels.items()
+                if key in data.indexes and value in data.indexes[key]
+            }
             self.require(data.sel(known))
 
 

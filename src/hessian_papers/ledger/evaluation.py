@@ -387,10 +387,17 @@ def _decision(heading: Heading, cases: Sequence[Measurement]) -> Decision:
     """The verdict; where a statement rests on our reading of a word, it calls no paper wrong.
 
     What is beyond the papers has no setting of theirs to be smaller than. Where recorded runs
-    measure what is no identity, a smaller run of today's, on other networks, stands beside theirs.
+    measure what is no identity, a smaller run of today's, on other networks, stands beside theirs:
+    one that is smaller than the paper's, or at a lower scale than the recorded run of its study.
     """
     if not heading.identity and any(_is_recorded(case) for case in cases):
-        cases = [case for case in cases if _is_recorded(case) or not case.record.smaller]
+        scales = {case.record.study: case.record.scale for case in cases if _is_recorded(case)}
+        cases = [
+            case
+            for case in cases
+            if _is_recorded(case)
+            or not (case.record.smaller or _is_below(case, scales.get(case.record.study)))
+        ]
     in_print_fails = any(case.in_print_fails for case in cases)
     measured = [case.case for case in cases]
     if heading.book == "beyond":
@@ -404,6 +411,12 @@ def _decision(heading: Heading, cases: Sequence[Measurement]) -> Decision:
 def _is_recorded(case: Measurement) -> bool:
     """Whether a recorded run measured it."""
     return case.record.recorded and case.record.measured is not None
+
+
+def _is_below(case: Measurement, scale: str | None) -> bool:
+    """Whether a run is at a lower scale than another one."""
+    own = case.record.scale
+    return own in SCALES and scale in SCALES and SCALES.index(own) > SCALES.index(scale)
 
 
 def _places(headings: Sequence[Heading]) -> dict[str, str]:

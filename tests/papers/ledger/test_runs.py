@@ -101,6 +101,14 @@ class TestRuns:
             ("toy/of-row-3", ["paper"]),
         ]
 
+    def test_a_case_of_a_lower_scale_than_the_recorded_run_stands_beside(self, run):
+        """Of what is beyond the papers no setting is smaller than theirs."""
+        recorded = run("workstation", 5.0, recorded=True)
+        (statement,) = evaluate([recorded, run("demo", 50.0, rows=[2])])
+        assert statement.verdict == "reproduced"
+        (statement,) = evaluate([recorded, run("workstation", 50.0, rows=[2])])
+        assert statement.verdict == "differs"
+
     def test_a_recorded_run_may_lack_what_a_new_claim_takes(self, run):
         old = run("paper", 5.0, recorded=True)
         labelled.write(old.folder / labelled.WHOLE, xr.Dataset({"b": ("row", [1])}))

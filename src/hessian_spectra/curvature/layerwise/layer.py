@@ -173,7 +173,9 @@ class Layerwise:
           where :attr:`output_hessian` is;
         * ``"reduce"``: ``E[Σ_pq M_pq]`` and ``E[x̄ x̄ᵀ]``;
         * ``"weighted"``: ``L / tr L`` and ``R`` with ``L = E[W Wᵀ]``, ``R = E[Wᵀ W]``, W a sample's
-          gradient by each root of the loss's curvature: each input counts by its own curvature;
+          gradient by each root of the loss's curvature: each input counts by its own curvature.
+          Their product is one step of the power iteration from I to the nearest one, and the square
+          of Shampoo's approximation, up to its scale;
         * ``"nearest"``: those of :meth:`best_kronecker`.
 
         The first two are of the Hessian, the others of its Gauss-Newton part. In expectations
@@ -187,7 +189,8 @@ class Layerwise:
             OperatorError: of the last two, the Gauss-Newton matrix is zero.
 
         Source: wu2022dissecting, equations (29) to (35); Eschenhagen et al. (2023), section 3, for
-        the first two; Van Loan and Pitsianis (1993) for the last.
+        the first two; Morwani et al. (2025) for the third; Van Loan and Pitsianis (1993) for the
+        last.
 
         Example:
             >>> from torch import nn

@@ -19,7 +19,6 @@ from hessian_papers.studies.layerwise.decoupling.tables import cases, printed_ro
 from hessian_papers.studies.layerwise.layers import own_layers
 from tests.papers.studies.layerwise.pictures import require_readable
 
-OF_CONVOLUTIONS = "-of-convolutions"
 KIND = Kind(statements, VARIABLES)
 PROBED = ("squares", "missed")
 
@@ -33,7 +32,7 @@ def statements_of(name, arrays, artifact="Figure 2"):
     return [*item.entries(KIND, name, arrays)]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("decoupling")
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("decoupling", "no_diagonal")
 
 
 def data_of(*networks, **changes):
@@ -125,8 +124,8 @@ def test_layers_are_told_apart_by_kind_and_place():
         ("conv", "first"): ["conv1"],
         ("conv", "later"): ["conv2"],
     }
-    every = {"kind": "conv", "networks": architectures.every}
-    cases = [tuple(case.values()) for case in architectures.layers(data, **every)]
+    chosen = {"kinds": ("conv",), "networks": lambda data: data["network"].values.tolist()}
+    cases = [tuple(case.values()) for case in architectures.layers(data, **chosen)]
     assert cases == [
         (network, "conv", place)
         for network in LAYERS
@@ -134,18 +133,50 @@ def test_layers_are_told_apart_by_kind_and_place():
         for place in architectures.PLACES
     ]
     # conv1 has 6 outputs, of 10 classes.
-    wide = architectures.layers(data, **every, beyond_classes=-1)
+    wide = architectures.layers(data, **chosen, beyond_classes=-1)
     assert {case["place"] for case in wide} == {"later"}
 
 
-def test_convolutions_have_statements_of_their_own_and_the_input_layer_has_cases():
-    entries = statements_of("top_space", sides())
-    ids = {entry.heading.id for entry in entries}
-    assert ids == {f"kronecker-form-has-the-top-eigenspace{end}" for end in ("", OF_CONVOLUTIONS)}
-    cases = [tuple(e.labels.values()) for e in entries if e.heading.id.endswith(OF_CONVOLUTIONS)]
-    assert cases == [("LeNet5", "input layer"), ("LeNet5", "layers after it")]
-    sentences = {entry.heading.sentence.split(" layers")[0] for entry in entries}
-    assert sentences == {"In fully connected", "In convolutional"}
+def test_convolutions_and_the_input_layer_are_cases_of_one_sentence():
+    entries = statements_of("top_space", sides(["LeNet5"]))
+    assert {entry.heading.id for entry in entries} == {"kronecker-form-has-the-top-eigenspace"}
+    assert {entry.heading.sentence for entry in entries} == {
+        "The product works well on the Hessian's top eigenspace."
+    }
+    assert [tuple(entry.labels.values())[1:] for entry in entries] == [
+        ("fully connected", "layers after it"),
+        ("convolutional", "input layer"),
+        ("convolutional", "layers after it"),
+    ]
+
+
+def test_what_is_typical_is_a_mean_over_layers():
+    arrays = sides(["F-200^2"], noise=0.0)
+    overlap = arrays["correlation"]["overlap"]
+    overlap[:, :, 1], overlap[:, :, 2] = 0.2, 0.8
+    (_, later) = statements_of("top_space", arrays)
+    assert later.measure() == pytest.approx((0.5, 0.5, 0.5), abs=1e-6)
+
+
+def test_the_conjecture_and_its_form_for_convolutions_are_two_sentences():
+    headings = [entry.heading for entry in statements_of("conjecture", sides(["LeNet5"]))]
+    ids = [heading.id.removeprefix("kronecker-form-is-near-the-hessian") for heading in headings]
+    assert ids == ["", "-of-convolutions", "-of-convolutions"]
+    assert {heading.quantifier for heading in headings} == {"left open"}
+    assert {heading.state for heading in headings} == {"any weights"}
+
+
+def test_a_diagonal_is_more_than_chance():
+    arrays = sides(["LeNet5"])
+    ranks = arrays["correlation"]["hessian"].shape[-1]
+    labels = {"shown": np.array(["conv2:LeNet5"])}
+    for share, ratio in ((np.eye(ranks), 16 * 16 / 46), (np.full((ranks, ranks), 1 / 16), 1.0)):
+        arrays["correlation"] |= labels | {
+            name: share[None].astype(float) for name in ("output_share", "input_share")
+        }
+        (entry,) = statements_of("no_diagonal", arrays, "Figure 11")
+        assert entry.measure() == pytest.approx(ratio)
+        assert entry.bound.holds(entry.measure()) == (ratio == 1.0)
 
 
 def test_architectures_that_the_paper_lacks_are_beyond_it():
@@ -154,6 +185,7 @@ def test_architectures_that_the_paper_lacks_are_beyond_it():
     (first, _) = statements_of("top_space", arrays)
     assert first.heading.id == "kronecker-form-has-the-top-eigenspace-elsewhere"
     assert first.heading.book == "beyond"
+    assert not statements_of("spectra_alike", arrays)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
-from claims_contract import of_records, planted_data
+from claims_contract import Kind, Planted, of_records, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.kronecker_factors.claims import (
+    independence_ends,
+    statements,
     worse_than_zero,
 )
 from hessian_papers.studies.layerwise.kronecker_factors.quantities import FORMS
@@ -19,7 +21,7 @@ DECREASES = {
 }  # fmt: skip
 
 
-def sides(*, errors=ERRORS, decreases=DECREASES, grows=1.3, loss=0.01, seeds=4, epochs=(0, 2, 9)):
+def sides(*, errors=ERRORS, decreases=DECREASES, grows=1.3, late=0.01, seeds=4, epochs=(0, 2, 9)):
     """The error of the printed product grows from a third of its size to so many times of it."""
     draws = np.random.default_rng(0)
     shape = (1, seeds, len(epochs), len(LAYERS), len(FORMS))
@@ -37,7 +39,7 @@ def sides(*, errors=ERRORS, decreases=DECREASES, grows=1.3, loss=0.01, seeds=4, 
         "layer_name": np.array([LAYERS]),
         "convolution": np.array([[name.startswith("conv") for name in LAYERS]]),
         "images": np.array(100),
-        "loss": np.full((1, seeds, len(epochs)), loss),
+        "loss": np.full((1, seeds, len(epochs)), 0.01),
         "accuracy": np.ones((1, seeds, len(epochs))),
         "spectral": spectral,
         "frobenius": spectral,
@@ -48,16 +50,35 @@ def sides(*, errors=ERRORS, decreases=DECREASES, grows=1.3, loss=0.01, seeds=4, 
         "largest": np.ones(shape[:4]),
         "residual": np.full(shape[:4], 1e-5),
     }
+    if late is not None:
+        arrays["late_progress"] = np.full((1, seeds), late)
     return {"layerwise": arrays}
 
 
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("kronecker_factors")
 
 
-def test_a_network_that_does_not_fit_its_images_tells_nothing_of_one_that_does():
-    data = planted_data(sides(loss=0.7), VARIABLES)
-    with pytest.raises(NothingToMeasure, match=r"^the loss is 0\.7 at the last epoch, above 0\.05"):
-        worse_than_zero(data, "LeNet5", "fc2")
+def test_what_is_said_of_a_minimum_is_not_judged_elsewhere():
+    kind = Kind(statements, VARIABLES)
+    for late, message in ((0.5, "50% of the fall came late"), (None, "without the losses")):
+        arrays = sides(late=late)
+        item = Planted(paper="wu2022dissecting", artifact="-", holds=arrays, fails=[])
+        for name in ("misses_the_top_space", "independence_ends", "worse_than_zero"):
+            entries = [*item.entries(kind, name, arrays)]
+            assert entries
+            for entry in entries:
+                with pytest.raises(NothingToMeasure, match=message):
+                    entry.measure()
+
+
+def test_independence_is_told_by_the_nearest_product_in_all_layers():
+    data, arrays = planted_data(sides(), VARIABLES), sides()
+    arrays["layerwise"]["spectral"][:, :, -1, 1, FORMS.index("nearest")] = 0.8
+    other = planted_data(arrays, VARIABLES)
+    for layer in LAYERS:
+        case = {"network": "LeNet5", "layer": layer}
+        before, after = (float(independence_ends(each, **case).mean()) for each in (data, other))
+        assert (after > before + 0.4) == (layer == "fc1")
 
 
 def test_networks_without_curvature_are_left_out():

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -37,8 +36,8 @@ def layers_at(data: xr.Dataset, network: str, kind: str, place: str) -> xr.Datas
 def layers(
     data: xr.Dataset,
     *,
-    kind: str,
     networks: Callable[[xr.Dataset], Sequence[str]],
+    kinds: Sequence[str] = KINDS,
     places: Sequence[str] = PLACES,
     beyond_classes: int | None = None,
 ) -> Iterator[Labels]:
@@ -46,13 +45,13 @@ def layers(
 
     Args:
         data: of a study.
-        kind: of the layers.
         networks: chooses architectures.
+        kinds: of the layers.
         places: of the layers.
         beyond_classes: how many more outputs than classes one of the layers has at least; ``None``
             for any number of outputs.
     """
-    for network, place in product(networks(data), places):
+    for network, kind, place in product(networks(data), kinds, places):
         outputs = layers_at(data, network, kind, place)["outputs"].values
         classes = int(own_layers(data.sel(network=network))["outputs"][-1])
         if beyond_classes is not None:
@@ -61,28 +60,21 @@ def layers(
             yield {"network": network, "kind": kind, "place": place}
 
 
-def every(data: xr.Dataset) -> list[str]:
-    """All architectures."""
-    names: list[str] = data["network"].values.tolist()
-    return names
-
-
-def followed(data: xr.Dataset) -> list[str]:
-    """All architectures, of a run that has networks before their training and after."""
-    known = data.sizes["epoch"] > 1 and 0 in data["epoch"]
-    return every(data) if known else []
+def in_print(data: xr.Dataset) -> list[str]:
+    """The architectures of the paper's tables that have no batch normalisation."""
+    return [name for name in plain(data) if name in IN_PRINT]
 
 
 def paired(data: xr.Dataset) -> list[str]:
-    """The architectures that are there with batch normalisation, too."""
+    """The architectures of the tables that are there with batch normalisation, too."""
     names = [name.removesuffix(NORMALISED) for name in normalised(data)]
-    return [name for name in names if name in plain(data)]
+    return [name for name in names if name in in_print(data)]
 
 
-def matrices(data: xr.Dataset, *, random: bool, **which: Any) -> list[Labels]:
+def matrices(data: xr.Dataset, *, random: bool) -> list[Labels]:
     """The two matrices of layers, if the labels are random, or if they are true."""
     # Runs that were recorded before that was kept have the labels of their artifact.
     if "random_labels" in data and bool(data["random_labels"].any()) != random:
         return []
-    own = layers(data, networks=plain, beyond_classes=1, **which)
+    own = layers(data, networks=in_print, beyond_classes=1)
     return [{**case, "matrix": name} for case, name in product(own, ("output", "hessian"))]

@@ -18,7 +18,7 @@ DASHED: Look = {"linestyle": "--", "fillstyle": "none"}
 PRODUCTS: Looks = {
     "expand": style.look(style.VERMILION, "o", "KFAC's, as in the paper (expand)"),
     "reduce": style.look(style.ORANGE, "s", "sums over positions (reduce)"),
-    "weighted": style.look(style.BLUE, "^", "weighted by curvature (Shampoo's)"),
+    "weighted": style.look(style.BLUE, "^", "weighted by curvature"),
     "nearest": style.look(style.BLACK, "v", "nearest in the Frobenius norm"),
 }
 EKFAC, SOAP = "KFAC's, eigenvalues corrected (EKFAC)", "weighted, eigenvalues corrected (SOAP's)"

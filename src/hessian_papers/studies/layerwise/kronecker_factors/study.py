@@ -2,10 +2,10 @@
 
 Beyond wu2022dissecting, whose conjecture takes the factors of one kind: those that KFAC takes.
 Beside them stand factors in which the positions of a convolution meet each other, those in which
-each input counts by its own curvature, as Shampoo's do, and the product that is nearest in the
-Frobenius norm; and both matrices that keep eigenvectors alone, as EKFAC and SOAP do. Each is held
-against the Hessian, against its top space, and by the step that its damped inverse makes of the
-gradient.
+each input counts by its own curvature, one step of the power iteration from the identity to the
+product that is nearest in the Frobenius norm, and this one; and both matrices that keep
+eigenvectors alone, as EKFAC and SOAP do. Each is held against the Hessian, against its top space,
+and by the step that its damped inverse makes of the gradient.
 """
 
 from dataclasses import dataclass
@@ -30,6 +30,7 @@ from hessian_papers.studies.layerwise.kronecker_factors.quantities import (
     measured,
 )
 from hessian_papers.studies.layerwise.layers import ENSEMBLE
+from hessian_papers.studies.layerwise.standing import STANDING, with_standing
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
@@ -40,15 +41,12 @@ class Config(FactorMeasurement, ClassifierStudyConfig):
     """The study's configuration."""
 
 
-def measure(
-    kept: KeptClassifier, labels: Arrays, state: Arrays, settings: FactorMeasurement
-) -> Arrays:
+def measure(kept: KeptClassifier, labels: Arrays, settings: FactorMeasurement) -> Arrays:
     """All that is measured of the layers of one network.
 
     Args:
         kept: the network, and what it was trained on.
-        labels: what tells it from the others.
-        state: its loss and accuracy.
+        labels: what tells it from the others, and where it stands.
         settings: the rest.
 
     Returns:
@@ -72,7 +70,6 @@ def measure(
         "form": np.array(list(FORMS)),
         "damping": np.array(settings.dampings, dtype=float),
         "images": np.array(sum(len(classes) for _, classes in batches)),
-        **state,
         **labels,
     }
 
@@ -95,25 +92,17 @@ def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     """Each network at each epoch whose weights are kept."""
     settings = FactorMeasurement(**shared(FactorMeasurement, config))
     items = each_network(networks, np.sort(networks["kept"].values), settings=settings)
-    return [{**item, "state": _state(networks, item["labels"])} for item in items]
-
-
-def _state(networks: xr.Dataset, labels: Arrays) -> Arrays:
-    """The loss and the accuracy of a network at an epoch."""
-    network, seed, epoch = (labels[name].item() for name in LABELS)
-    own = networks.sel(network=network, seed=seed, kept=epoch)
-    return {name: own[name].values for name in ("loss", "accuracy")}
+    return with_standing(items, networks)
 
 
 EACH = "network seed epoch layer"
 
 VARIABLES: Variables = {
     **ENSEMBLE,
+    **STANDING,
     "form": Variable("form", "the factors, and whether only their eigenvectors are kept"),
     "damping": Variable("damping", "δ over the largest eigenvalue of H"),
     "images": Variable("", "images of the loss that H is the second derivative of"),
-    "loss": Variable("network seed epoch", "loss over the samples of the training", "nats"),
-    "accuracy": Variable("network seed epoch", "share of them that is classified right"),
     "convolution": Variable("network layer", "whether the layer is a convolution"),
     "spectral": Variable(f"{EACH} form", "‖K − H‖ over ‖H‖, spectral norms"),
     "frobenius": Variable(f"{EACH} form", "the same in Frobenius norms, by random vectors"),
