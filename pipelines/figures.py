@@ -7,7 +7,6 @@ Under DVC the stages `paper` draw the figures of a paper, from its data sets.
 """
 
 import contextlib
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -15,8 +14,6 @@ from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from hessian_papers.case_axis import Row
-from hessian_papers.drawing.forest import Block, forest
 from hessian_papers.drawing.interactive import Chart
 from hessian_papers.drawing.record import CONTROLS
 from hessian_papers.drawing.save import save
@@ -24,7 +21,6 @@ from hessian_papers.formulas import plain
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.divergence import left_out
 from hessian_papers.ledger.evaluation import Measured, Measurement, measurements
-from hessian_papers.ledger.statements import Heading
 from hessian_papers.memory import memory
 from hessian_papers.progress import say
 from hessian_papers.results import DIVERGED, SCALES
@@ -36,11 +32,6 @@ from pipelines.sweep import collect
 
 # The function of a kind that draws a small run over the recorded one.
 OVER = "draw_over"
-STATEMENTS = (
-    "Not a figure of the paper. Points: cases of the statements measured here, with 95 % "
-    "intervals. Green range: the statement holds; blue cases hold, red ones do not, grey intervals "
-    "reach over the bound. Exact statements share an axis of errors, 0 at left."
-)
 
 
 class Under(NamedTuple):
@@ -76,35 +67,15 @@ def controls(module: ModuleType, data: Any) -> tuple[Figure, str] | None:
     return figure, caption
 
 
-def stated(cases: Sequence[Measurement]) -> tuple[Figure, str]:
-    """The picture of the statements that are measured on a run, and its caption."""
-    headings: dict[str, Heading] = {}
-    rows: defaultdict[str, list[Row]] = defaultdict(list)
-    for case in cases:
-        heading = headings.setdefault(case.heading.id, case.heading)
-        label = plain(", ".join(filter(None, case.record.labels.values())))
-        name = case.record.id.rpartition("/")[2]
-        allowed = case.bound.range
-        row = Row(label, *case.estimate, allowed, case.record.outcome, name)
-        rows[heading.id].append(row)
-    blocks = [
-        Block(plain(each.sentence), plain(each.statistic), rows[name])
-        for name, each in headings.items()
-    ]
-    return forest(blocks), STATEMENTS
-
-
-def picture(
-    run: Measured, cases: Sequence[Measurement], recorded: Measured | None = None
-) -> tuple[Figure, str]:
-    """The figure of a run, or of what is measured on it, and its caption; see :func:`draw`."""
+def picture(run: Measured, recorded: Measured | None = None) -> tuple[Figure, str]:
+    """The figure of a run and its caption; see :func:`draw`."""
     module = schema.figure_of(run.provenance.config)
     if recorded is not None and hasattr(module, OVER) and is_small(run, recorded):
         with contextlib.suppress(NothingToMeasure):
             left_out(run.data)  # of networks that all diverged there is no point
             figure, caption = getattr(module, OVER)(recorded.data, run.data)
             return figure, caption
-    return painted(module, run.data) if module else stated(cases)
+    return painted(module, run.data)
 
 
 def is_small(run: Measured, recorded: Measured) -> bool:
@@ -115,7 +86,6 @@ def is_small(run: Measured, recorded: Measured) -> bool:
 
 def draw(
     run: Measured,
-    cases: Sequence[Measurement],
     folder: Path,
     recorded: Measured | None = None,
     *,
@@ -125,18 +95,16 @@ def draw(
 
     Args:
         run: what it shows.
-        cases: the statements that are measured on it, which are what is drawn of a study that
-            reproduces no figure of a paper.
         folder: holds those of each paper.
         recorded: the recorded run of the study, on which a kind may draw a smaller one.
         under: what another run draws of a figure of a paper, which is drawn beneath it.
     """
     config = run.provenance.config
     module = schema.figure_of(config)
-    second = controls(module, run.data) if module else None
+    second = controls(module, run.data)
     package = f"hessian_papers.{schema.kinds('studies')[config['kind']]}"
-    figure, caption = picture(run, cases, recorded)
-    below = under.series if under and module else ()
+    figure, caption = picture(run, recorded)
+    below = under.series if under else ()
     caption += f" Pale grey, beneath: {under.name}." if under and below else ""
     save(figure, caption, run.provenance, package, folder, second, below)
 
@@ -147,7 +115,7 @@ def computed(context: Context, under: Under | None = None) -> list[Measurement]:
     say(context.name, "statements and figure ...")
     cases = measurements([run])
     context.measured.extend(cases)
-    draw(run, cases, context.reports / "figures", under=under)
+    draw(run, context.reports / "figures", under=under)
     return cases
 
 

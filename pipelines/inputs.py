@@ -31,7 +31,7 @@ from pipelines.departures import (
     reached,
 )
 from pipelines.folders import CONF, fill
-from pipelines.schema import has_figure, kinds
+from pipelines.schema import kinds
 from pipelines.yaml_files import read_yaml
 
 # Of a study, of networks or of a paper, below its name; else by the stage's.
@@ -336,7 +336,7 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     sentences["durations"] = durations(params["studies"])
     sentences["kept"] = kept(params, params["studies"])
     # Without DVC it draws and measures as well.
-    drawing = ["drawing.forest", "drawing.save", "ledger.evaluation"]
+    drawing = ["drawing.save", "ledger.evaluation"]
     page = made_by(["page", "figures"], ["report", *drawing])
     yield "page", None, page | {"settings": sentences}
     shown = settings("data", "networks", "scale", "studies", "tracking")
@@ -348,8 +348,8 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
 def shown_by(config: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """The code and the packages behind a study's figure and claims, see :func:`made_by`."""
     kind = kinds("studies")[config["kind"]]
-    modules = [f"{kind}.claims", "drawing.save", "ledger.measured_cases"]
-    return made_by(["figures"], [*modules, *([f"{kind}.figure"] if has_figure(config) else [])])
+    modules = [f"{kind}.claims", f"{kind}.figure", "drawing.save", "ledger.measured_cases"]
+    return made_by(["figures"], modules)
 
 
 def _of_paper(

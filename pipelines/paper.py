@@ -83,9 +83,9 @@ class Work:
         cases = {run.provenance.recorded: measurements([run]) for run in runs}
         self._remove()
         today, *recorded = runs
-        draw(today, cases[False], self.figures.parent, *recorded)
+        draw(today, self.figures.parent, *recorded)
         for run in recorded:
-            draw(run, cases[True], self.figures.parent)
+            draw(run, self.figures.parent)
         pictures = described(self.figures, self._pictures())
         made = {"made from": self._made_from(runs), "pictures": pictures}
         measured_cases.write(self.cases, [case for each in cases.values() for case in each], made)

@@ -176,22 +176,9 @@ def module_of(group: str, kind: Any, path: str, part: str = "study") -> ModuleTy
     return importlib.import_module(f"hessian_papers.{known[kind]}{suffix}")
 
 
-def has_figure(config: Mapping[str, Any]) -> bool:
-    """Whether a study reproduces a figure of a paper; nothing that draws is imported.
-
-    A kind's module ``derived`` may say by ``draws(config)`` of which of its studies it draws one.
-    """
-    kind = f"hessian_papers.{kinds('studies')[config['kind']]}"
-    if importlib.util.find_spec(f"{kind}.figure") is None:
-        return False
-    if importlib.util.find_spec(f"{kind}.derived") is None:
-        return True
-    return bool(getattr(importlib.import_module(f"{kind}.derived"), "draws", bool)(config))
-
-
-def figure_of(config: Mapping[str, Any]) -> ModuleType | None:
-    """The module that draws a study's figure; ``None`` where it reproduces no figure of a paper."""
-    return module_of("studies", config["kind"], "", "figure") if has_figure(config) else None
+def figure_of(config: Mapping[str, Any]) -> ModuleType:
+    """The module that draws a study's figure."""
+    return module_of("studies", config["kind"], "", "figure")
 
 
 def storage_of(config: DictConfig) -> Storage:

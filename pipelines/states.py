@@ -134,8 +134,7 @@ def of_evidence(studies: Collection[str] = ()) -> State:
             print(f"drawing the recorded run of {origin.study}", file=sys.stderr)
             (run,) = chain.measured([origin], RESULTS, {})
             cases += measurements([run])
-            figures.draw(run, [c for c in cases if c.record.study == origin.study],
-                         Path(folder, "figures"))  # fmt: skip
+            figures.draw(run, Path(folder, "figures"))
         write_ledger(Path(folder, LEDGER), decided(cases))
         return read(RECORDED, Path(folder), recorded_alone=True)
 

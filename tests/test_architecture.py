@@ -101,7 +101,7 @@ def test_the_import_rules_hold(copy):
 def test_the_rule_about_torch_breaks_for_every_kind(copy, part):
     modules = [f"hessian_papers.{place}.{part}" for place in schema.kinds("studies").values()]
     places = {name: copy / "src" / f"{name.replace('.', '/')}.py" for name in modules}
-    # A kind need not have what figure and claims derive alike, nor a figure.
+    # A kind need not have what figure and claims derive alike.
     modules = [name for name, file in places.items() if file.is_file()]
     files = [places[name] for name in modules]
     assert len(files) > 10

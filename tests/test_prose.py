@@ -5,12 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import inputs, schema
-from pipelines.figures import STATEMENTS
 from pipelines.yaml_files import read_yaml
 from tests.prose import (
     LONGEST_SENTENCE,
-    ROOT,
     configured,
     count_words,
     guides,
@@ -106,14 +103,6 @@ def test_a_long_caption_is_found_and_its_lead_counts():
     assert long_captions("A lead.", [caption, f"{caption} and more"]) == []
     assert len(long_captions("A longer lead.", [caption, caption])) == 1
     assert len(long_captions("", [caption, f"{caption} and $a$ more"])) == 1
-
-
-def test_a_lead_leaves_room_for_the_caption_of_statements():
-    leads = {name: lead["sentence"] for name, lead in inputs.leads().items()}
-    files = sorted(file for file in (ROOT / "conf/studies").rglob("*.yaml") if file.stem in leads)
-    without = [file.stem for file in files if not schema.has_figure(read_yaml(file))]
-    assert without
-    assert [text for name in without for text in long_captions(leads[name], [STATEMENTS])] == []
 
 
 def test_what_is_code_table_or_generated_is_no_prose(tmp_path):

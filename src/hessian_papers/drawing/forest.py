@@ -1,151 +1,131 @@
-"""Statements that no figure of a paper shows: each case with its interval and its bound."""
+"""Dots with intervals, a row a case, beside what is printed or the bound of a statement."""
 
 import math
-import textwrap
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
-from hessian_papers.case_axis import Row, is_logarithmic, limits
 from hessian_spectra.pictures import style
 
 # Colours by what a case says.
 COLOURS = {"holds": style.BLUE, "fails": style.VERMILION, "open": style.GREY}
-# Characters of a line of a sentence, of a statistic and of a case's label.
-SENTENCE, STATISTIC, LABEL = 72, 84, 52
-# More cases of identities than this are called by their names, in so many columns.
-MANY, COLUMNS = 20, 3
-# Inches of a line of small text, and what is around it and around an axis in lines.
-LINE, GAP, MARGIN = 0.125, 0.2, 3.5
-EXACTLY = "What holds exactly, up to round-off"
+# Inches of a row of so many series, and of what is above and below the rows of a panel.
+ROW, EACH, MARGIN = 0.19, 3, 0.75
+# How far apart dots of one row stand, of a row's height, and their size.
+ASIDE, SIZE = 0.7, 3.5
+# The looks of series in turn, and of lines across the rows.
+TURN, MARKERS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE), "osD^"
+LINE: dict[str, Any] = {"color": style.BLACK, "linewidth": 0.9}
+LINES = ("--", ":", "-.")
+Looks = Mapping[str, Mapping[str, Any]]
 
 
-class Block(NamedTuple):
-    """A statement with its cases."""
+class Dot(NamedTuple):
+    """A measured value.
 
-    sentence: str
-    statistic: str
-    rows: Sequence[Row]
+    Attributes:
+        row: the label of its row.
+        value: where the dot is; NaN if nothing was measured.
+        low: lower end of its interval; there is none if it is not finite.
+        high: upper end.
+        series: what tells it from other dots of the row; dots of a name look alike.
+    """
+
+    row: str
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    series: str = ""
 
 
-class Panel(NamedTuple):
-    """Cases on one axis: what is above them, what is below, and the label of each case."""
+class Dots(NamedTuple):
+    """The dots on one axis.
+
+    Attributes:
+        title: what is above them.
+        axis: what their axis has.
+        dots: their rows are in the order of their first dots.
+        lines: values that are marked across all rows, by what they are.
+    """
 
     title: str
-    foot: str
-    labels: Sequence[str]
-    rows: Sequence[Row]
+    axis: str
+    dots: Sequence[Dot]
+    lines: Mapping[str, float] = MappingProxyType({})
 
     @property
-    def heights(self) -> np.ndarray:
-        """The lines that each case takes."""
-        return np.array([label.count("\n") + 1 + GAP for label in self.labels])
+    def rows(self) -> list[str]:
+        """The labels of the rows, from the top."""
+        return [*dict.fromkeys(dot.row for dot in self.dots)]
+
+    @property
+    def series(self) -> list[str]:
+        """The names of the series."""
+        return [*dict.fromkeys(dot.series for dot in self.dots)]
+
+    @property
+    def height(self) -> float:
+        """The inches that the panel takes: more of a row where many dots stand in it."""
+        return ROW * len(self.rows) * max(1.0, len(self.series) / EACH) + MARGIN
 
 
-def _wrapped(text: str, width: int, lines: int = 6) -> str:
-    return "\n".join(textwrap.wrap(text, width, max_lines=lines, placeholder=" ..."))
+def forest(panels: Sequence[Dots], looks: Looks = MappingProxyType({})) -> Figure:
+    """A panel below each other of rows of dots, with a legend above of series and lines.
 
+    Args:
+        panels: from the top.
+        looks: how the dots of a series look; the others have colours in turn.
 
-def _own_panel(block: Block) -> Panel:
-    labels = [_wrapped(row.label, LABEL) for row in block.rows]
-    foot = _wrapped(block.statistic, STATISTIC)
-    return Panel(_wrapped(block.sentence, SENTENCE), foot, labels, block.rows)
-
-
-def _sentences(block: Block) -> Iterator[str]:
-    """The names of cases beside those of other statements: the first one has the sentence."""
-    for place, row in enumerate(block.rows):
-        texts = [_wrapped(block.sentence, LABEL)] * (place == 0) + [row.label] * bool(row.label)
-        yield "\n".join(texts)
-
-
-def _common_panels(blocks: Sequence[Block]) -> list[Panel]:
-    """All identities on one axis, or on a few side by side."""
-    rows = [row for block in blocks for row in block.rows]
-    if len(rows) <= MANY:
-        labels = [label for block in blocks for label in _sentences(block)]
-        return [Panel(EXACTLY, "error", labels, rows)]
-    length = -(-len(rows) // COLUMNS)
-    parts = [rows[start : start + length] for start in range(0, len(rows), length)]
-    return [
-        Panel("" if place else EXACTLY, "error", [row.name for row in part], part)
-        for place, part in enumerate(parts)
-    ]
-
-
-def _panels(blocks: Sequence[Block]) -> Iterator[list[Panel]]:
-    """The panels that stand side by side, from top to bottom."""
-    exact = [block for block in blocks if is_logarithmic(block.rows)]
-    if len(exact) > 1:
-        yield _common_panels(exact)
-    for block in blocks:
-        if len(exact) == 1 or block not in exact:
-            yield [_own_panel(block)]
-
-
-def _draw_case(axes: Axes, place: float, height: float, row: Row) -> None:
-    left, right = axes.get_xlim()
-    low, high = np.clip(row.allowed, left, right)
-    ends = [place - height / 2, place + height / 2]
-    # Nothing is known of the bound of what was not measured.
-    if row.outcome != "not measured":
-        axes.fill_betweenx(ends, low, high, color=style.GREEN, alpha=0.13, linewidth=0)
-    colour = COLOURS.get(row.outcome, style.BLACK)
-    if math.isfinite(row.low) and math.isfinite(row.high):
-        axes.plot([max(row.low, left), row.high], [place, place], color=colour, linewidth=1.4)
-    if math.isfinite(row.value):
-        value = max(row.value, left)
-        (point,) = axes.plot([value], [place], "o", color=colour, markersize=3.5, clip_on=False)
-        # By which the series of the figure know it.
-        point.set_label(row.label or row.name)
-    else:
-        axes.text(left, place, " not measured", fontsize=6, va="center", color=style.GREY)
-
-
-def _draw(axes: Axes, panel: Panel, numbers: int) -> None:
-    """The cases below each other; an axis of errors has few numbers, with 0 at its left end."""
-    axes.grid(visible=False, axis="y")
-    if is_logarithmic(panel.rows):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(numticks=numbers))
-        axes.minorticks_off()
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(numbers))
-        axes.ticklabel_format(axis="x", useOffset=False)
-    axes.set_xlim(*limits(panel.rows))
-    places = np.cumsum(panel.heights) - panel.heights / 2
-    for place, height, row in zip(places, panel.heights, panel.rows, strict=True):
-        _draw_case(axes, float(place), float(height), row)
-    axes.set_yticks(places, panel.labels, fontsize=6)
-    axes.set_ylim(panel.heights.sum(), 0.0)
-    axes.tick_params(axis="x", labelsize=6, pad=2)
-    axes.tick_params(axis="y", length=0)
-    axes.set_title(panel.title, loc="left", fontsize=7)
-    axes.set_xlabel(panel.foot, fontsize=6, labelpad=1)
-
-
-def forest(blocks: Sequence[Block]) -> Figure:
-    """A panel a statement: a point a case, its interval, and in green where the statement holds.
-
-    Statements that hold up to round-off, if there are several, share one axis.
+    Example:
+        >>> panel = Dots("(a) three", "share", [Dot("one", 0.5, 0.4, 0.6), Dot("two", 0.7)])
+        >>> [text.get_text() for text in forest([panel]).axes[0].get_yticklabels()]
+        ['one', 'two']
     """
-    panels = [*_panels(blocks)]
-    heights = [first.heights.sum() for first, *_ in panels]
-    texts = "\n".join(f"{first.title}\n{first.foot}" for first, *_ in panels)
-    lines = sum(heights) + texts.count("\n") + MARGIN * len(panels)
+    heights = [panel.height for panel in panels]
     figure, grid = style.panels(
-        len(panels), 1, height=LINE * lines / len(panels), height_ratios=heights, squeeze=False
+        len(panels), 1, height=sum(heights) / len(panels), height_ratios=heights, squeeze=False
     )
-    for axes, beside in zip(grid[:, 0], panels, strict=True):
-        if len(beside) == 1:
-            _draw(axes, beside[0], 6)
-            continue
-        places = axes.get_subplotspec().subgridspec(1, len(beside))
-        axes.remove()
-        for place, panel in zip(places, beside, strict=True):
-            _draw(figure.add_subplot(place), panel, 3)
+    handles: dict[str, Artist] = {}
+    for axes, panel in zip(grid[:, 0], panels, strict=True):
+        handles |= draw_dots(axes, panel, looks)
+    if handles:
+        figure.legend(handles=[*handles.values()], loc="outside upper center", ncols=3)
     return figure
+
+
+def draw_dots(axes: Axes, panel: Dots, looks: Looks = MappingProxyType({})) -> dict[str, Artist]:
+    """Draw one panel; the legend's entries of its series and lines by their names."""
+    names = panel.series
+    known = {name: _look(place, looks.get(name, {})) for place, name in enumerate(names)}
+    for dot in panel.dots:
+        aside = ASIDE * ((names.index(dot.series) + 0.5) / len(names) - 0.5)
+        _draw(axes, panel.rows.index(dot.row) + aside, dot, known[dot.series])
+    crossing = {name: LINE | {"linestyle": LINES[k]} for k, name in enumerate(panel.lines)}
+    for name, value in panel.lines.items():
+        axes.axvline(value, **crossing[name])
+    axes.grid(visible=False, axis="y")
+    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.set_yticks(range(len(panel.rows)), panel.rows, fontsize=7)
+    axes.set_ylim(len(panel.rows) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(panel.axis)
+    style.letter(axes, panel.title)
+    return {name: style.entry(name, **look) for name, look in {**known, **crossing}.items() if name}
+
+
+def _look(place: int, own: Mapping[str, Any]) -> dict[str, Any]:
+    turn = {"color": TURN[place % len(TURN)], "marker": MARKERS[place % len(TURN)]}
+    return {"linestyle": "none", "markersize": SIZE, **turn, **own}
+
+
+def _draw(axes: Axes, place: float, dot: Dot, look: Mapping[str, Any]) -> None:
+    if math.isfinite(dot.low) and math.isfinite(dot.high):
+        axes.hlines(place, dot.low, dot.high, color=look["color"], linewidth=1.2)
+    # By which the series of the figure know it.
+    label = ", ".join(filter(None, (dot.row, dot.series)))
+    axes.plot([dot.value], [place], **{**look, "label": label})

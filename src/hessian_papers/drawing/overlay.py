@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.scale import SymmetricalLogScale
 from matplotlib.ticker import FixedLocator
@@ -70,8 +71,8 @@ def _alike(old: Any, new: Any) -> bool:
 def underlay(figure: Figure, old: Sequence[Chart]) -> None:
     """Draw the curves and bands of another state under those of a figure, panel by panel.
 
-    Panels whose positions along x are names of cases are left as they are: a record does not say
-    which case stood where. What lies far beyond the figure's own points does not squeeze them.
+    Panels whose positions along an axis are names of cases are left as they are: a record does not
+    say which case stood where. What lies far beyond the figure's own points does not squeeze them.
 
     Args:
         figure: what is drawn over them.
@@ -80,19 +81,19 @@ def underlay(figure: Figure, old: Sequence[Chart]) -> None:
     panels = panels_of(figure)
     pairs = counterparts(old, [chart for _, chart in panels])
     for (axes, _), (below, _) in zip(panels, pairs, strict=True):
-        if below is not None and not _has_names(axes):
+        if below is not None and not any(map(_has_names, (axes.xaxis, axes.yaxis))):
             own = axes.get_xlim()
             _draw_old(axes, below)
             if _span(axes, axes.get_xlim()) > _WIDEST * _span(axes, own):
                 axes.set_xlim(own)
 
 
-def _has_names(axes: Axes) -> bool:
-    """Whether positions along x are called otherwise than by their numbers."""
-    locator, called = axes.xaxis.get_major_locator(), axes.xaxis.get_major_formatter()
+def _has_names(axis: Axis) -> bool:
+    """Whether positions along an axis are called otherwise than by their numbers."""
+    locator, called = axis.get_major_locator(), axis.get_major_formatter()
     if not isinstance(locator, FixedLocator):
         return False
-    places = axes.xaxis.get_majorticklocs().tolist()
+    places = axis.get_majorticklocs().tolist()
     pairs = zip(places, called.format_ticks(places), strict=True)
     try:
         return not all(np.isclose(place, float(name or place)) for place, name in pairs)

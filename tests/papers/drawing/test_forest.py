@@ -1,100 +1,63 @@
-"""The picture of statements: where points, intervals and bounds are, and what is no number."""
+"""Rows of dots: where dots, intervals and lines are, and what is no number."""
 
 import math
 
-import numpy as np
 import pytest
 
-from hessian_papers.case_axis import Row
 from hessian_papers.drawing.curves import series
-from hessian_papers.drawing.forest import COLOURS, Block, forest
+from hessian_papers.drawing.forest import Dot, Dots, forest
+from hessian_papers.drawing.overlay import OLD, underlay
 
-NAN = math.nan
-OBSERVED = Block(
-    "Sharpness goes with the norm.",
-    "correlation, mean over networks",
+PANEL = Dots(
+    "(a) correlation",
+    "mean over networks",
     [
-        Row("SP", 0.7, 0.6, 0.8, (0.5, math.inf), "holds"),
-        Row("μP", 0.3, 0.2, 0.4, (0.5, math.inf), "fails"),
-        Row("NTP", 0.5, 0.3, 0.7, (0.5, math.inf), "open"),
-        Row("none", NAN, NAN, NAN, (0.5, math.inf), "not measured"),
+        Dot("SP", 0.7, 0.6, 0.8, "ours"),
+        Dot("SP", 0.5, series="printed"),
+        Dot("NTP", 0.25, -math.inf, math.inf, "ours"),
+        Dot("none", math.nan, math.nan, math.nan, "ours"),
     ],
+    {"chance": 0.4},
 )
-EXACT = Block("It is exact.", "", [Row("", 1e-15, NAN, NAN, (-math.inf, 1e-10), "holds")])
 
 
-def test_each_statement_has_a_panel_and_each_case_a_row():
-    figure = forest([OBSERVED, EXACT])
-    first, second = figure.axes
-    assert [text.get_text() for text in first.get_yticklabels()] == ["SP", "μP", "NTP", "none"]
-    assert first.get_title(loc="left") == OBSERVED.sentence
-    assert first.get_xlabel() == OBSERVED.statistic
-    assert (first.get_xscale(), second.get_xscale()) == ("linear", "log")
+def test_each_row_has_its_dots_intervals_and_lines():
+    axes = forest([PANEL]).axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["SP", "NTP", "none"]
+    dots = {line.get_label(): line for line in axes.lines}
+    assert dots["SP, ours"].get_xdata()[0] == 0.7
+    assert dots["SP, ours"].get_ydata()[0] < dots["SP, printed"].get_ydata()[0] < 0.5
+    intervals = [path.vertices[:, 0].tolist() for c in axes.collections for path in c.get_paths()]
+    assert intervals == [[0.6, 0.8]]
+    assert series(axes.figure)[0]["thresholds"] == [{"axis": "x", "value": 0.4}]
 
 
-def identities(number):
-    """Statements with a bound on round-off, of two cases each."""
-    rows = [
-        Row(case, 1e-15, NAN, NAN, (-math.inf, 1e-10), "holds", f"{case}-name") for case in "ab"
+def test_dots_of_a_series_look_alike_and_the_legend_names_them():
+    figure = forest([PANEL, PANEL._replace(title="(b)")], {"printed": {"color": "black"}})
+    for axes in figure.axes:
+        colours = {line.get_label(): line.get_color() for line in axes.lines}
+        assert colours["SP, ours"] == colours["NTP, ours"] != colours["SP, printed"] == "black"
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["ours", "printed", "chance"]
+
+
+@pytest.mark.parametrize("count", [1, 2, 6])
+def test_all_texts_lie_within_the_figure(count):
+    dots = [
+        Dot("a rather long label", float(place), series=f"series {place}") for place in range(count)
     ]
-    return [Block(f"Identity {place} holds. " * 9, "", rows) for place in range(number)]
-
-
-def test_identities_share_an_axis():
-    common, own = forest([*identities(3), OBSERVED]).axes
-    labels = [text.get_text() for text in common.get_yticklabels()]
-    assert len(labels) == 6
-    assert labels[0].startswith("Identity 0 holds.")
-    assert labels[0].endswith("\na")
-    assert labels[1::2] == ["b"] * 3
-    assert own.get_title(loc="left") == OBSERVED.sentence
-
-
-def test_many_identities_are_called_by_their_names_in_columns():
-    figure = forest(identities(50))
-    labels = [[text.get_text() for text in axes.get_yticklabels()] for axes in figure.axes]
-    assert [label for part in labels for label in part] == ["a-name", "b-name"] * 50
-    assert [*map(len, labels)] == [34, 34, 32]
-    assert figure.get_figheight() < 8
-
-
-@pytest.mark.parametrize("blocks", [[*identities(3), OBSERVED], identities(50)])
-def test_all_texts_lie_within_the_figure(blocks):
-    figure = forest(blocks)
+    figure = forest([PANEL, Dots("", "axis", dots)])
     figure.draw_without_rendering()
     width, height = figure.bbox.size
-    for axes in figure.axes:
-        box = axes.get_tightbbox()
-        assert min(box.x0, box.y0) >= 0
+    for part in (*figure.axes, *figure.legends):
+        box = part.get_tightbbox()
+        assert min(box.x0, box.y0) >= -1
         assert box.x1 <= width + 1
-        assert box.y1 <= height
+        assert box.y1 <= height + 1
 
 
-def test_points_intervals_and_colours_are_those_of_the_cases():
-    axes = forest([OBSERVED]).axes[0]
-    points = {line.get_ydata()[0]: line for line in axes.lines if len(line.get_xdata()) == 1}
-    intervals = [line for line in axes.lines if len(line.get_xdata()) == 2]
-    ticks = axes.get_yticks().tolist()
-    for place, tick, row in zip(range(3), ticks, OBSERVED.rows, strict=False):
-        assert points[tick].get_xdata()[0] == row.value
-        assert points[tick].get_color() == COLOURS[row.outcome]
-        assert list(intervals[place].get_xdata()) == [row.low, row.high]
-    assert len(intervals) == 3
-    assert "not measured" in [text.get_text().strip() for text in axes.texts]
-
-
-def test_what_is_allowed_is_filled_to_the_end_of_the_axis():
-    figure = forest([OBSERVED])
-    (panel,) = series(figure)
-    right = figure.axes[0].get_xlim()[1]
-    for band in panel["bands"]:
-        assert (min(band["x"]), max(band["x"])) == pytest.approx((0.5, right))
-
-
-def test_any_value_is_borne():
-    blocks = [
-        Block("It is.", "", [Row("", value, NAN, NAN, allowed, "fails")])
-        for value in (0.0, math.inf, NAN, -1e-3)
-        for allowed in ((-np.inf, 1e-10), (0.0, 1.0))
-    ]
-    forest(blocks).draw_without_rendering()
+def test_nothing_is_laid_under_rows_which_are_cases():
+    """The cases of another run may be in other places."""
+    figure = forest([PANEL])
+    underlay(figure, series(forest([PANEL])))
+    assert OLD["color"] not in {line.get_color() for line in figure.axes[0].lines}

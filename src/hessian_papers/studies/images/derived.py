@@ -23,6 +23,15 @@ def quotient(over: xr.DataArray, under: xr.DataArray) -> xr.DataArray:
     return over / under.where(under != 0)
 
 
+def spread(data: xr.Dataset) -> xr.DataArray:
+    """The distance of the layers' largest singular values, squared.
+
+    (max_l σ₁²(W_l) − min_l σ₁²(W_l)) over the mean of the σ₁²(W_l).
+    """
+    squares = data["top"] ** 2
+    return quotient(squares.max("layer") - squares.min("layer"), squares.mean("layer"))
+
+
 def worst(values: xr.DataArray | Iterable[float]) -> float:
     """The largest finite value.
 

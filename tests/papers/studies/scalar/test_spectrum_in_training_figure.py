@@ -2,10 +2,21 @@
 
 import numpy as np
 import pytest
-from spectrum_in_training_sides import PAIR, config, data_of, linear, pair_sides, sides, wedge
+from spectrum_in_training_sides import (
+    COORDINATES,
+    EIGENSPACE,
+    PAIR,
+    config,
+    data_of,
+    linear,
+    pair_sides,
+    sides,
+    wedge,
+)
 
 from hessian_papers.labelled import joined
-from hessian_papers.studies.scalar.spectrum_in_training import derived, figure, study
+from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.studies.scalar.spectrum_in_training import figure, study
 from hessian_papers.studies.trainings import compared
 from tests.pipelines.marks import undrawn
 
@@ -24,9 +35,13 @@ def test_the_figure_draws_the_pair_and_the_controls_every_numerical_spectrum():
         assert undrawn(picture, said) == []
 
 
-@pytest.mark.parametrize(("follows", "draws"), [("pair", True), ("eigenspace", False)])
-def test_no_figure_is_of_another_than_the_pair(follows, draws):
-    assert derived.draws({"follows": follows}) == draws
+@pytest.mark.parametrize("settings", [EIGENSPACE, COORDINATES])
+def test_what_a_study_follows_is_drawn_in_place_of_the_pair(settings):
+    data = data_of(sides(settings))
+    names = {line.get_label() for axes in figure.draw(data).axes for line in axes.lines}
+    assert names & {"adam", "with the correlations"}
+    with pytest.raises(NothingToMeasure):
+        figure.controls(data)
 
 
 def test_phases_are_strips_below_the_axes():

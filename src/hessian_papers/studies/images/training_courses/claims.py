@@ -10,7 +10,7 @@ from hessian_papers.ledger.bounds import at_most, needs, within
 from hessian_papers.ledger.conditions import THROUGHOUT_TRAINING, Condition
 from hessian_papers.ledger.statements import Cases, Statements
 from hessian_papers.ledger.words import MOST
-from hessian_papers.studies.images.derived import EARLY, EARLY_IN_TRAINING, quotient, worst
+from hessian_papers.studies.images.derived import EARLY, EARLY_IN_TRAINING, quotient, spread, worst
 
 LEARNING = "section 4, last paragraph"
 BALANCE = "section 3, below Assumption 3"
@@ -36,15 +36,6 @@ courses = statements.about("anon2026data", "Sections 3 and 4, courses of trainin
 def kept(values: xr.DataArray) -> xr.DataArray:
     """Values over those at the start."""
     return quotient(values, values.sel(epoch=0))
-
-
-def spread(data: xr.Dataset) -> xr.DataArray:
-    """The distance of the layers' largest singular values, squared.
-
-    (max_l σ₁²(W_l) − min_l σ₁²(W_l)) over the mean of the σ₁²(W_l).
-    """
-    squares = data["top"] ** 2
-    return quotient(squares.max("layer") - squares.min("layer"), squares.mean("layer"))
 
 
 def _of_each_set(*dimensions: str) -> Cases:

@@ -1,8 +1,5 @@
 """The outlier pair in training, and the bulk, as figure and claims read them."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import xarray as xr
 
 from hessian_papers.ledger.bounds import Estimate, needs, share_of
@@ -37,11 +34,6 @@ def small_share(data: xr.Dataset) -> xr.DataArray:
     """|λ₂| / λ₁ of runs at each step."""
     large, small = pair(data)
     return abs(small) / large
-
-
-def draws(config: Mapping[str, Any]) -> bool:
-    """A study is drawn if it follows the pair, as the papers do."""
-    return bool(config["follows"] == "pair")
 
 
 def largest(data: xr.Dataset, differences: xr.DataArray, power: int = 1) -> float:

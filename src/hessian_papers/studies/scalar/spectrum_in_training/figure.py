@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_papers.drawing.variables import Panel, named, picture
+from hessian_papers.ledger.bounds import needs
 from hessian_papers.studies.scalar.spectrum_in_training.derived import RESOLVED, pair, small_share
 from hessian_papers.studies.spectra import error
 from hessian_papers.studies.trainings import compared, training
@@ -27,6 +28,16 @@ PHASES = {"early": (style.SKY, "<"), "late": (style.YELLOW, ">"), "divergent": (
 # The strip of phases under the axis, as shares of the panel's height.
 STRIP = (-0.075, -0.015)
 LIMIT: dict[str, Any] = {"color": style.BLACK, "linestyle": "-.", "linewidth": 0.8}
+
+# Below this there is nothing but round-off, which differs between processors.
+ROUND_OFF = 1e-9
+FOLLOWED = {
+    "numerical_rotation": ("the bulk eigenspace turns", "sine of the largest angle"),
+    "numerical_iterate": ("iterates enter the initial one", "share of the iterate"),
+}
+RUNS = (
+    style.VERMILION, style.BLUE, style.SKY, style.GREEN, style.PURPLE, style.ORANGE, style.BLACK
+)  # fmt: skip
 
 
 def _runs(data: xr.Dataset) -> dict[str, xr.Dataset]:
@@ -127,6 +138,38 @@ def _legend(figure: Figure, with_limit: bool) -> None:
 
 
 def draw(data: xr.Dataset) -> Figure:
+    """The pair, the bulk eigenspace or each input by itself: whatever a study follows."""
+    if "rotation" in data:
+        return _eigenspaces(data)
+    return _coordinates(data) if "decorrelated" in data else _pairs(data)
+
+
+def _eigenspaces(data: xr.Dataset) -> Figure:
+    """The angle of the bulk eigenspace, and the part of iterates in the initial one, by run."""
+    panels = [
+        Panel(title, "step", [named(data[name].clip(min=ROUND_OFF).dropna("step"), words)])
+        for name, (title, words) in FOLLOWED.items()
+    ]
+    looks = {
+        run: {"label": run.replace("_", " "), "color": color, "marker": mark}
+        for run, color, mark in zip(data["run"].values.tolist(), RUNS, "osD^v<>", strict=False)
+    }
+    return picture(panels, looks, columns=2)
+
+
+def _coordinates(data: xr.Dataset) -> Figure:
+    """The largest error of the spectrum, with the inputs' correlations and without them."""
+    run = compared(training(data, run=data["run"].values[0]))
+    errors = {
+        "with the correlations": error(run),
+        "as if nothing were correlated": error(run.assign(exact=run["decorrelated"])),
+    }
+    values = xr.concat([*errors.values()], xr.Variable("form", [*errors])).clip(min=ROUND_OFF)
+    title = f"a network of {int(data['inputs'])} correlated inputs"
+    return picture([Panel(title, "step", [named(values, "largest error, over $\\lambda_1$")])])
+
+
+def _pairs(data: xr.Dataset) -> Figure:
     """One column per training run, its closed form drawn over the numerical spectrum."""
     runs = _runs(data)
     heights = {"height_ratios": [1.0, 1.25, 1.0]}
@@ -146,6 +189,7 @@ def draw(data: xr.Dataset) -> Figure:
 
 def controls(data: xr.Dataset) -> tuple[Figure, str]:
     """The errors of the closed form against the numerical spectra, and how they are read."""
+    needs("alignment" in data, "what is not followed here is in the picture itself")
     words = "error relative to the largest eigenvalue"
     panels = [
         Panel(NAMES.get(name, name), "step", [named(error(run), words, rounding=True)])
@@ -170,6 +214,19 @@ def _sentences(name: str, run: xr.Dataset) -> Iterator[str]:
 
 def caption(data: xr.Dataset) -> str:
     """The key to the figure, and the events of its runs."""
+    if "rotation" in data:
+        turned = data["numerical_rotation"].max("step") > ROUND_OFF
+        leaving = ", ".join(data["run"].values[turned.values].tolist()).replace("_", " ")
+        return (
+            "(a) How far the bulk eigenspace has turned. (b) The part of the iterate that lies in "
+            "the initial one. Both by numerical eigenvectors; round-off stands at 1e-9. "
+            f"{f'It turns with {leaving} alone.' if leaving else 'It turns with none of them.'}"
+        )
+    if "decorrelated" in data:
+        return (
+            f"Error of the spectrum while a network of {int(data['inputs'])} correlated inputs is "
+            "trained, against the numerical one. Below 1e-9 there is round-off alone."
+        )
     sentences = [
         "Lines: closed form; points: numerical (ReLU: positive cell). Strips: phase of learning. "
         "Upper rows end where $|λ_2|$ stays below $λ_1/1000$. Bottom: thick line through "
