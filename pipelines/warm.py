@@ -83,16 +83,19 @@ def hand_over() -> None:
     }
     message = json.dumps(request).encode()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+        # A signal that comes while the fork begins waits until it can be passed on.
+        unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
         try:
             server.connect(path if len(message) <= LARGEST else "")
             socket.send_fds(server, [message], STREAMS)
             if not server.recv(1):
                 return
+            for number in PASSED_ON:
+                signal.signal(number, lambda number, _: server.send(bytes([number])))
         except OSError:
             return
-        # Until here a signal ends this process, and the fork with it.
-        for number in PASSED_ON:
-            signal.signal(number, lambda number, _: server.send(bytes([number])))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
         answer = server.recv(LARGEST)
     # No answer: the warm process is gone, and the fork with it.
     _end(int(answer) if answer else signal.SIGKILL)
