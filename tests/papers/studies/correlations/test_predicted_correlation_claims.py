@@ -88,7 +88,7 @@ def test_a_teacher_without_networks_is_named():
     data = of(networks())["correlation"]
     measured = data["measured"].where(data["teacher"] != 2)
     with pytest.raises(NothingToMeasure, match="has a teacher without correlations"):
-        claims.second_moments_predict_better(data.assign(measured=measured).sel(time="trained"))
+        claims.second_moments_come_nearer(data.assign(measured=measured).sel(time="trained"))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_norm_that_leads_has_the_largest_correlation_whatever_its_size(
         name: xr.zeros_like(data[name]) + xr.DataArray(row, {"layer": data["layer"]})
         for name, row in (("measured", measured), ("predicted", predicted))
     }
-    assert claims.predicted_driver(data.assign(rows)).values.tolist() == [same] * 8
+    assert claims.surrogate_says_which_norm_leads(data.assign(rows)).values.tolist() == [same] * 8
 
 
 def test_teachers_whose_networks_are_not_trained_count_at_initialisation():
@@ -113,7 +113,7 @@ def test_teachers_whose_networks_are_not_trained_count_at_initialisation():
     )
     for time, teachers in (("initialisation", range(8)), ("trained", range(7))):
         whole, part = (
-            claims.second_moments_predict_better(data.sel(time=time)) for data in (every, fewer)
+            claims.second_moments_come_nearer(data.sel(time=time)) for data in (every, fewer)
         )
         xr.testing.assert_equal(part, whole.sel(teacher=[*teachers]))
     assert "7 teachers (8 at initialisation) of 12 networks" in figure.caption(fewer)

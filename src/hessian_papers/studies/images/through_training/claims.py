@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import at_most, equal_to, needs, within
+from hessian_papers.ledger.conditions import AFTER_TRAINING, Condition
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.images.derived import worst
 from hessian_papers.studies.images.through_training.derived import (
@@ -259,6 +260,8 @@ def fitted(data: xr.Dataset) -> float:
     ),
     id="sharpness-is-the-sum-of-both-norms",
     paper="singh2026cracking",
+    state=AFTER_TRAINING,
+    assumes=Condition("whitened inputs"),
     otherwise=UNFITTED,
 )
 def sharpness(data: xr.Dataset, printed: bool = False) -> float:
