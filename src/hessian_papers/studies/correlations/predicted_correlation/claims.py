@@ -14,11 +14,12 @@ from hessian_papers.studies.correlations.ensembles import (
 )
 from hessian_papers.studies.correlations.predicted_correlation.derived import (
     misses,
+    off,
     over_points,
 )
 
 PAPER, PLACE = "singh2026cracking", "section 4.2, beyond the paper"
-ARTIFACT = "Section 4.2, predicted correlations"
+ARTIFACT = "Section 4.2, surrogates of the sharpness"
 SIGN = at_least(0.0, "a sign, for a paired difference", source="ours")
 # What stands for the sharpness: the sum of the layers' terms with the inputs' second moments.
 TERMS = "terms"
@@ -51,8 +52,8 @@ def second_moments_come_nearer(data: xr.Dataset) -> xr.DataArray:
     sharpness, of the same networks; without the second moments minus with them; interval:
     Student's t over teachers.
     """
-    off = misses(_defined(data))
-    return off.sel(formula="norms") - off.sel(formula=TERMS)
+    miss = misses(_defined(data))
+    return miss.sel(formula="norms") - miss.sel(formula=TERMS)
 
 
 @two_layers.typically(PLACE, SIGN, state=FINISHED)
@@ -64,14 +65,8 @@ def surrogate_favours_the_first_matrix(data: xr.Dataset) -> xr.DataArray:
     Statistic: r of the squared norm with the surrogate minus r with the sharpness, for $W_1$ minus
     for $W_2$, mean over points with $D > 1$; interval: Student's t over teachers.
     """
-    off = _off(data.sel(time="trained"))
-    return over_points(off.sel(layer=1) - off.sel(layer=2))
-
-
-def _off(data: xr.Dataset) -> xr.DataArray:
-    """The r with the surrogate less that with the sharpness, of each teacher."""
-    chosen = _defined(data)
-    return chosen["predicted"].sel(formula=TERMS) - chosen["measured"]
+    bias = off(_defined(data.sel(time="trained"))).sel(formula=TERMS)
+    return over_points(bias.sel(layer=1) - bias.sel(layer=2))
 
 
 @statements.typically(PLACE, reading_of("almost every"), over=["time"])
@@ -86,7 +81,7 @@ def surrogate_says_which_norm_leads(data: xr.Dataset) -> xr.DataArray:
     most is then known less well than the correlations themselves.
     """
     chosen = _defined(data)
-    pair = chosen["predicted"].sel(formula=TERMS), chosen["measured"]
+    pair = chosen["surrogate"].sel(formula=TERMS), chosen["measured"]
     known = xr.concat(pair, "of").notnull().all("of").any("layer")
     leaders = [r.fillna(-np.inf).argmax("layer") for r in pair]
     return over_points((leaders[0] == leaders[1]).where(known))
