@@ -1,11 +1,10 @@
 """The words of figures and claims about ensembles, and how training ended."""
 
-from collections.abc import Iterable
-
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import Estimate, NothingToMeasure, needs
+from hessian_papers.ledger.bounds import NothingToMeasure, needs
+from hessian_papers.ledger.conditions import AFTER_TRAINING, BEFORE_AND_AFTER, Condition
 
 # How texts say the labels.
 PARAMETRISATIONS = {"sp": "SP", "mup": "μP", "ntp": "NTP"}
@@ -29,8 +28,9 @@ def unfinished(data: xr.Dataset) -> np.ndarray:
     x = positions(data)
     stopped = data["epoch_limit"] > data["networks"] / 2
     stopped = stopped.any([dim for dim in stopped.dims if dim not in ("parametrisation", x.name)])
-    rows = stopped.values.reshape(-1, len(x))
-    return next((x.values[row] for row in rows if row.any()), x.values[:0])
+    places = np.atleast_1d(x.values)
+    rows = stopped.values.reshape(-1, len(places))
+    return next((places[row] for row in rows if row.any()), places[:0])
 
 
 def counted_teachers(data: xr.Dataset) -> str:
@@ -54,22 +54,20 @@ def of_the_time(data: xr.Dataset) -> xr.Dataset:
     return data.isel(teacher=np.flatnonzero(data["trained"]))
 
 
-def require_finished(data: xr.Dataset) -> None:
-    """Require that after training most networks of every position are at their plateau.
-
-    Args:
-        data: at one time, of one parametrisation or more.
-
-    Raises:
-        NothingToMeasure: what the paper says after training is not about networks on the way.
-    """
+def _require_finished(data: xr.Dataset) -> None:
+    """Require of networks that are trained that most of every position are at their plateau."""
     stopped = unfinished(data)
-    if data["time"] == "trained" and len(stopped):
+    if "trained" in data["time"] and len(stopped):
         name = "D" if data["along"] == "size" else "depth"
         raise NothingToMeasure(
             f"the epochs end before most networks reach their plateau, at {name} = "
             f"{', '.join(map(str, stopped))}"
         )
+
+
+# What is said after training is not about networks on their way.
+FINISHED = Condition(AFTER_TRAINING.text, _require_finished)
+AT_BOTH_TIMES = Condition(BEFORE_AND_AFTER.text, _require_finished)
 
 
 def require_two_layers(data: xr.Dataset) -> None:
@@ -80,27 +78,3 @@ def require_two_layers(data: xr.Dataset) -> None:
     """
     two_layers = data["along"] == "size" and data["depth"].values.tolist() == [2]
     needs(two_layers, "this configuration is not one of two layers and their sizes")
-
-
-def estimates(values: xr.DataArray) -> list[Estimate]:
-    """All finite values with their intervals.
-
-    Example:
-        >>> values = xr.DataArray([[0.5, 0.4, 0.7], [np.nan] * 3], dims=("size", "estimate"))
-        >>> [tuple(each) for each in estimates(values)]
-        [(0.5, 0.4, 0.7)]
-    """
-    rows: Iterable[list[float]] = values.transpose(..., "estimate").values.reshape(-1, 3).tolist()
-    return [Estimate(*row) for row in rows if np.isfinite(row[0])]
-
-
-def distance_from(centre: float, estimate: Estimate) -> Estimate:
-    """The distance of an estimate from a value, with the interval of that distance.
-
-    Example:
-        >>> tuple(distance_from(1.0, Estimate(1.5, 0.75, 2.0)))
-        (0.5, 0.0, 1.0)
-    """
-    nearest, furthest = sorted((abs(estimate.low - centre), abs(estimate.high - centre)))
-    inside = estimate.low <= centre <= estimate.high
-    return Estimate(abs(estimate.value - centre), 0.0 if inside else nearest, furthest)

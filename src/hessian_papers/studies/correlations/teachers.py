@@ -44,6 +44,16 @@ def settings(config: IntervalConfig) -> Arrays:
     }
 
 
+def members(teacher: np.ndarray) -> list[np.ndarray]:
+    """The networks of each teacher, by their numbers.
+
+    Example:
+        >>> [each.tolist() for each in members(np.array([0, 1, 0]))]
+        [[0, 2], [1]]
+    """
+    return [np.flatnonzero(teacher == name) for name in np.unique(teacher)]
+
+
 def of_each_teacher(target: np.ndarray, quantities: np.ndarray, teacher: np.ndarray) -> np.ndarray:
     """Pearson's correlations over the networks of each teacher.
 
@@ -64,8 +74,7 @@ def of_each_teacher(target: np.ndarray, quantities: np.ndarray, teacher: np.ndar
     shape = *target.shape[:-1], *quantities.shape[target.ndim :]
     target = target.reshape(-1, len(teacher))
     quantities = quantities.reshape(*target.shape, -1)
-    members = [np.flatnonzero(teacher == name) for name in np.unique(teacher)]
-    rows = [statistics.correlations(target[:, own], quantities[:, own]) for own in members]
+    rows = [statistics.correlations(target[:, own], quantities[:, own]) for own in members(teacher)]
     return np.stack(rows).reshape(-1, *shape)
 
 

@@ -9,8 +9,7 @@ from claims_contract import Kind, Planted, of_records
 from ensemble_arrays import ensemble, replaced
 from point_studies import norms_config
 
-from hessian_papers.ledger.bounds import Estimate, NothingToMeasure
-from hessian_papers.studies.correlations.ensembles import distance_from
+from hessian_papers.ledger.bounds import NothingToMeasure, Replicated
 from hessian_papers.studies.correlations.norm_correlation import claims as functions
 from hessian_papers.studies.correlations.norm_correlation import deep_claims, study
 from hessian_papers.studies.correlations.norm_correlation.claims import statements
@@ -103,16 +102,57 @@ def test_other_minima_are_those_above_the_lowest_loss_of_the_same_teacher():
     np.testing.assert_allclose(data["loss_correlation"].values.ravel(), expected)
 
 
+def cases_of(number, name, sides, **heading):
+    """The cases of a claim whose headings have some fields."""
+    return [
+        entry
+        for entry in about(number, sides, []).entries(KIND, name, sides)
+        if all(getattr(entry.heading, field) == value for field, value in heading.items())
+    ]
+
+
 def test_of_several_inputs_the_text_names_mup_alone():
+    """The others are shown, beside μP, in a row of their own."""
     for size, expected in ((1, list(PARAMETRISATIONS)), (3, ["mup"])):
         sides = along_depth(deep(), sizes=[size], quantities=["products"])
-        single = about(18, sides, [])
-        actual = [entry.id for entry in single.entries(KIND, "last_most", sides)]
-        assert actual == [
+        names = [entry.id for entry in cases_of(18, "last_most", sides, id="last-most")]
+        assert names == [
             f"planted/last-most-{name}-{time}"
             for name in expected
             for time in ("initialisation", "trained")
         ]
+        assert len(cases_of(18, "last_most", sides, quantifier="shown")) == 6
+
+
+def test_what_follows_from_several_teachers_keeps_its_numbers_by_teacher():
+    """So that cases of the same teachers are paired, before their mean is taken."""
+    for number, name in (
+        (4, "spectral_most"),
+        (4, "most_prominent_trained"),
+        (14, "spectral_most"),
+    ):
+        sides = correlation(wide())
+        for entry in cases_of(number, name, sides):
+            actual = entry.measure()
+            assert isinstance(actual, Replicated)
+            assert (actual.replicates.dimension, len(actual.replicates.labels)) == ("teacher", 8)
+
+
+def test_a_lead_is_held_against_the_best_of_all_other_norms():
+    """Not against their mean: a norm that another one beats does not correlate most."""
+    sides = correlation(of_relu(wide()))
+    shape = xr.zeros_like(sides["correlation"]["each_correlation"])
+    by_norm = xr.DataArray([0.0, 0.5, 0.6], {"norm": shape["norm"]}, "norm")
+    of_norms = with_r(sides, lambda r: 0 * r + by_norm)
+    (entry, *_) = cases_of(16, "frobenius_most", of_norms)
+    np.testing.assert_allclose(entry.measure().value, -0.1)
+
+
+def test_the_driver_depends_on_the_initialisation_by_the_lead_of_the_same_teachers():
+    r = xr.DataArray([[0.5, 0.1], [0.2, 0.3]], {"parametrisation": ["sp", "mup"], "layer": [1, 2]})
+    sides = with_r(correlation(wide(), parametrisations=["sp", "mup"]), lambda each: 0 * each + r)
+    (entry,) = cases_of(4, "driver_depends_on_initialisation", sides)
+    np.testing.assert_allclose(entry.measure().value, -0.5)
 
 
 ONE_NORM = "has no size at which correlations of two norms differ"
@@ -129,7 +169,6 @@ OF_TWO_LAYERS = {"along": "depth", "depths": [2], "sizes": [1]}
 @pytest.mark.parametrize(
     ("number", "name", "changes", "message"),
     [
-        (4, "driver_trained", {"parametrisations": ["sp"]}, "leaves out parametrisation mup"),
         (4, "spectral_most", NUCLEAR, "leaves out norm spectral"),
         (4, "spectral_most", {"sizes": [1]}, ONE_NORM),
         (4, "spectral_most", {"norms": ["spectral"]}, ONE_NORM),
@@ -153,27 +192,28 @@ def test_what_a_configuration_leaves_out_is_named(number, name, changes, message
 
 def test_products_of_one_sharpness_do_not_lead():
     data = along_depth(flat(), quantities=["products"])["correlation"]
+    data = data.sel(time="trained", parametrisation="sp")
     with pytest.raises(NothingToMeasure, match="no depth at which correlations of two factors"):
-        deep_claims.last_most_everywhere(data)
+        deep_claims.last_most(data)
 
 
 def test_networks_that_were_stopped_say_nothing_about_the_end_of_training():
+    """A statement after training has that as its state, and is not measured elsewhere."""
     status = xr.zeros_like(wide()["status"])
     status.loc[{"parametrisation": "ntp", "size": [3, 5]}] = 1
-    data = read(of_relu(wide().assign(status=status)))
+    sides = correlation(of_relu(wide().assign(status=status)))
     message = "^the epochs end before most networks reach their plateau, at D = 3, 5$"
-    for measure in (
-        lambda time: functions.frobenius_over(data, "nuclear", "ntp", time),
-        lambda time: functions.spectral_between(data.sel(time=time)),
+    for number, name in (
+        (16, "frobenius_most"),
+        (16, "spectral_between"),
+        (14, "a_matrix_strongly"),
     ):
-        assert np.isfinite(measure("initialisation").value)
-        with pytest.raises(NothingToMeasure, match=message):
-            measure("trained")
-    assert np.isfinite(functions.frobenius_over(data, "nuclear", "sp", "trained").value)
-
-
-def test_the_distance_from_a_value_is_zero_within_its_interval():
-    actual = distance_from(0.5, Estimate(0.2, 0.1, 0.9))
-    np.testing.assert_allclose(actual, (0.3, 0.0, 0.4))
-    actual = distance_from(0.9, Estimate(0.4, 0.3, 0.5))
-    np.testing.assert_allclose(actual, (0.5, 0.4, 0.6))
+        for entry in cases_of(number, name, sides):
+            assert "after training" in entry.heading.state
+            if entry.labels.get("parametrisation", "NTP") != "NTP" or "at initialisation" in (
+                entry.labels.get("time", "")
+            ):
+                assert np.isfinite(entry.measure().value)
+            else:
+                with pytest.raises(NothingToMeasure, match=message):
+                    entry.measure()

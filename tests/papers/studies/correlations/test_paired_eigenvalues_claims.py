@@ -5,7 +5,7 @@ import pytest
 from claims_contract import Kind, Planted, of_records
 from paired_arrays import CASES, data_of, flattened, four_relu_layers, sides
 
-from hessian_papers.ledger.bounds import NothingToMeasure
+from hessian_papers.ledger.bounds import NothingToMeasure, estimate_of
 from hessian_papers.studies.correlations.paired_eigenvalues import claims as functions
 from hessian_papers.studies.correlations.paired_eigenvalues.claims import (
     ASSUMED,
@@ -51,17 +51,29 @@ def test_the_pair_stands_out_under_the_assumptions_alone(two_layers):
 def test_chance_is_told_from_a_pair(two_layers):
     """The exact pair is closer than chance in every network; without it few networks are."""
     data = data_of(two_layers)
-    with_pair = functions.told_from_chance_where_proved(data)
-    assert with_pair.value == 1
-    assert 0.7 < with_pair.low < with_pair.high <= 1
+    assert (functions.told_from_chance_where_proved(data) == 1).all()
     beyond = functions.beyond(data)
     assert beyond == [case for case in CASES if case != ASSUMED]
     actual = functions.closer_than_chance(data)
-    assert actual.low < 0.05 < actual.high < 0.2
+    # Networks of one draw, at all points, are one replicate.
+    assert actual.dims == ("draw",)
+    assert estimate_of(actual).low < 0.05 < estimate_of(actual).high < 0.2
     # The cases together: as many networks as their shares say.
     cases = (functions._of(data, case, least=2) for case in beyond)
-    shares = [functions._share_beyond_chance(points).value for points in cases]
-    assert actual.value == pytest.approx(np.mean(shares))
+    shares = [functions._share_beyond_chance(points).mean() for points in cases]
+    assert actual.mean() == pytest.approx(np.mean(shares))
+
+
+def test_how_close_is_what_most_networks_have_and_not_those_of_the_worst_size(two_layers):
+    numerics = two_layers["numerics"].copy(deep=True)
+    numerics["distance"].loc[{"size": 2}] = 1e6
+    far = data_of({**two_layers, "numerics": numerics})
+    for measure in (functions.nearly, functions.within_the_mean_eigenvalue):
+        assert measure(far).value < 1
+        points = functions._of(far, *functions.beyond(far), least=2)
+        yardstick = "target" if measure is functions.nearly else "mean"
+        expected = (points["distance"].sel(pair="best") / points[yardstick]).median()
+        assert measure(far).value == pytest.approx(float(expected))
 
 
 @pytest.mark.parametrize("networks", [3, 10, 100])
@@ -85,7 +97,8 @@ def test_a_network_without_curvature_is_left_out():
         functions.no_pair_stands_out,
         functions.closer_than_chance,
     ):
-        assert measure(without) == measure(rest)
+        actual, expected = (np.asarray(measure(data)) for data in (without, rest))
+        np.testing.assert_allclose(actual, expected)
 
 
 def test_networks_with_one_pair_of_eigenvalues_have_no_second_distance():

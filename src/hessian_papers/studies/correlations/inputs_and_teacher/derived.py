@@ -41,12 +41,19 @@ def lead(data: xr.Dataset) -> xr.DataArray:
     return largest(r.sel(factor=ALIGNMENT, drop=True), "norm") - largest(norms, "each")
 
 
+def matrix_lead(data: xr.Dataset) -> xr.DataArray:
+    """The r of the first matrix's squared spectral norm less that of the second's, by teacher."""
+    r = data["correlation"].sel(norm="spectral", drop=True)
+    first, second = (r.sel(factor=name, drop=True) for name in ("first matrix", "second matrix"))
+    return first - second
+
+
 def lead_where_alike(data: xr.Dataset) -> xr.DataArray:
-    """The :func:`lead` for each teacher, its mean over the points of :func:`alike` matrices.
+    """The :func:`lead` for each teacher, its mean over parametrisations of :func:`alike` matrices.
 
     Raises:
         NothingToMeasure: no matrices are alike.
     """
     similar = alike(data)
     needs(similar.any(), f"this configuration has no matrices within a factor of {SIMILAR}")
-    return lead(data).where(similar).mean(["parametrisation", "size"])
+    return lead(data).where(similar).mean("parametrisation")

@@ -20,6 +20,7 @@ from hessian_papers.studies.correlations.points import (
     POINTS,
     trained_teachers,
 )
+from hessian_papers.studies.correlations.sharpness_bounds.study import over_formulas, ratios
 from hessian_papers.studies.correlations.teachers import of_each_teacher
 from hessian_spectra.validation import require
 
@@ -58,11 +59,12 @@ VARIABLES: Variables = {
         f"{PLACES} time teacher factor norm",
         "Pearson's r with the sharpness over a teacher's networks",
     ),
+    **ratios(f"{PLACES} time"),
 }
 
 
 def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
-    """The correlations of squared norms and of absolute alignments with the sharpness.
+    """The correlations of squared norms and of alignments with the sharpness, and formulas for it.
 
     Args:
         config: the study's configuration.
@@ -87,5 +89,6 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
         "epoch_limit": (status == EPOCH_LIMIT).sum(axis=-1),
         "magnitude_ratio": ratio,
         "correlation": np.moveaxis(r, 0, 5).round(12),
+        **over_formulas(points, (*PLACES.split(), "time")),
     }
     return left_out(data_set(arrays, VARIABLES), int((status == DIVERGED).sum()))

@@ -3,49 +3,37 @@
 Those about networks of two layers stand here, those about deeper ones in :mod:`.deep_claims`.
 """
 
-import itertools
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import (
-    Estimate,
-    at_least,
-    at_most,
-    needs,
-)
+from hessian_papers.ledger.bounds import Estimate, at_least, at_most, needs
 from hessian_papers.ledger.statements import Labels
 from hessian_papers.ledger.words import reading_of
-from hessian_papers.studies.correlations.ensembles import (
-    distance_from,
-    of_the_time,
-    require_two_layers,
-)
+from hessian_papers.studies.correlations.ensembles import FINISHED, require_two_layers
 from hessian_papers.studies.correlations.norm_correlation import deep_claims
 from hessian_papers.studies.correlations.norm_correlation.reading import (
-    NEGATIVE,
     POSITIVE,
+    STRONGLY,
     WELL,
     at_both_times,
+    at_first,
     at_labels,
-    each_one,
+    at_the_end,
     everywhere_defined,
     figures,
-    intervals,
+    lowest,
     mean,
+    of_teachers,
     two_layers,
 )
-from hessian_papers.studies.correlations.norm_correlation.texts import (
-    PROPORTIONAL,
-    TWO_OF_A_KIND,
-)
+from hessian_papers.studies.correlations.norm_correlation.texts import PROPORTIONAL, TWO_OF_A_KIND
+from hessian_papers.studies.correlations.teachers import interval
 
 # Of a kind of studies there is one list.
 statements = deep_claims.statements
 INITIALISATION = 'Appendix D.3.3, "Impact of Initialization"'
-STRONGLY = reading_of("strongly")
 WEAKLY = reading_of("strongly", relation="<=")
 AGAINST_SP = replace(POSITIVE, source="what the sentence must mean, since it sets μP against SP")
 BELOW_THE_WIDTH = at_most(
@@ -55,20 +43,20 @@ BELOW_THE_WIDTH = at_most(
 )
 
 
-def _by_norm(data: xr.Dataset, region: str = "all", **labels: str) -> list[Estimate]:
+def _by_norm(data: xr.Dataset, region: str = "all", **labels: str) -> list[xr.DataArray]:
     """The mean correlation of the best factor, by each norm."""
     norms = data["norm"].values
     return [mean(data, "best_correlation", region, norm=norm, **labels) for norm in norms]
 
 
-def _lead(data: xr.Dataset, region: str = "all", layer: int = 1, **labels: str) -> Estimate:
+def _lead(data: xr.Dataset, region: str = "all", layer: int = 1, **labels: str) -> xr.DataArray:
     """The r of one matrix's squared spectral norm less that of the other's."""
     matrices = two_layers(data, "matrices")
     return mean(matrices, "factor_lead", region, layer=layer, norm="spectral", **labels)
 
 
 @figures(4, 14).typically("section 4.2; {artifact}", POSITIVE, over=at_both_times)
-def spectral_most(data: xr.Dataset) -> Estimate:
+def spectral_most(data: xr.Dataset) -> xr.DataArray:
     """Of all norms of the weight matrices, the spectral norm correlates most with the sharpness.
 
     Statistic: mean over $D > 1$ of Pearson's r for the better matrix by squared spectral norm,
@@ -78,8 +66,8 @@ def spectral_most(data: xr.Dataset) -> Estimate:
     return mean(two_layers(data, "matrices", target=None), "best_norm_lead", norm="spectral")
 
 
-@figures(4).typically("section 4.2", POSITIVE, over=each_one)
-def most_prominent_trained(data: xr.Dataset) -> Estimate:
+@figures(4).typically("section 4.2", POSITIVE, **at_the_end)
+def most_prominent_trained(data: xr.Dataset) -> xr.DataArray:
     """The lead of the spectral norm is most prominent in trained networks.
 
     Statistic: increase during training of its lead in r over the other norms, mean over $D > 1$;
@@ -89,8 +77,8 @@ def most_prominent_trained(data: xr.Dataset) -> Estimate:
     return mean(matrices, "best_norm_growth", time="trained", norm="spectral")
 
 
-@figures(4).typically(INITIALISATION, POSITIVE, over=each_one)
-def first_matrix_initialisation(data: xr.Dataset) -> Estimate:
+@figures(4).typically(INITIALISATION, POSITIVE, **at_first)
+def first_matrix_initialisation(data: xr.Dataset) -> xr.DataArray:
     """At initialisation, where the first matrix has the larger entries (small D), its spectral norm
     correlates more with the sharpness than the second's.
 
@@ -100,8 +88,8 @@ def first_matrix_initialisation(data: xr.Dataset) -> Estimate:
     return _lead(data, "larger first matrix", time="initialisation")
 
 
-@figures(4, 14).typically(INITIALISATION, WEAKLY, otherwise=TWO_OF_A_KIND, over=each_one)
-def weak_where_similar(data: xr.Dataset) -> Estimate:
+@figures(4, 14).typically(INITIALISATION, WEAKLY, otherwise=TWO_OF_A_KIND, **at_first)
+def weak_where_similar(data: xr.Dataset) -> xr.DataArray:
     """At initialisation, where both matrices have entries of similar magnitude, none of their norms
     correlates strongly with the sharpness.
 
@@ -109,12 +97,13 @@ def weak_where_similar(data: xr.Dataset) -> Estimate:
     factor of at most 1.5. If there are none, the D at which they differ least is taken.
     """
     matrices = two_layers(data, "matrices")
-    return max(_by_norm(matrices, "similar matrices", time="initialisation"))
+    by_norm = _by_norm(matrices, "similar matrices", time="initialisation")
+    return max(by_norm, key=lambda each: float(each.mean()))
 
 
-@figures(4).typically(INITIALISATION, POSITIVE, over=at_both_times)
-def magnitude_drives(data: xr.Dataset) -> Estimate:
-    """The discrepancy in magnitude of the entries at initialisation drives the correlation.
+@figures(4).typically(INITIALISATION, POSITIVE, **at_first)
+def magnitude_drives(data: xr.Dataset) -> xr.DataArray:
+    """At initialisation the discrepancy in magnitude of the entries drives the correlation.
 
     Statistic: lead of the first matrix: r of its squared spectral norm minus r of the second's;
     interval: Student's t over teachers. Mean over the D at which its entries are more than 1.5
@@ -124,7 +113,7 @@ def magnitude_drives(data: xr.Dataset) -> Estimate:
     Remark: Where no D comes near the width, the first matrix has the larger entries and leads at
     every D compared.
     """
-    return _lead(data, "larger less similar")
+    return _lead(data, "larger less similar", time="initialisation")
 
 
 def _crossings(size: np.ndarray, curve: np.ndarray) -> list[float]:
@@ -141,16 +130,20 @@ NARROW = ("Figure 4 (narrow networks)", "Figure 4 (narrow networks, more samples
     f"{INITIALISATION}, beyond the paper", BELOW_THE_WIDTH, over=at_both_times
 )
 def driver_switches(data: xr.Dataset) -> Estimate:
-    """The matrix that drives the correlation switches with D/m: it is the first at small D, and
-    below $D = m$ the second takes over.
+    """As D grows, the second matrix takes over from the first as the one that drives the
+    correlation, below $D = m$.
 
     Statistic: D/m at which r of the squared spectral norm of $W_1$ falls below that of $W_2$, the
     mean over teachers; interval: where the ends of Student's t interval do, the first and the last
     time.
+
+    Remark: This D/m is no constant. It depends on the width, the number of samples and the
+    parametrisation, as the cases show, and on the teacher (study {study of Appendix D.3.3, inputs
+    and teacher (after training)}).
     """
     matrices = two_layers(data, "matrices")
-    leads = intervals(matrices, "factor_lead", layer=1, norm="spectral")
-    leads = leads.squeeze("depth").transpose("estimate", "size")
+    each = of_teachers(matrices, "factor_lead", layer=1, norm="spectral").squeeze("depth")
+    leads = interval(each, 2.0, float(data["confidence"])).transpose("estimate", "size")
     defined = leads.notnull().all("estimate").values
     size = leads["size"].values[defined]
     value, low, high = (_crossings(size, curve) for curve in leads.values[:, defined])
@@ -164,23 +157,23 @@ SECOND_IN_PRINT = (
     "For SP it is the second weight matrix, while for μP it is the second one: in print the second "
     "matrix drives the correlation under both"
 )
-# The matrix that drives, the parametrisation under which it does, and at which sizes.
+# The matrix that drives, and the parametrisation under which it does.
 DRIVERS = [
-    {"matrix": "second", "parametrisation": "sp", "where": "", "in_print": ""},
-    {"matrix": "second", "parametrisation": "sp", "where": "-similar", "in_print": ""},
-    {"matrix": "first", "parametrisation": "mup", "where": "", "in_print": SECOND_IN_PRINT},
+    {"matrix": "second", "parametrisation": "sp", "in_print": ""},
+    {"matrix": "first", "parametrisation": "mup", "in_print": SECOND_IN_PRINT},
 ]
 
 
 @figures(4).typically(
     INITIALISATION,
     lambda case: POSITIVE if case["parametrisation"] == "sp" else AGAINST_SP,
-    each=lambda data: DRIVERS,
-    name="{matrix}-matrix-trained-{parametrisation}{where}",
+    each=lambda data: [of for of in DRIVERS if of["parametrisation"] in data["parametrisation"]],
+    name="{matrix}-matrix-trained-{parametrisation}",
+    state=FINISHED,
 )
 def driver_trained(
-    data: xr.Dataset, matrix: str, parametrisation: str, where: str, printed: bool = False, **_: str
-) -> Estimate:
+    data: xr.Dataset, matrix: str, parametrisation: str, printed: bool = False, **_: str
+) -> xr.DataArray:
     """After training the second matrix drives the correlation under SP, the first under μP.
 
     Statistic: r of its squared spectral norm minus that of the other matrix, mean over D; interval:
@@ -196,12 +189,27 @@ def driver_trained(
     over D depends on the sizes chosen.
     """
     layer = 1 if matrix == "first" and not printed else 2
-    region = "similar matrices" if where else "all"
-    return _lead(data, region, layer, parametrisation=parametrisation, time="trained")
+    return _lead(data, layer=layer, parametrisation=parametrisation, time="trained")
 
 
-@figures(14).typically(INITIALISATION, WELL)
-def both_matrices_trained_ntp(data: xr.Dataset) -> Estimate:
+def _of_both(data: xr.Dataset) -> list[Labels]:
+    """A single case, of networks under SP and under μP."""
+    return [{}] * bool({"sp", "mup"} <= {*data["parametrisation"].values.tolist()})
+
+
+@figures(4).typically("section 4.2", POSITIVE, each=_of_both, state=FINISHED)
+def driver_depends_on_initialisation(data: xr.Dataset) -> xr.DataArray:
+    """Which matrix's spectral norm drives the correlation depends on the initialisation.
+
+    Statistic: r of the first matrix's squared spectral norm minus r of the second's, under μP minus
+    under SP, mean over D; interval: Student's t over teachers, which both have.
+    """
+    first, second = (_lead(data, parametrisation=name, time="trained") for name in ("mup", "sp"))
+    return first - second
+
+
+@figures(14).typically(INITIALISATION, WELL, state=FINISHED)
+def both_matrices_trained_ntp(data: xr.Dataset) -> xr.DataArray:
     r"""Under NTP, after training, the largest singular values of both matrices correlate well with
     the sharpness.
 
@@ -215,15 +223,29 @@ def both_matrices_trained_ntp(data: xr.Dataset) -> Estimate:
     """
     matrices = two_layers(data, "matrices")
     of = {"parametrisation": "ntp", "time": "trained", "norm": "spectral"}
-    return min(mean(matrices, "correlation", layer=layer, **of) for layer in (1, 2))
+    return lowest(mean(matrices, "correlation", layer=layer, **of) for layer in (1, 2))
 
 
-@figures(15).typically(
-    f"{INITIALISATION}; {{artifact}}", POSITIVE, otherwise=TWO_OF_A_KIND, over=each_one
-)
-def alignment_where_similar(data: xr.Dataset) -> Estimate:
-    """At initialisation, where both matrices have entries of similar magnitude, the sharpness
-    correlates more with their alignment than with their norms.
+@figures(4, 14).everywhere("section 1, contribution (3)", STRONGLY, **at_the_end)
+def a_matrix_strongly(data: xr.Dataset) -> xr.DataArray:
+    """The spectral norm of certain weight matrices correlates strongly with the sharpness, at all
+    input and output sizes and under all parametrisations.
+
+    Statistic: r by the squared spectral norm of the better of two matrices, at the D where it is
+    smallest; interval: Student's t over teachers.
+    """
+    of = {"norm": "spectral", "time": "trained"}
+    return lowest(everywhere_defined(two_layers(data, "matrices"), "best_correlation", **of))
+
+
+ALIGNED = figures(15).having(otherwise=TWO_OF_A_KIND, id="alignment-where-similar")
+
+
+@ALIGNED.left_open(f"{INITIALISATION}; {{artifact}}", POSITIVE, **at_first)
+def alignment_where_similar(data: xr.Dataset) -> xr.DataArray:
+    """At initialisation, where both matrices have entries of similar magnitude, the sharpness has a
+    larger correlation with their alignment. The paper does not say larger than what. One reading:
+    than with their norms.
 
     Statistic: best r by an absolute alignment minus best r by a squared norm; interval: Student's t
     over teachers. Mean over the D at which the entries differ by a factor of at most 1.5. If there
@@ -238,65 +260,53 @@ def _uneven(data: xr.Dataset) -> list[str]:
     return [name for name in data["parametrisation"].values.tolist() if name != "ntp"]
 
 
-@figures(15).typically(
+@ALIGNED.left_open(
     f"{INITIALISATION}; {{artifact}}",
-    NEGATIVE,
-    otherwise=TWO_OF_A_KIND,
-    over={"parametrisation": _uneven, "time": None},
+    POSITIVE,
+    **at_first | {"over": {"parametrisation": _uneven}},
 )
-def alignment_rises(data: xr.Dataset) -> Estimate:
-    """The sharpness correlates more with the alignment of both matrices at large D than at small D.
-    At large D their initial entries are of similar magnitude, at small D the first has larger ones.
+def alignment_rises(data: xr.Dataset) -> xr.DataArray:
+    """The other reading: larger than where the first matrix has the larger entries, at small D.
 
-    Statistic: r of the absolute alignment, mean over the D where the entries of $W_1$ are over 1.5
-    times larger, minus that over other D; interval: Student's t over teachers.
+    Statistic: r of the absolute alignment, mean over the D where the entries of both matrices
+    differ by a factor of at most 1.5, minus that over the D where those of $W_1$ are larger;
+    interval: Student's t over teachers.
     """
     of = "best_correlation", "larger less similar"
-    return mean(two_layers(data, "alignments"), *of, norm=data["highlighted"].item())
-
-
-def _of_other_norms(data: xr.Dataset) -> Iterator[Labels]:
-    axes = ("norm", "parametrisation", "time")
-    for labels in itertools.product(*(data[axis].values.tolist() for axis in axes)):
-        if labels[0] != "frobenius":
-            yield dict(zip(axes, labels, strict=True))
-
-
-def _why_not_frobenius(case: Labels) -> str:
-    return PROPORTIONAL if case["norm"] == "nuclear" else ""
+    norm = data["highlighted"].item()
+    return -mean(two_layers(data, "alignments"), *of, norm=norm, time="initialisation")
 
 
 @figures(26).typically(
     "Appendix D.4; {artifact}",
     POSITIVE,
     id="frobenius-most-with-the-trace",
-    otherwise=_why_not_frobenius,
-    each=_of_other_norms,
+    otherwise=PROPORTIONAL,
+    over=at_both_times,
 )
 @figures(16).typically(
     "section 4.2; {artifact}",
     POSITIVE,
     id="frobenius-most-of-relu",
-    otherwise=_why_not_frobenius,
-    each=_of_other_norms,
+    otherwise=PROPORTIONAL,
+    over=at_both_times,
 )
-def frobenius_over(data: xr.Dataset, norm: str, parametrisation: str, time: str) -> Estimate:
+def frobenius_most(data: xr.Dataset) -> xr.DataArray:
     """The Frobenius norm correlates most: with the sharpness in two-layer ReLU networks (Figure
     16), with the Hessian's trace in linear ones (Figure 26).
 
-    Statistic: r of the better matrix by the squared Frobenius norm minus that by the other norm,
-    mean over $D > 1$; interval: Student's t over teachers.
+    Statistic: mean over $D > 1$ of r for the better matrix by squared Frobenius norm, minus the
+    best r by spectral or nuclear norm; interval: Student's t over teachers.
     """
-    of = {"norm": "frobenius", "other_norm": norm, "parametrisation": parametrisation, "time": time}
-    return mean(two_layers(data, "matrices", target=None), "best_norm_difference", **of)
+    return mean(two_layers(data, "matrices", target=None), "best_norm_lead", norm="frobenius")
 
 
 @figures(16).everywhere(
     "section 4.2, last paragraph", at_most(0.25, "the range in print"), over=["time"]
 )
-def spectral_between(data: xr.Dataset) -> Estimate:
+def spectral_between(data: xr.Dataset) -> xr.DataArray:
     """In ReLU networks the spectral norm of the first matrix has a correlation of 0.25 to 0.75 with
-    the sharpness, at every D.
+    the sharpness.
 
     Statistic: largest distance from 0.5, over D and parametrisations, of r by its square; interval:
     Student's t over teachers where it is largest.
@@ -308,7 +318,8 @@ def spectral_between(data: xr.Dataset) -> Estimate:
     _require_relu(data)
     matrices = two_layers(data, "matrices")
     correlations = everywhere_defined(matrices, "correlation", layer=1, norm="spectral")
-    return max(distance_from(0.5, r) for r in correlations)
+    furthest = max(correlations, key=lambda r: abs(float(r.mean()) - 0.5))
+    return (furthest - 0.5) * (1.0 if furthest.mean() > 0.5 else -1.0)
 
 
 def _at_the_width(data: xr.Dataset) -> xr.Dataset:
@@ -319,8 +330,7 @@ def _at_the_width(data: xr.Dataset) -> xr.Dataset:
     """
     require_two_layers(data)
     _require_relu(data)
-    trained = of_the_time(data.sel(time="trained"))
-    at_the_width = at_labels(trained, size=[data["width"].item()])
+    at_the_width = at_labels(data, size=[data["width"].item()])
     return at_the_width.squeeze(["depth", "size"])
 
 
@@ -331,7 +341,7 @@ def _require_relu(data: xr.Dataset) -> None:
 @figures(16).beyond.typically(
     "{artifact}, beyond the paper",
     at_least(0.5, "most of the networks", source="ours"),
-    over=each_one,
+    **at_the_end,
 )
 def relu_networks_end_in_other_minima(data: xr.Dataset) -> xr.DataArray:
     """With as many inputs as hidden units most two-layer ReLU networks converge to other minima
@@ -340,11 +350,11 @@ def relu_networks_end_in_other_minima(data: xr.Dataset) -> xr.DataArray:
     Statistic: fraction of the converged networks whose loss is over 5 % above the lowest of their
     teacher's networks; interval: Student's t over teachers.
     """
-    return _at_the_width(data)["above_best"]
+    return _at_the_width(data)["above_best"].dropna("teacher")
 
 
 @figures(16).beyond.typically(
-    "{artifact}, beyond the paper", replace(POSITIVE, source="ours"), over=each_one
+    "{artifact}, beyond the paper", replace(POSITIVE, source="ours"), **at_the_end
 )
 def higher_minima_are_sharper(data: xr.Dataset) -> xr.DataArray:
     """With as many inputs as hidden units the higher of these minima are the sharper ones.
@@ -352,11 +362,11 @@ def higher_minima_are_sharper(data: xr.Dataset) -> xr.DataArray:
     Statistic: Pearson's r of loss and sharpness over the converged networks of a teacher; interval:
     Student's t over teachers.
     """
-    return _at_the_width(data)["loss_correlation"]
+    return _at_the_width(data)["loss_correlation"].dropna("teacher")
 
 
 @figures(26).everywhere("Appendix D.4", STRONGLY, over=at_both_times)
-def all_norms(data: xr.Dataset) -> Estimate:
+def all_norms(data: xr.Dataset) -> xr.DataArray:
     """All norms correlate strongly with the Hessian's trace.
 
     Statistic: r of the better matrix by a squared norm, mean over D, for the norm where it is
@@ -366,4 +376,4 @@ def all_norms(data: xr.Dataset) -> Estimate:
     squared Frobenius norm, which makes up the trace. Its fraction of the trace, and its
     correlation, fall with D.
     """
-    return min(_by_norm(two_layers(data, "matrices", target="trace")))
+    return lowest(_by_norm(two_layers(data, "matrices", target="trace")))

@@ -101,8 +101,9 @@ VARIABLES: Variables = {
     "lead": Variable(
         f"{PLACES} time estimate", "r of the last product less that of the best other, of two sizes"
     ),
-    "mean_difference": Variable(
-        "parametrisation time estimate", "lead at the smaller size less that at the larger, mean"
+    "each_difference": Variable(
+        "parametrisation time teacher",
+        "that lead at the smaller size less at the larger, mean over depths, of one teacher",
     ),
 }
 
@@ -115,7 +116,7 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
         ensembles: the networks of the ensemble.
 
     Returns:
-        What ``VARIABLES`` declares; of two sizes ``lead`` and ``mean_difference`` in place of the
+        What ``VARIABLES`` declares; of two sizes ``lead`` and ``each_difference`` in place of the
         correlations.
     """
     points = select(config, ensembles)
@@ -136,16 +137,15 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
 
 
 def _leads(data: xr.Dataset) -> xr.Dataset:
-    """The study with the lead at two sizes, and its mean difference, in place of correlations."""
-    confidence = float(data["confidence"])
+    """The study with the lead at two sizes, and its difference, in place of correlations."""
     lead = last_lead(data).sel(norm=data["highlighted"].item())
     smaller, larger = lead.mean("depth", skipna=False).transpose("size", ...)
-    intervals = {
-        "lead": interval(lead, 2.0, confidence),
-        "mean_difference": interval(smaller - larger, 4.0, confidence),
+    known = {
+        "lead": interval(lead, 2.0, float(data["confidence"])),
+        "each_difference": smaller - larger,
     }
-    dims = {name: VARIABLES[name].dims.split() for name in intervals}
-    arrays = {name: values.transpose(*dims[name]).values for name, values in intervals.items()}
+    dims = {name: VARIABLES[name].dims.split() for name in known}
+    arrays = {name: values.transpose(*dims[name]).values for name, values in known.items()}
     return data.drop_vars("each_correlation").assign(data_set(arrays, VARIABLES))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import Bound, at_most, equal_to, needs
+from hessian_papers.ledger.conditions import AT_INITIALISATION
 from hessian_papers.ledger.statements import Labels, Statements
 
 PRINTED = "mup_printed"
@@ -22,7 +23,7 @@ FINITE = at_most(
 )
 NAMES = {"sp": "SP", "ntp": "NTP", "mup": "μP", "linear": "linear", "relu": "ReLU"}
 
-statements = Statements(values=NAMES).having(paper="singh2026cracking")
+statements = Statements(values=NAMES).having(paper="singh2026cracking", state=AT_INITIALISATION)
 
 
 def _powers(data: xr.Dataset, **labels: str | int) -> xr.DataArray:

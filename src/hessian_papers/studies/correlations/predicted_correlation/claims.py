@@ -1,114 +1,87 @@
-"""Our statements about correlations that the terms of the sharpness predict."""
+"""Our statements about correlations with what stands for the sharpness, of the same networks."""
 
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import at_least, at_most, needs
+from hessian_papers.ledger.bounds import at_least, needs
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.correlations.ensembles import (
+    AT_BOTH_TIMES,
+    FINISHED,
     TIMES,
     of_the_time,
-    require_finished,
 )
 from hessian_papers.studies.correlations.predicted_correlation.derived import (
     misses,
+    off,
     over_points,
-    root_mean_square,
 )
 
 PAPER, PLACE = "singh2026cracking", "section 4.2, beyond the paper"
-ARTIFACT = "Section 4.2, predicted correlations"
-NEARER = at_least(0.0, "a sign, for a paired difference", source="ours")
-KNOWN = at_most(1.0, "a correlation is not known better than its standard error", source="ours")
-# After training the Gauss-Newton matrix is the Hessian: that it predicts all then says nothing.
+ARTIFACT = "Section 4.2, surrogates of the sharpness"
+SIGN = at_least(0.0, "a sign, for a paired difference", source="ours")
+# What stands for the sharpness: the sum of the layers' terms with the inputs' second moments.
 TERMS = "terms"
 
-statements = Statements(values=TIMES).having(paper=PAPER, book="beyond")
+statements = Statements(values=TIMES).having(paper=PAPER, book="beyond", state=AT_BOTH_TIMES)
 two_layers = statements.about(PAPER, ARTIFACT, f"{ARTIFACT} (width 100)")
-# The recorded run had D = 1 as well at first, where the terms are the sharpness: it was taken out
-# after it was seen to make the mean smaller.
-deep_networks = statements.about(PAPER, f"{ARTIFACT} (deep networks)")
 
 
 def _defined(data: xr.Dataset) -> xr.Dataset:
-    """The data at a time, of which every teacher has some correlation.
+    """The data at a time, of which every teacher has some correlation, and D is more than 1.
+
+    With one input and output the sum is the Gauss-Newton matrix's eigenvalue, whatever the inputs.
 
     Raises:
-        NothingToMeasure: a teacher has none, or training did not end.
+        NothingToMeasure: a teacher has none, or there is no such D.
     """
-    require_finished(data)
     data = of_the_time(data)
+    data = data.isel(size=np.flatnonzero(data["size"] > 1))
+    needs(data.sizes["size"], "this configuration has no D above 1")
     needs(np.isfinite(misses(data)).all(), "this configuration has a teacher without correlations")
     return data
 
 
-@two_layers.typically(PLACE, NEARER, over=["time"])
-def second_moments_predict_better(data: xr.Dataset) -> xr.DataArray:
-    """The terms of the sharpness predict its correlations with norms better with the second moments
-    of the inputs than without.
+@statements.typically(PLACE, SIGN, over=["time"])
+def second_moments_come_nearer(data: xr.Dataset) -> xr.DataArray:
+    """The sum of the layers' terms with the second moments of the inputs, in place of the
+    sharpness, has nearly its correlations with norms: more nearly than the sum without them.
 
-    Statistic: root mean square over points of predicted minus measured r by the terms without the
-    second moments, minus that by the terms with them; interval: Student's t over teachers.
+    Statistic: root mean square over points with $D > 1$ of r with the sum minus r with the
+    sharpness, of the same networks; without the second moments minus with them; interval:
+    Student's t over teachers.
     """
-    off = misses(_defined(data))
-    return off.sel(formula="norms") - off.sel(formula=TERMS)
+    miss = misses(_defined(data))
+    return miss.sel(formula="norms") - miss.sel(formula=TERMS)
 
 
-@two_layers.typically(PLACE, KNOWN)
-def predicted_as_well_as_known(data: xr.Dataset) -> xr.DataArray:
-    """After training the terms with the second moments of the inputs predict the correlations as
-    well as these are known from so many networks.
+@two_layers.typically(PLACE, SIGN, state=FINISHED)
+def surrogate_favours_the_first_matrix(data: xr.Dataset) -> xr.DataArray:
+    r"""The sum of $λ_{\max}(W_1 S W_1^⊤)$ and $‖W_2‖_2^2 λ_{\max}(S)$ is a surrogate of the
+    sharpness that is biased towards the first matrix, after training on sampled inputs. It is exact
+    for white ones.
 
-    Statistic: root mean square over points of predicted minus measured r, over that of the standard
-    error of r; interval: Student's t over teachers.
+    Statistic: r of the squared norm with the surrogate minus r with the sharpness, for $W_1$ minus
+    for $W_2$, mean over points with $D > 1$; interval: Student's t over teachers.
     """
-    trained = _defined(data.sel(time="trained"))
-    return misses(trained).sel(formula=TERMS) / root_mean_square(trained["error"])
+    bias = off(_defined(data.sel(time="trained"))).sel(formula=TERMS)
+    return over_points(bias.sel(layer=1) - bias.sel(layer=2))
 
 
-@two_layers.typically(PLACE, reading_of("almost every"), over=["time"])
-def predicted_driver(data: xr.Dataset) -> xr.DataArray:
-    """The terms with the second moments say which norm correlates more with the sharpness.
+@statements.typically(PLACE, reading_of("almost every"), over=["time"])
+def surrogate_says_which_norm_leads(data: xr.Dataset) -> xr.DataArray:
+    """The sum with the second moments of the inputs says which norm correlates most with the
+    sharpness.
 
-    Statistic: fraction of the points, of each teacher, at which predicted and measured r say the
-    same; interval: Student's t over teachers.
-    """
-    chosen = _defined(data)
-    pair = chosen["predicted"].sel(formula=TERMS), chosen["measured"]
-    known = xr.concat(pair, "of").notnull().all("of").any("layer")
-    leaders = [r.fillna(-np.inf).argmax("layer") for r in pair]
-    return over_points((leaders[0] == leaders[1]).where(known))
-
-
-@deep_networks.typically(PLACE, NEARER, over=["time"])
-def second_moments_predict_better_in_deep_networks(data: xr.Dataset) -> xr.DataArray:
-    """In deep networks, too, the terms predict the correlations with norms of products better with
-    the second moments of the inputs than without.
-
-    Statistic: as for two layers, of the products of all matrices but one.
-    """
-    return second_moments_predict_better(data)
-
-
-@deep_networks.typically(PLACE, KNOWN)
-def predicted_as_well_as_known_in_deep_networks(data: xr.Dataset) -> xr.DataArray:
-    """In deep networks, too, the terms with the second moments predict the correlations after
-    training as well as these are known from so many networks.
-
-    Statistic: as for two layers.
-    """
-    return predicted_as_well_as_known(data)
-
-
-@deep_networks.typically(PLACE, reading_of("almost every"), over=["time"])
-def predicted_driver_in_deep_networks(data: xr.Dataset) -> xr.DataArray:
-    """In deep networks, too, the terms with the second moments say which norm correlates most with
-    the sharpness.
-
-    Statistic: as for two layers, of up to as many norms as there are layers.
+    Statistic: fraction of the points with $D > 1$, of each teacher, at which r with the sum and r
+    with the sharpness say the same; interval: Student's t over teachers.
 
     Remark: Norms of several products correlate nearly alike with the sharpness. Which of them does
     most is then known less well than the correlations themselves.
     """
-    return predicted_driver(data)
+    chosen = _defined(data)
+    pair = chosen["surrogate"].sel(formula=TERMS), chosen["measured"]
+    known = xr.concat(pair, "of").notnull().all("of").any("layer")
+    leaders = [r.fillna(-np.inf).argmax("layer") for r in pair]
+    return over_points((leaders[0] == leaders[1]).where(known))

@@ -1,4 +1,4 @@
-"""The misses of the predictions, of which figure and claims are made."""
+"""How far the correlations with a surrogate are off, of which figure and claims are made."""
 
 import xarray as xr
 
@@ -16,6 +16,11 @@ def root_mean_square(values: xr.DataArray) -> xr.DataArray:
     return over_points(values**2, "layer") ** 0.5
 
 
+def off(data: xr.Dataset) -> xr.DataArray:
+    """The r with each surrogate less that with the sharpness of the same networks."""
+    return data["surrogate"] - data["measured"]
+
+
 def misses(data: xr.Dataset) -> xr.DataArray:
-    """The :func:`root_mean_square` of predicted less measured, for each teacher and formula."""
-    return root_mean_square(data["predicted"] - data["measured"])
+    """The :func:`root_mean_square` of :func:`off`, for each teacher and formula."""
+    return root_mean_square(off(data))

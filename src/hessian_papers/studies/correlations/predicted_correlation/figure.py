@@ -1,4 +1,4 @@
-"""Predicted against measured correlations of the sharpness with both norms."""
+"""Correlations with norms, of what stands for the sharpness against those of the sharpness."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ FIRST, HOLLOW = "initialisation", {"markerfacecolor": "white"}
 
 def draw(data: xr.Dataset) -> Figure:
     """A panel for each formula, a mark for each point, the mean over teachers."""
-    mean = data[["measured", "predicted"]].mean("teacher")
+    mean = data[["measured", "surrogate"]].mean("teacher")
     titles = DEEP if data["along"] == "depth" else TITLES
     figure, panels = style.panels(1, len(titles), height=2.5, sharex=True, sharey=True)
     letters = style.letters()
@@ -38,14 +38,14 @@ def draw(data: xr.Dataset) -> Figure:
         for name, time, layer in _kinds(data):
             of = {"parametrisation": name, "time": time, "layer": layer}
             point = mean.sel(of)
-            predicted = point["predicted"].sel(formula=formula)
-            marks = point["measured"].values.ravel(), predicted.values.ravel()
+            surrogate = point["surrogate"].sel(formula=formula)
+            marks = point["measured"].values.ravel(), surrogate.values.ravel()
             axes.plot(*marks, linestyle="none", **_look(name, time, layer))
-        off = misses(data).sel(formula=formula).mean().item()
+        miss = misses(data).sel(formula=formula).mean().item()
         style.letter(axes, f"({next(letters)}) {title}")
-        axes.text(0.96, 0.05, f"rms {off:.2f}", transform=axes.transAxes, ha="right")
-        axes.set_xlabel("measured $r$")
-    panels[0].set(ylabel="predicted $r$", xticks=CORRELATIONS, yticks=CORRELATIONS)
+        axes.text(0.96, 0.05, f"rms {miss:.2f}", transform=axes.transAxes, ha="right")
+        axes.set_xlabel("$r$ of the sharpness")
+    panels[0].set(ylabel="$r$ of the surrogate", xticks=CORRELATIONS, yticks=CORRELATIONS)
     figure.legend(handles=_handles(data), loc="outside upper center", ncols=4, fontsize=6)
     return figure
 
@@ -93,7 +93,7 @@ def caption(data: xr.Dataset) -> str:
     what = "products of all matrices but one" if deep else "matrices"
     points = "depth and size" if deep else "size"
     return (
-        f"Pearson's r of the sharpness with squared norms of {what}, against r of what stands "
-        f"for it; a mark per {points}, mean over {counted_teachers(data)} "
+        f"Pearson's r of the sharpness with squared norms of {what}, against r of a surrogate of "
+        f"it, in the same networks; a mark per {points}, mean over {counted_teachers(data)} "
         f"of {each} networks. S: inputs' second moments; rms: over marks."
     )

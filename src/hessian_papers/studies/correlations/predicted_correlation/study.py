@@ -1,9 +1,10 @@
-"""Correlations of the sharpness with the norms of a network's matrices, predicted from its terms.
+"""Correlations with norms, of the sharpness and of what stands for it in the same networks.
 
 Where the residual is small the sharpness of a linear network is nearly the largest eigenvalue of
-its Gauss-Newton matrix, to which each matrix has a term. How a norm then correlates with the
-sharpness follows from how much the terms vary and from how they vary together. In two layers it is
-the norm of each matrix, in deeper networks that of the product of all matrices but one.
+its Gauss-Newton matrix, to which each matrix has a term. The sum of the terms is a surrogate for
+it, exact for white inputs and for one input. In two layers the norm of each matrix is correlated
+with both, in deeper networks that of the product of all matrices but one. The correlations with a
+surrogate are no predictions: they are of the networks whose sharpness is measured.
 """
 
 from dataclasses import dataclass
@@ -49,10 +50,9 @@ VARIABLES: Variables = {
     "layer": Variable(
         "layer", "whose squared spectral norm is correlated, or that of the product of all others"
     ),
-    "formula": Variable("formula", "what stands for the sharpness in a prediction"),
+    "formula": Variable("formula", "what stands for the sharpness"),
     "measured": Variable(_EACH, "Pearson's r of squared norm and sharpness, of a teacher"),
-    "predicted": Variable(f"{_EACH} formula", "the same with a formula for the sharpness"),
-    "error": Variable(_EACH, "standard error of the measured r, by its number of networks"),
+    "surrogate": Variable(f"{_EACH} formula", "the same with a formula in place of the sharpness"),
 }
 
 
@@ -77,14 +77,12 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
         stands += [flat["gauss_newton"]]
     teacher = points["teacher"].values
     measured = of_each_teacher(flat["sharpness"].values, squares, teacher)
-    predicted = [of_each_teacher(each.values, squares, teacher) for each in stands]
-    networks = len(teacher) // len(np.unique(teacher))
+    surrogate = [of_each_teacher(each.values, squares, teacher) for each in stands]
     arrays = {
         **described(points, config.along),
         "layer": layers,
         "formula": np.array(FORMULAS[: len(stands)]),
         "measured": measured.round(12),
-        "predicted": np.stack(predicted, axis=-1).round(12),
-        "error": (1 - measured**2) / np.sqrt(networks - 1),
+        "surrogate": np.stack(surrogate, axis=-1).round(12),
     }
     return study_data(arrays, VARIABLES)

@@ -1,112 +1,98 @@
-"""The statements of D.3.3 of singh2026cracking about a block-diagonal Hessian and the sharpness."""
+"""The statements about the sharpness of two linear layers and formulas for it, on any inputs."""
 
-import math
-
-import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import NORMAL, Estimate, at_least, needs, wilson, within
+from hessian_papers.ledger.bounds import at_least, needs, within
 from hessian_papers.ledger.statements import Statements
+from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.correlations.ensembles import (
+    AT_BOTH_TIMES,
+    FINISHED,
     PARAMETRISATIONS,
     TIMES,
-    distance_from,
-    estimates,
-    require_finished,
+    of_the_time,
     require_two_layers,
 )
 
 ARGUMENT = 'Appendix D.3.3, "Why Squared Spectral Norm?"'
-SAMPLED = (
-    "a tenth allows for the second moments of Gaussian inputs, which are only nearly the identity"
-)
-NOT_WHITE = (
-    "With the second moments S of the inputs the exact bound is "
-    r"$\max(λ_{\max}(W_1 S W_1^⊤), σ_{\max}^2(W_2) λ_{\max}(S))$ (study {study of Theorems "
-    "3.1 to 3.5, appendix B}). In print S is the identity. In the paper's experiments, with "
-    r"n Gaussian samples, its eigenvalues range from about $(1 - \sqrt{D/n})^2$ to "
-    r"$(1 + \sqrt{D/n})^2$."
-)
-
-# The standard error of a median times √n over the quartiles' distance, if normal between these.
-MEDIAN_ERROR = math.sqrt(math.pi / 2) / 1.348980
-ALL_DIVERGED = "this configuration has no network whose ratio is finite"
+BEYOND = f"{ARGUMENT}, beyond the paper"
+POINTS = ("parametrisation", "depth", "size")
+SOLVED = "what the eigenvalue solver and the end of training leave"
 
 statements = Statements(
     values=PARAMETRISATIONS | {name: text.capitalize() for name, text in TIMES.items()}
 )
-appendix = statements.about("singh2026cracking", "Appendix D.3.3")
 
 
-@statements.always(
-    ARGUMENT,
-    at_least(1.0, "exact for the white inputs that the argument assumes"),
-    id="larger-norm-bounds-the-sharpness",
-    otherwise=NOT_WHITE,
-)
-def lower_bound(data: xr.Dataset) -> float:
-    """Whether or not the Hessian is block-diagonal, its largest eigenvalue is at least the larger
-    of the two matrices' squared spectral norms.
-
-    Statistic: smallest ratio over all networks of the experiments, at initialisation and after
-    training.
-    """
+def _of_two_layers(data: xr.Dataset, name: str, **labels: str) -> xr.DataArray:
+    """A statistic of each teacher that has networks of two layers everywhere."""
     require_two_layers(data)
-    needs(data["used"].any(), ALL_DIVERGED)
-    return float(data["ratio"].sel(formula="maximum").min())
+    known = of_the_time(data)[name].sel(labels).dropna("teacher")
+    needs(known.size, "this configuration has no teacher whose ratios are all finite")
+    return known
 
 
-def _typical_error(data: xr.Dataset, formula: str = "sum") -> Estimate:
-    """|ratio − 1| of the median network after training at the position where it is largest.
-
-    With the median's 95 % interval by the quartiles.
-    """
-    require_two_layers(data)
-    trained = data.sel(time="trained", formula=formula)
-    require_finished(trained)
-    lower, middle, upper = (trained["ratio"].sel(level=level) for level in (0.25, 0.5, 0.75))
-    half = NORMAL * MEDIAN_ERROR * (upper - lower) / np.sqrt(trained["used"].clip(min=1))
-    medians = estimates(xr.concat([middle, middle - half, middle + half], "estimate"))
-    needs(medians, ALL_DIVERGED)
-    return max(distance_from(1.0, median) for median in medians)
+def _mean(values: xr.DataArray) -> xr.DataArray:
+    """The mean over all points, of each teacher."""
+    return values.mean([dim for dim in POINTS if dim in values.dims])
 
 
-@appendix.everywhere(
-    ARGUMENT,
-    within(0.1, f"exact at zero loss for white inputs; {SAMPLED}", source="anon2026data (10)"),
-    otherwise=NOT_WHITE,
-    id="sharpness-is-the-sum-of-both-norms",
-    over=["parametrisation"],
+@statements.typically(
+    "section 4.2", reading_of("approximately"), over=["parametrisation"], state=FINISHED
 )
-def value(data: xr.Dataset, printed: bool = False) -> Estimate:
-    """After training the sharpness is the sum of both squared spectral norms.
+def gauss_newton_approximates(data: xr.Dataset) -> xr.DataArray:
+    """In trained networks the Hessian is well approximated by the Gauss-Newton matrix.
 
-    Statistic: |ratio − 1| of the median network, at the D where it is largest; interval: 95 % for
-    the median, from the quartiles.
-
-    In print: The sharpness is the larger of the two squared spectral norms
+    Statistic: relative distance of the sharpness from that matrix's largest eigenvalue, median over
+    a teacher's networks, mean over D; interval: Student's t over teachers.
     """
-    return _typical_error(data, "maximum" if printed else "sum")
+    return _mean(_of_two_layers(data.sel(time="trained"), "miss", formula="Gauss-Newton"))
 
 
-@appendix.beyond.typically(
-    ARGUMENT,
+@statements.beyond.everywhere(
+    BEYOND, within(1e-3, SOLVED, source="ours"), over=["parametrisation"], state=FINISHED
+)
+def sharpness_at_least_squares(data: xr.Dataset) -> float:
+    r"""At least squares, whatever the inputs, the sharpness of two linear layers is the largest
+    eigenvalue of $S^{1/2}(W_1^⊤W_1 + ‖W_2‖_2^2 I)S^{1/2}$, with S the inputs' second moments.
+
+    Statistic: largest relative error of a trained network.
+    """
+    trained = data.sel(time="trained")
+    return float(_of_two_layers(trained, "largest_miss", formula="Gauss-Newton").max())
+
+
+@statements.beyond.shown(
+    BEYOND, within(0.1, "a tenth", source="ours"), over=["formula", "time"], state=AT_BOTH_TIMES
+)
+def formulas_miss(data: xr.Dataset) -> xr.DataArray:
+    r"""On sampled inputs the larger of both squared spectral norms, and their sum, miss the
+    sharpness of two linear layers. Both neglect the second moments of the inputs.
+
+    Statistic: relative distance of the sharpness from a formula, median over a teacher's networks,
+    mean over D and parametrisations; interval: Student's t over teachers.
+    """
+    return _mean(_of_two_layers(data, "miss"))
+
+
+@statements.beyond.typically(
+    BEYOND,
     at_least(
         0.5,
         "more often than not",
         source="anon2026data (10): the sum is exact for white inputs and no residual",
     ),
     id="sum-of-norms-is-closer",
-    over=["time"],
+    over=["time", "size"],
+    state=AT_BOTH_TIMES,
 )
-def sum_closer(data: xr.Dataset) -> Estimate:
+def sum_closer(data: xr.Dataset) -> xr.DataArray:
     """The sum of both squared spectral norms is closer to the sharpness than the larger of them.
 
-    Statistic: fraction of networks for which it is closer, in logarithms.
+    Statistic: fraction of a teacher's networks for which it is closer, in logarithms, mean over
+    parametrisations; interval: Student's t over teachers.
+
+    Remark: Where D is small one norm is a small part of the sum, and the second moments of the
+    inputs change the larger term by more than that.
     """
-    require_two_layers(data)
-    require_finished(data)
-    used, number = data["used"], int(data["used"].sum())
-    needs(number, ALL_DIVERGED)
-    # Where no network is used there is no share.
-    return wilson(float((data["closer"] * used).sum(skipna=True) / number), number, NORMAL)
+    return _mean(_of_two_layers(data, "closer"))
