@@ -89,8 +89,8 @@ coordinates = statements.having(each=_where("decorrelated"))
     each=lambda data: [] if "decorrelated" in data else [{}],
 )
 def spectrum(data: xr.Dataset) -> float:
-    """The results are valid at any point during training: at every step the closed form is the
-    whole spectrum of the Hessian, for the linear and the ReLU network, with any optimiser.
+    """The results are valid at any point during training. The closed form is the whole spectrum of
+    the Hessian at every step, of linear and ReLU networks, with any optimiser.
     """
     return float(error(compared(data)).max())
 
@@ -122,9 +122,9 @@ def changes_sign(data: xr.Dataset) -> float:
     """
     data = data.drop_sel(run=HIGH, errors="ignore")
     _, small = pair(data)
-    there = small_share(last_steps(data)) < AT_ZERO
+    at_end = small_share(last_steps(data)) < AT_ZERO
     starts, changes = small.sel(step=0) < 0, small.max("step") > 0
-    return float((starts & changes & there).mean())
+    return float((starts & changes & at_end).mean())
 
 
 @pairs.identity(
@@ -140,10 +140,10 @@ def rank_one(data: xr.Dataset) -> float:
     """
     end = last_steps(compared(data))
     large, small = pair(end, "numerical")
-    there = abs(end["bulk"]) < SOLVED * large
-    needs(there.any(), "no run of this configuration ends at the solution")
+    solved = abs(end["bulk"]) < SOLVED * large
+    needs(solved.any(), "no run of this configuration ends at the solution")
     shares = abs(small).clip(min=abs(end["bulk"])) / large
-    return float(shares.where(there).max())
+    return float(shares.where(solved).max())
 
 
 @pairs.identity(
@@ -192,9 +192,9 @@ def reaches_zero_from_the_positive_side(
     """The small outlier starts negative, changes sign, and converges to zero from the positive
     side; the scale of inputs and targets is left open.
 
-    Statistic: fraction of initial weights from which $λ_2$ does: it ends below $10^{-6} λ_1$, is
-    positive in the last steps with $|λ_2| > 10^{-12} λ_1$ and has changed its sign an odd number of
-    times; interval: Wilson's, 95 %.
+    Statistic: fraction of initial weights from which $λ_2$ changes sign an odd number of times and
+    ends at zero from above. That is below $10^{-6} λ_1$, and positive in the last steps with
+    $|λ_2| > 10^{-12} λ_1$. Interval: Wilson's, 95 %.
     """
     chosen = data.sel(input_scale=input_scale)
     from_below = chosen["ordinary_crossings"] % 2 == 1
@@ -221,13 +221,13 @@ def _each_high_rate(data: xr.Dataset) -> Iterator[Labels]:
 def path_at_a_high_rate(
     data: xr.Dataset, high_momentum: float, high_setting: str, **_: str
 ) -> xr.DataArray:
-    """At a high learning rate the small outlier first drops and then increases, wiggles around 0,
-    and eventually becomes small and negative and converges to zero from there. The paper gives no
+    """At a high learning rate the small outlier first drops and then increases. It wiggles around
+    0, eventually becomes small and negative, and converges to zero from there. The paper gives no
     number for the rate.
 
-    Statistic: fraction of initial weights from which $λ_2$ does all of it: it falls in the first
-    step, changes sign twice or more, ends below $10^{-6} λ_1$ and is negative in the last steps
-    with $|λ_2| > 10^{-12} λ_1$; interval: Wilson's, 95 %.
+    Statistic: fraction of initial weights from which $λ_2$ falls in the first step, changes sign at
+    least twice, and ends at zero from below. That is below $10^{-6} λ_1$, and negative in the last
+    steps with $|λ_2| > 10^{-12} λ_1$. Interval: Wilson's, 95 %.
 
     Remark: Close to the target, without momentum, a step multiplies the distance to it by $1 - η
     λ_1$, and $λ_2$ has its sign. Where $η λ_1 > 1$ it wiggles, but on alternating sides; where $η
