@@ -43,8 +43,8 @@ def attention_gamma(net: Attention, printed: bool = False) -> Error:
 
 @theorem("D.5: m_2", source=TWO_TOKENS, cracking="appendix D.5")
 def attention_second_moment(net: Attention, printed: bool = False) -> Error:
-    """For two tokens (the task of appendix D.2) $m_2 = p(1 - p)(x_1 - x_2)^2$ is largest where
-    attention is uniform, $p = 1/2$, as at small initial weights: it can only fall from there.
+    """For two tokens (the task of appendix D.2) $m_2 = p(1 - p)(x_1 - x_2)^2$ is largest for
+    uniform attention, $p = 1/2$. Small initial weights have it, so that $m_2$ can only fall.
 
     In print: The norms of the moment vectors grow along with the sharpness
     Remark: $m_1$ and $m_3$ do. The error of the print is by how much $m_2$ is below its

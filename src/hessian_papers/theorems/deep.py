@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -170,6 +171,24 @@ def layers_brace(net: AnyLayers, printed: bool = False) -> Error:
         return layers_trace(net)
     norms = [(net.x @ p.mT).square().sum() * s.square().sum() for p, s in net.factors]
     return net.trace_error(net.input_scale**2 * torch.stack(norms).sum())
+
+
+@theorem("data Assumption 3", data="Section 3, below Assumption 3")
+def balanced_alignment(net: Balanced, printed: bool = False) -> Error:
+    """The left singular vectors of a layer are the right ones of the next, and all layers share
+    their singular values that are not 0.
+
+    In print: the right singular vectors of a layer are aligned with the left ones of the next
+    Remark: Step 3 of appendix C has it right.
+    Measured by: the weights
+    """
+    errors = []
+    for before, after in pairwise(net.weights):
+        if not printed:
+            errors.append(relative(after.mT @ after, before @ before.mT))
+        elif before.shape[1] == len(after):
+            errors.append(relative(after @ after.mT, before.mT @ before))
+    return worst(*errors) if errors else None
 
 
 @theorem("data eq. (8)", of="balanced-pairs", source=GAUSS_NEWTON, data="Equation 8")

@@ -3,6 +3,8 @@
 Equations are those of singh2026cracking where no other paper is named.
 """
 
+from dataclasses import replace
+
 import torch
 
 from hessian_papers.theorems.catalogue import ROOT, Error, theorem
@@ -82,6 +84,32 @@ def linear_trace(net: Linear) -> Error:
 def linear_product(net: Linear) -> Error:
     """$-λ_1λ_2 = (⟨w, v⟩σ^2 - yx)(3⟨w, v⟩σ^2 - yx)$."""
     return relative(net.moments.product, -net.outliers.prod(), over=net.size**2)
+
+
+@theorem("section 3.1: absorbed", cracking="section 3.1, below eq. (2)")
+def linear_absorbed(net: Linear) -> Error:
+    """The input variance can be absorbed in the parameters. Weights $σw$ and $σv$ have the same
+    spectrum on inputs of variance 1 with the same $yx$.
+    """
+    scale = net.moments.s2.sqrt()
+    if scale == 0:
+        return None
+    other = replace(net, w=scale * net.w, v=scale * net.v, x=net.x / scale, y=net.y * scale)
+    return relative(other.eigenvalues, net.eigenvalues, over=net.size)
+
+
+@theorem("section 3.1: hidden outlier", cracking="section 3.1, below Corollary 3.1")
+def linear_hidden_outlier(net: Linear) -> Error:
+    """The small outlier is hidden within the bulk, $|λ_2| ≤ |δx|$, and the gradient lies in the
+    span of both outlier eigenvectors. A "bulk subspace" that contains that of $λ_2$ contains a part
+    of the gradient, which Corollary 3.1 does not contradict.
+    """
+    if not (net.regular and net.moments.dx.abs() > 1e-4 * net.size):
+        return None
+    unit = net.outlier_vectors / net.outlier_vectors.norm(dim=0)
+    along = unit.mT @ net.gradient / net.gradient.norm()
+    hidden = excess(net.outliers[1].abs(), net.moments.dx.abs(), net.size)
+    return worst(relative(along.square().sum(), 1.0), hidden)
 
 
 @theorem("footnote a: order", of="linear-spectrum", cracking="Theorem 3.1, footnote a")
@@ -168,6 +196,7 @@ def linear_outlier_vector(net: Linear) -> Error:
     of="linear-outlier-vector",
     cracking="below Theorem 3.2",
     closed="below Theorem 2",
+    poster="eigenvector structure",
 )
 def linear_gradient_vector(net: Linear) -> Error:
     """Where the gradient does not vanish, $z = (λ/δx)∇ℓ + δx θ$."""

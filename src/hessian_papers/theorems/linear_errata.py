@@ -45,6 +45,7 @@ def linear_bulk_sign(net: Linear, printed: bool = False) -> Error:
     of="linear-outlier-vector",
     cracking="Theorem 3.2",
     closed="Theorem 2",
+    poster="eigenvector structure",
 )
 def linear_zero_vector(net: Linear, printed: bool = False) -> Error:
     """Where $z = 0$ ($δx = 0$; $w = ±v$; coincident outliers) the eigenvector is another one: a

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from hessian_papers.theorems.catalogue import Error, theorem
-from hessian_papers.theorems.errors import basis_error, pairs_error, relative
+from hessian_papers.theorems.errors import basis_error, pairs_error, relative, worst
 from hessian_papers.theorems.two_layer import (
     Cell,
     TwoLayer,
@@ -98,6 +98,24 @@ def relu_activation(net: Relu, printed: bool = False) -> Error:
 def relu_basis(net: Relu) -> Error:
     """The eigenvectors of the linear network carry over, cell by cell, to an orthonormal basis."""
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
+
+
+@theorem(
+    "section 3.2: tiny eigenvalues",
+    cracking="section 3.2, impact of ReLU",
+    closed="section 2, impact of ReLU",
+)
+def relu_tiny(net: Relu) -> Error:
+    """A cell's eigenvalues are its share of the points times those of a network on its points
+    alone. Of a rarely active cell they are tiny, and not zero.
+    """
+    errors = []
+    for cell in net.cells:
+        own, rows = cell.points > 0, torch.cat([cell.neurons, cell.neurons]) > 0
+        alone = replace(net, x=net.x[own], y=net.y[own]).hessian
+        values = [torch.linalg.eigvalsh(of[rows][:, rows]) for of in (alone, net.hessian)]
+        errors.append(relative(cell.points.mean() * values[0], values[1], over=net.size))
+    return worst(*errors) if errors else None
 
 
 @theorem("section 3.2: λ_max", cracking="section 3.2")

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from hessian_papers.theorems.bias import bias_pair
 from hessian_papers.theorems.catalogue import FAILS, ROOT, Error, theorem
-from hessian_papers.theorems.errors import basis_error, pairs_error, relative
+from hessian_papers.theorems.errors import basis_error, pairs_error, relative, worst
 from hessian_papers.theorems.instances import Instance
 from hessian_papers.theorems.two_layer import (
     Cell,
@@ -78,6 +78,24 @@ def multi_input_spectrum(net: MultiInput) -> Error:
 def multi_input_decoupled(net: MultiInput) -> Error:
     """Each coordinate's pair is that of a network with only this input, with $σ_d^2$ and $yx_d$."""
     return relative(net.decoupled, net.eigenvalues)
+
+
+@theorem("B.4.1: signs", cracking="appendix B.4.1, below Corollary B.1")
+def coordinate_signs(net: MultiInput) -> Error:
+    r"""The sign of a coordinate's small outlier follows its progress: $λ_2 > 0$ exactly where
+    $⟨w_d, v_d⟩/β_d^*$ is between 1/3 and 1, with $β_d^* = yx_d/σ_d^2$.
+
+    Measured by: the product of both outliers, as eigenvalues of the coordinate's block
+    """
+    count, m = net.w.shape
+    errors = []
+    for d in range(count):
+        of = Moments.of(net.w[d], net.v[d], net.x[:, d], net.y)
+        start = d * 2 * m
+        values = torch.linalg.eigvalsh(net.hessian[start : start + 2 * m, start : start + 2 * m])
+        outliers = values[[-1, m - 1]]
+        errors.append(relative(of.product, -outliers.prod(), over=net.size**2))
+    return worst(*errors)
 
 
 @theorem("diagonal networks", of="multi-input-spectrum", cracking="appendix B.4.1")

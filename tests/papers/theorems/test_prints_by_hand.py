@@ -136,6 +136,12 @@ WHITE = rows([1, 1], [1, -1])
         ),
         # One layer of two inputs and one output has σ_x² = 1 for both; in print for one pair.
         ("balanced-pairs", balanced(0, WHITE, rows([0], [0]), rows([1, 0])), 1.0),
+        # W_1 leads from the second input to the first unit, W_2 from there to the first output.
+        (
+            "balanced-alignment",
+            balanced(0, WHITE, rows([0, 0], [0, 0]), rows([0, 1], [0, 0]), rows([1, 0], [0, 0])),
+            1.0,
+        ),
         ("balanced-count", balanced(0, WHITE, rows([0], [0]), rows([1, 0])), 1 / 2),
         # Q has the rows √p(1 − p)(1, -1) and √(1 − p)p(-1, 1): 2p(1 − p)² in the place of p(1 − p).
         ("softmax-hessian-is-a-square", NINE_TENTHS, 0.8),

@@ -16,6 +16,7 @@ errata = [stated for stated in every if stated.printed]
 # Theorems that measure no Hessian: theory against theory. That in print they fail is enough.
 OF_THEORY = {
     "linear-orthonormal": "the eigenvectors' inner products; that they are eigenvectors is another",
+    "balanced-alignment": "weights of one layer against those of the next; both are given",
     "alignments-of-vectors": "singular values of a number; there is no network",
     "attention-monotone": "a bound as a weight is stretched; that it is a bound is another",
     "recipe-whitening": "inputs that are made, against the span of those that are given",

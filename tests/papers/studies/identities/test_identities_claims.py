@@ -76,7 +76,7 @@ def test_every_erratum_is_corrected_and_all_else_reproduced(records):
 
 
 def test_parts_of_a_statement_are_its_cases_each_with_its_sentence_and_print(records):
-    """Those that a paper proves on the way, and what is wrong in print about them."""
+    """The first case has the statement's own sentence."""
     spectrum = records["linear-spectrum"]
     assert spectrum.verdict == "corrected"
     assert spectrum.sentence == THEOREMS["linear-spectrum"].statement

@@ -17,8 +17,9 @@ from hessian_papers.ledger.statements import Cases, Labels, Statements
 
 # A case's name ends with its paper, where a statement is one of several papers.
 SUFFIXES = {"singh2024closed": "-2024", "singh2024poster": "-poster"}
-# What a statement about a needed assumption is cited by.
+# What a statement is cited by that other studies measure as well, or that says what is needed.
 CITED = {
+    "linear-rank-one": "rank-one-at-the-solution",
     "bias-assumptions": "each-assumption-of-bias-is-needed",
     "decorrelation": "decorrelation-is-needed",
 }

@@ -6,11 +6,12 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, needs, within
+from hessian_papers.ledger.conditions import THROUGHOUT_TRAINING
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.spectra import error, group
 from hessian_spectra.agreement import EXACT
 
-APPENDIX = "appendix C (singh2024closed, section 1)"
+APPENDIX = {"singh2026cracking": "appendix C", "singh2024closed": "section 1, phases of learning"}
 HEADS = "appendix B.4.2, below Corollary B.2"
 # The numerical eigenvalues carry an error of about 1e-15 of the largest one.
 RESOLVED = 1e-12
@@ -70,7 +71,7 @@ def contradict(data: xr.Dataset, late: xr.DataArray, outside: xr.DataArray) -> x
 
 
 @statements.identity(
-    "Theorem 3.1",
+    {"singh2026cracking": "Theorem 3.1", "singh2024closed": "Theorem 1"},
     within(
         EXACT,
         "round-off of a dense float64 eigen-decomposition is below 1e-14 of $λ_1$",
@@ -84,11 +85,11 @@ def spectrum(data: xr.Dataset) -> float:
 
 
 @statements.identity(
-    f"{APPENDIX}, text below equation (122)",
+    APPENDIX,
     within(
         EXACT, "round-off of a product of two eigenvalues, relative to $λ_1^2$", source="theorem"
     ),
-    id="product-by-phase",
+    id="linear-product",
 )
 def product(data: xr.Dataset) -> float:
     """$-λ_1 λ_2 = (E[x^2] θ^*)^2 (t - 1) (3t - 1)$ with $t = ⟨w, v⟩/θ^*$."""
@@ -117,10 +118,10 @@ def signs(data: xr.Dataset, printed: bool = False) -> float:
     return float(contradict(data, *phases).sum())
 
 
-@statements.beyond.identity(
+@statements.identity(
     APPENDIX,
     at_most(0.0, COUNT, source="$-λ_1 λ_2 = 3 (E[x^2] ⟨w, v⟩)^2 ≥ 0$"),
-    id="no-late-phase-without-signal",
+    id="signs-of-the-phases",
 )
 def without_signal(data: xr.Dataset) -> float:
     """With $θ^* = 0$ there is no late phase: $λ_2 ≤ 0$ for all weights.
@@ -141,6 +142,7 @@ def _each_scale(data: xr.Dataset) -> Iterator[Labels]:
     at_least(0.9, "nine pairs in ten; two heads may learn at nearly the same time"),
     id="heads-converge-in-the-order-of-learning",
     paper="singh2026cracking",
+    state=THROUGHOUT_TRAINING,
     each=_each_scale,
     name="heads-in-order-{scale}",
 )
@@ -175,6 +177,7 @@ def heads_in_order(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArra
     at_least(0.5, "a statement without exception is read as one about most, more than half"),
     id="retarded-head-stays-negative",
     paper="singh2026cracking",
+    state=THROUGHOUT_TRAINING,
     each=_each_scale,
     name="retarded-head-{scale}",
 )

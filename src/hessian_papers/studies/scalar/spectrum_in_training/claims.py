@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import (
-    Estimate,
     at_least,
     at_most,
     equal_to,
@@ -14,40 +12,47 @@ from hessian_papers.ledger.bounds import (
     positive,
     within,
 )
+from hessian_papers.ledger.conditions import AFTER_TRAINING, ANY_STATE, THROUGHOUT_TRAINING
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.scalar.spectrum_in_training.derived import (
-    LAST,
+    AT_ZERO,
     RESOLVED,
     at_zero,
+    converging,
     largest,
     largest_of,
     pair,
-    share_of_converging,
     small_share,
 )
 from hessian_papers.studies.spectra import error, group
 from hessian_papers.studies.trainings import compared, last_steps
 from hessian_spectra.agreement import EXACT
 
+# Where the bulk is below this share of the large outlier, the solution is reached.
+SOLVED = 1e-7
 # So many changes of sign are a wiggle around zero; a single one is a passage.
 WIGGLES = 2
 
 # The names of two runs: of the linear network, and of the same at the high learning rate.
 LINEAR, HIGH = "linear", "linear_high"
 
-THEOREMS = {
-    "singh2026cracking": "Theorems 3.1 and 3.4",
-    "singh2024closed": "Theorem 1 and Corollary 5",
-    "singh2024poster": "Key results",
-}
 PAIR = {
     "singh2026cracking": "appendix C, equation (122)",
     "singh2024closed": "section 1, equation (2)",
     "singh2024poster": "Outlier eigenvalues exist as pairs",
 }
+PHASES = {
+    "singh2026cracking": "appendix C",
+    "singh2024closed": "section 1, phases of learning",
+}
+SOLUTION = {
+    "singh2026cracking": "appendix C",
+    "singh2024closed": "section 1",
+    "singh2024poster": "only one remains at convergence",
+}
 EVOLUTION = {
-    "singh2026cracking": "Figure 8",
-    "singh2024closed": "Figure 3",
+    "singh2026cracking": "section 3.2, Figure 8",
+    "singh2024closed": "section 2, Figure 3",
     "singh2024poster": "Evolution of the pair",
 }
 ROUND_OFF = "round-off of a dense float64 eigen-decomposition is below 1e-14 of $λ_1$"
@@ -77,19 +82,20 @@ coordinates = statements.having(each=_where("decorrelated"))
 
 
 @statements.identity(
-    THEOREMS,
+    "section 1, section 5",
     ROUNDING,
     id="closed-form-through-training",
+    paper="singh2026cracking",
     each=lambda data: [] if "decorrelated" in data else [{}],
 )
 def spectrum(data: xr.Dataset) -> float:
-    """At every step of training the closed form is the whole spectrum of the Hessian, for the
-    linear and the ReLU network, with any optimiser.
+    """The results are valid at any point during training. The closed form is the whole spectrum of
+    the Hessian at every step, of linear and ReLU networks, with any optimiser.
     """
     return float(error(compared(data)).max())
 
 
-@pairs.identity(PAIR, ROUNDING, id="outliers-sum-to-the-trace")
+@pairs.identity(PAIR, ROUNDING, id="linear-trace-form")
 def pair_sum(data: xr.Dataset) -> float:
     """The two outliers sum to the trace (for ReLU: of the cell's block) at every step."""
     data = compared(data)
@@ -106,58 +112,51 @@ def pair_product(data: xr.Dataset) -> float:
     return largest(data, large * small + (fit - moment) * (3 * fit - moment), power=2)
 
 
-@figures.exists(EVOLUTION, ALL, id="small-outlier-changes-sign")
+@figures.exists(EVOLUTION, ALL, id="small-outlier-changes-sign", state=THROUGHOUT_TRAINING)
 def changes_sign(data: xr.Dataset) -> float:
-    """The small outlier starts negative and becomes positive during training.
+    """Throughout training the outliers are a pair: the small one starts negative, changes sign and
+    ends at zero.
 
-    Statistic: fraction of the runs at the ordinary learning rate in which it does.
+    Statistic: fraction of the runs at the ordinary learning rate in which it does; at zero is below
+    $10^{-6} λ_1$.
     """
-    _, small = pair(data.drop_sel(run=HIGH, errors="ignore"))
-    return float(((small.sel(step=0) < 0) & (small.max("step") > 0)).mean())
+    data = data.drop_sel(run=HIGH, errors="ignore")
+    _, small = pair(data)
+    at_end = small_share(last_steps(data)) < AT_ZERO
+    starts, changes = small.sel(step=0) < 0, small.max("step") > 0
+    return float((starts & changes & at_end).mean())
 
 
-@figures.exists(
-    EVOLUTION,
-    within(
-        1e-6,
-        r"momentum 0.9 decays by a factor $\sqrt{0.9}$ per step, which leaves "
-        "$0.9^{150} = 1.4×10^{-7}$ of the initial value after 300 steps; a factor of 7 for "
-        "the amplitude",
-    ),
-    id="small-outlier-ends-at-zero",
-)
-def ends_at_zero(data: xr.Dataset) -> float:
-    """The small outlier ends at zero.
-
-    Statistic: largest $|λ_2| / λ_1$ over the runs, after the last step.
-    """
-    return float(small_share(last_steps(data)).max())
-
-
-@figures.everywhere(
-    PAIR,
-    within(1e-6, "the remaining residual after the last step, as for the small outlier"),
+@pairs.identity(
+    SOLUTION,
+    within(1e-6, "the remaining residual after the last step", source="theorem"),
     id="rank-one-at-the-solution",
 )
 def rank_one(data: xr.Dataset) -> float:
-    """At the solution the Hessian (of the cell) has rank one and $λ_1$ is its trace.
+    """At the solution the Hessian (of the cell) has rank one and $λ_1$ is its trace, after training
+    as well.
 
-    Statistic: largest other eigenvalue over $λ_1$ after the last step.
+    Statistic: largest other eigenvalue over $λ_1$ after the last step of the runs that are there.
     """
-    end = last_steps(data)
-    large, small = pair(end)
-    return float((np.maximum(abs(small), abs(end["bulk"])) / large).max())
+    end = last_steps(compared(data))
+    large, small = pair(end, "numerical")
+    solved = abs(end["bulk"]) < SOLVED * large
+    needs(solved.any(), "no run of this configuration ends at the solution")
+    shares = abs(small).clip(min=abs(end["bulk"])) / large
+    return float(shares.where(solved).max())
 
 
-@pairs.always(
-    PAIR,
+@pairs.identity(
+    PHASES,
     at_most(0.0, "a count; steps with $|λ_2|$ below $10^{-12} λ_1$ are left out as round-off"),
-    id="signs-of-the-phases-through-training",
+    id="signs-of-the-phases",
 )
 def phases(data: xr.Dataset) -> float:
-    """$λ_2 > 0$ exactly where $1/3 < ⟨w, v⟩/θ^* < 1$, and $λ_2 < 0$ elsewhere.
+    r"""With $t = ⟨w, v⟩/θ^*$: early $(t ≤ 1/3)$ and divergent $(t ≥ 1)$ have
+    $λ_1 ≥ \operatorname{tr}$ and $λ_2 ≤ 0$, late $(1/3 ≤ t ≤ 1)$ has $λ_1 ≤ \operatorname{tr}$ and
+    $λ_2 ≥ 0$.
 
-    Statistic: number of training steps at which the sign differs.
+    Statistic: number of training steps at which the sign of $λ_2$ differs.
     """
     data = compared(data)
     _, small = pair(data, "numerical")
@@ -176,6 +175,7 @@ def _each_input_scale(data: xr.Dataset) -> Iterator[Labels]:
     ANY,
     id="converges-to-zero-from-above",
     paper="singh2024closed",
+    state=AFTER_TRAINING,
     each=_each_input_scale,
     name="reaches-zero-from-the-positive-side-{scale}",
     otherwise="Heavy-ball descent near a minimum of curvature $λ$ is underdamped for "
@@ -186,98 +186,58 @@ def _each_input_scale(data: xr.Dataset) -> Iterator[Labels]:
     "(study {study of singh2024poster: Evolution of the outlier pair}), it does "
     "so from above.",
 )
-def reaches_zero_from_the_positive_side(data: xr.Dataset, input_scale: float, **_: str) -> Estimate:
-    """The small outlier converges to zero from the positive side; the scale of inputs and targets
-    is left open.
+def reaches_zero_from_the_positive_side(
+    data: xr.Dataset, input_scale: float, **_: str
+) -> xr.DataArray:
+    """The small outlier starts negative, changes sign, and converges to zero from the positive
+    side; the scale of inputs and targets is left open.
 
-    Statistic: fraction of initial weights from which $λ_2$ ends below $10^{-6} λ_1$ and is positive
-    in the last steps with $|λ_2| > 10^{-12} λ_1$; interval: Wilson's, 95 %.
+    Statistic: fraction of initial weights from which $λ_2$ changes sign an odd number of times and
+    ends at zero from above. That is below $10^{-6} λ_1$, and positive in the last steps with
+    $|λ_2| > 10^{-12} λ_1$. Interval: Wilson's, 95 %.
     """
     chosen = data.sel(input_scale=input_scale)
-    return share_of_converging(chosen, "ordinary", at_zero(chosen, "ordinary", 1.0))
+    from_below = chosen["ordinary_crossings"] % 2 == 1
+    holds = from_below & at_zero(chosen, "ordinary", 1.0)
+    return converging(chosen["ordinary_share"], holds)
 
 
-@closed.exists("section 2, text on Figure 3", ANY, id="converges-to-zero-from-below-at-high-rates")
-def reaches_zero_from_the_negative_side(data: xr.Dataset) -> Estimate:
-    """The small outlier converges to zero from the negative side at high learning rates, for which
-    the paper gives no number.
-
-    Statistic: fraction of initial weights and settings without divergence from which $λ_2$ ends
-    below $10^{-6} λ_1$ and is negative in the last steps with $|λ_2| > 10^{-12} λ_1$; interval:
-    Wilson's, 95 %.
-
-    Remark: The side depends on where the last jump over $θ^*$ lands, and on whether $η λ_1 < 1$
-    from there on. Elsewhere the signs alternate, $λ_2$ is positive, or training diverges. The
-    plotted run is one of the few; its weights and rate are chosen for that.
-    """
-    # The first momentum is that of the run that is drawn.
-    chosen = data.isel(high_momentum=slice(1))
-    return share_of_converging(chosen, "high", at_zero(chosen, "high", -1.0))
-
-
-# The path of the small outlier at a high learning rate: by its part what is meant.
-PATH = {
-    "drops": "$λ_2$ falls in the first step",
-    "wiggles": "the sign of $λ_2$ changes twice or more",
-    "whole": f"it does both, ends below $10^{{-6}} λ_1$ and is negative in the last {LAST} steps "
-    "with $|λ_2| > 10^{-12} λ_1$",
-}
-
-
-def _each_part(data: xr.Dataset) -> Iterator[Labels]:
+def _each_high_rate(data: xr.Dataset) -> Iterator[Labels]:
     for momentum in data["high_momentum"].values.tolist() if "high_momentum" in data else ():
-        for part, means in PATH.items():
-            labels = {"part": part, "momentum": f"{momentum:g}", "means": means}
-            yield {"high_momentum": momentum, **labels}
+        for setting in data["high_setting"].values.tolist():
+            rate, scale = setting.split(", ")
+            said = {"momentum": f"{momentum:g}", "rate": rate, "scale": scale}
+            yield {"high_momentum": momentum, "high_setting": setting, **said}
 
 
 @closed.exists(
     "section 2, text on Figure 3",
     ANY,
     id="path-at-a-high-rate",
-    each=_each_part,
-    name="path-{part}-{momentum}",
-    shown=("means", "momentum"),
+    state=THROUGHOUT_TRAINING,
+    each=_each_high_rate,
+    name="path-{momentum}-{rate}-{scale}",
 )
-def path_at_a_high_rate(data: xr.Dataset, part: str, high_momentum: float, **_: str) -> Estimate:
-    """At a high learning rate the small outlier first drops and then increases, wiggles around 0,
-    and eventually becomes small and negative. The paper gives no number for the rate.
+def path_at_a_high_rate(
+    data: xr.Dataset, high_momentum: float, high_setting: str, **_: str
+) -> xr.DataArray:
+    """At a high learning rate the small outlier first drops and then increases. It wiggles around
+    0, eventually becomes small and negative, and converges to zero from there. The paper gives no
+    number for the rate.
 
-    Statistic: fraction of initial weights and settings without divergence for which this holds;
-    interval: Wilson's, 95 %.
+    Statistic: fraction of initial weights from which $λ_2$ falls in the first step, changes sign at
+    least twice, and ends at zero from below. That is below $10^{-6} λ_1$, and negative in the last
+    steps with $|λ_2| > 10^{-12} λ_1$. Interval: Wilson's, 95 %.
 
     Remark: Close to the target, without momentum, a step multiplies the distance to it by $1 - η
     λ_1$, and $λ_2$ has its sign. Where $η λ_1 > 1$ it wiggles, but on alternating sides; where $η
     λ_1 < 1$ it stays on one side. The whole path needs a $λ_1$ that falls below $1/η$ on the way.
-    Momentum 0.9 makes it wiggle at nearly all rates, and end on alternating sides.
+    Momentum 0.9 makes it wiggle at nearly all rates, and end on alternating sides. The plotted run
+    is one of the few; its weights and rate are chosen for that.
     """
-    chosen = data.sel(high_momentum=high_momentum)
-    parts = {"drops": chosen["high_drops"] > 0, "wiggles": chosen["high_crossings"] >= WIGGLES}
-    parts["whole"] = parts["drops"] & parts["wiggles"] & at_zero(chosen, "high", -1.0)
-    return share_of_converging(chosen, "high", parts[part])
-
-
-@poster.identity(
-    "Key result, outlier formula",
-    within(EXACT, ROUND_OFF, source="Theorem 1 of singh2024closed, rewritten"),
-    id="outlier-formula-of-the-poster",
-)
-def outlier_formula(data: xr.Dataset, printed: bool = False) -> float:
-    """The last term under the root is $4 (2 ⟨w, v⟩ E[x^2] - E[yx])^2$.
-
-    In print: $4 (2 ⟨w, v⟩ - E[yx])^2$, without the factor $E[x^2]$
-    """
-    needs(LINEAR in data["run"], "this configuration has no run of the linear network (runs)")
-    run = compared(data.sel(run=LINEAR))
-    v2, w2 = (run["squared_norm"].sel(layer=layer) for layer in "vw")
-    alignment, second = run["alignment"], run["second_moment"]
-    last = 2 * alignment * (1.0 if printed else second) - run["moment"]
-    root = np.sqrt(
-        (second * (w2 - v2)) ** 2 + 4 * second**2 * (w2 * v2 - alignment**2) + 4 * last**2
-    )
-    half, (large, small) = second * (v2 + w2) / 2, pair(run, "numerical")
-    errors = np.maximum(abs(half + root / 2 - large), abs(half - root / 2 - small))
-    return float((errors / large).max())
+    chosen = data.sel(high_momentum=high_momentum, high_setting=high_setting)
+    wiggles = (chosen["high_drops"] > 0) & (chosen["high_crossings"] >= WIGGLES)
+    return converging(chosen["high_share"], wiggles & at_zero(chosen, "high", -1.0))
 
 
 # Corollary 3.1 is proved for the first. The next ones move by linear combinations of iterates and
@@ -316,7 +276,7 @@ def _cases(means: Mapping[str, str]) -> Callable[[xr.Dataset], list[Labels]]:
     return lambda data: cases if "rotation" in data else []
 
 
-@eigenspaces.identity(COROLLARY, PROOF, id="linear-orthogonal-iterates")
+@eigenspaces.identity(COROLLARY, PROOF, id="linear-constant-bulk")
 def iterates_orthogonal(data: xr.Dataset) -> float:
     """Iterates of gradient descent are orthogonal to the initial bulk eigenspace.
 
@@ -360,6 +320,7 @@ def extended(data: xr.Dataset, case: str, **_: str) -> float:
         source="our bound: a hundredth, ten orders of magnitude above round-off",
     ),
     id="other-optimizers-leave-the-complement",
+    state=THROUGHOUT_TRAINING,
     each=_cases(LEAVING),
 )
 def leaves(data: xr.Dataset, means: str, **_: str) -> float:
@@ -376,7 +337,7 @@ def leaves(data: xr.Dataset, means: str, **_: str) -> float:
 @coordinates.beyond.identity(
     "Corollary B.1, extended to correlated inputs",
     within(EXACT, ROUND_OFF, source="our extension of Corollary B.1"),
-    id="correlated-spectrum-through-training",
+    id="correlated-spectrum",
     name="spectrum",
 )
 def correlated_spectrum(data: xr.Dataset) -> float:
@@ -387,8 +348,10 @@ def correlated_spectrum(data: xr.Dataset) -> float:
     return float(error(compared(data)).max())
 
 
-@coordinates.identity(
-    "Corollary B.1", within(EXACT, ROUND_OFF, source="Corollary B.1"), id="bulk-of-several-inputs"
+@coordinates.beyond.identity(
+    "Corollary B.1, extended to correlated inputs",
+    within(EXACT, ROUND_OFF, source="our extension of Corollary B.1"),
+    id="correlated-spectrum",
 )
 def bulk(data: xr.Dataset) -> float:
     """The bulk is $±δx_d$ with $δx_d = E[x_d (f(x) - y)]$, for correlated inputs too."""
@@ -406,6 +369,7 @@ def bulk(data: xr.Dataset) -> float:
         source="our bound: a tenth of the largest eigenvalue",
     ),
     id="decorrelation-is-needed",
+    state=ANY_STATE,
 )
 def decorrelation_is_needed(data: xr.Dataset) -> float:
     """Where the inputs are correlated, the direct sum over coordinates is not the spectrum.

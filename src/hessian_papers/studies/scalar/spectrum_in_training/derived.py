@@ -2,7 +2,7 @@
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import Estimate, needs, share_of
+from hessian_papers.ledger.bounds import needs
 
 # A ReLU network's other cell may have eigenvalues so much larger that the pair drowns in their
 # rounding: below this share of the largest it is left out.
@@ -53,13 +53,18 @@ def at_zero(data: xr.Dataset, rates: str, side: float) -> xr.DataArray:
     return (data[f"{rates}_side"] == side) & (data[f"{rates}_share"] < AT_ZERO)
 
 
-def share_of_converging(data: xr.Dataset, rates: str, holds: xr.DataArray) -> Estimate:
-    """The share of what holds, of weights and settings of which training does not diverge."""
-    kept = holds.values[data[f"{rates}_share"].notnull()]
+def converging(share: xr.DataArray, holds: xr.DataArray) -> xr.DataArray:
+    """Whether something holds, of the weights from which training does not diverge.
+
+    Args:
+        share: |λ₂|/λ₁ at the end ``(seed,)``, NaN where it diverged.
+        holds: ``(seed,)``.
+    """
+    kept = share.notnull()
     needs(
-        kept.size, "this configuration has no other initial weights from which training converges"
+        kept.any(), "this configuration has no other initial weights from which training converges"
     )
-    return share_of(kept)
+    return holds[kept.values]
 
 
 def largest_of(values: xr.DataArray, *optimizers: str) -> float:

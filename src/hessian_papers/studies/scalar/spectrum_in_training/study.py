@@ -48,6 +48,7 @@ RATES = ("learning_rate", "momentum")
 
 SIDE = "mean sign of λ₂ over the last steps at which it is resolved; NaN if training diverged"
 SHARE = "|λ₂|/λ₁ after the last step"
+CROSSINGS = "how often the sign of λ₂ changes"
 
 AllPositive = Each("positive numbers", lambda number: number > 0, least=0)
 Momenta = Each("numbers in [0, 1)", lambda number: 0 <= number < 1, least=0)
@@ -206,12 +207,13 @@ PAIR: Variables = {
     "input_scale": Variable("input_scale", "factor of inputs and targets"),
     "ordinary_side": Variable("input_scale seed", f"{SIDE}, at the ordinary learning rate"),
     "ordinary_share": Variable("input_scale seed", f"{SHARE}, at the ordinary learning rate"),
+    "ordinary_crossings": Variable("input_scale seed", CROSSINGS),
     "high_momentum": Variable("high_momentum", "momentum, the first that of the high run"),
     "high_setting": Variable("high_setting", "learning rate and initial scale"),
     "high_side": Variable("high_momentum high_setting seed", SIDE),
     "high_share": Variable("high_momentum high_setting seed", SHARE),
     "high_drops": Variable("high_momentum high_setting seed", "whether λ₂ falls in the first step"),
-    "high_crossings": Variable("high_momentum high_setting seed", "changes of the sign of λ₂"),
+    "high_crossings": Variable("high_momentum high_setting seed", CROSSINGS),
 }
 VARIABLES: Variables = {
     "run": Variable("run", "the network, or what trains it"),
@@ -349,7 +351,7 @@ def _over_seeds(config: Config, x: Tensor, y: Tensor) -> Arrays:
     return {
         "seed": np.arange(config.seeds),
         "input_scale": np.array(config.input_scales, dtype=float),
-        **named("ordinary", ENDS[:2], low, len(low)),
+        **named("ordinary", ENDS[:3], low, len(low)),
         "high_momentum": np.array(momenta, dtype=float),
         "high_setting": np.array([f"{rate:g}, {scale:g}" for rate, scale in settings], np.str_),
         **named("high", ENDS, high, len(momenta), len(settings)),
