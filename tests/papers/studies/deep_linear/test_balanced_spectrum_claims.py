@@ -41,7 +41,8 @@ def wrong_numerics(sides):
     yield everywhere(sides, "hessian")
     yield at(0.0, network=1, **unfitted)(sides, "hessian_trace")
     yield at(lambda _: np.eye(33, 3), network=1)(sides, "top_vector")
-    yield at(lambda _: 1e-3, network=1, **least_squares)(sides, "difference")
+    for labels in (exact, least_squares):
+        yield at(lambda _: 1e-3, network=1, **labels)(sides, "difference")
     # No bulk of zeros: half of the eigenvalues and more are not.
     yield at(lambda values: np.maximum(values, 1e-3), network=1)(sides, "gauss_newton")
 

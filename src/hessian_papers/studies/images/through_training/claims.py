@@ -7,7 +7,12 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import at_most, needs, within
-from hessian_papers.ledger.conditions import AFTER_TRAINING, ANY_STATE, THROUGHOUT_TRAINING
+from hessian_papers.ledger.conditions import (
+    AFTER_TRAINING,
+    ANY_STATE,
+    THROUGHOUT_TRAINING,
+    Condition,
+)
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.images.derived import EARLY_IN_TRAINING
@@ -197,6 +202,7 @@ def _widest(data: xr.Dataset) -> xr.Dataset:
     id="sharpness-is-the-sum-of-both-norms",
     paper="singh2026cracking",
     state=AFTER_TRAINING,
+    assumes=Condition("whitened inputs"),
     otherwise=UNFITTED,
 )
 def sharpness(data: xr.Dataset, printed: bool = False) -> float:
