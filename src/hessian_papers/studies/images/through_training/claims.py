@@ -11,7 +11,6 @@ from hessian_papers.ledger.conditions import (
     AFTER_TRAINING,
     ANY_STATE,
     THROUGHOUT_TRAINING,
-    Condition,
 )
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.words import reading_of
@@ -202,7 +201,6 @@ def _widest(data: xr.Dataset) -> xr.Dataset:
     id="sharpness-is-the-sum-of-both-norms",
     paper="singh2026cracking",
     state=AFTER_TRAINING,
-    assumes=Condition("whitened inputs"),
     otherwise=UNFITTED,
 )
 def sharpness(data: xr.Dataset, printed: bool = False) -> float:
