@@ -41,8 +41,10 @@ def wrong_numerics(sides):
     yield everywhere(sides, "hessian")
     yield at(0.0, network=1, **unfitted)(sides, "hessian_trace")
     yield at(lambda _: np.eye(33, 3), network=1)(sides, "top_vector")
-    fitted = at(lambda _: 1e-3, network=1, **least_squares)(sides, "difference")
-    yield at(lambda _: 1e-3, network=2, **unfitted)(fitted, "difference")
+    for labels in (exact, least_squares):
+        yield at(lambda _: 1e-3, network=1, **labels)(sides, "difference")
+    # No bulk of zeros: half of the eigenvalues and more are not.
+    yield at(lambda values: np.maximum(values, 1e-3), network=1)(sides, "gauss_newton")
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +80,15 @@ def test_one_layer_a_narrow_one_and_single_inputs(sizes):
     data = SPECTRUM.data(sides)
     assert _spectrum_error(data, "from_solution", "gauss_newton", "least_squares") < 1e-12
     assert actual["count"].measure() == 0
+
+
+def test_the_bulk_of_zeros_is_counted_in_the_papers_network(sides):
+    # Equal widths of 3: 9 of 27 eigenvalues are not zero.
+    assert SPECTRUM.entries(sides)["bulk"].measure() == pytest.approx(18 / 27)
+
+
+def test_wrong_indices_are_one_error(sides):
+    """What is printed of the count is wrong; Figure 1a's own network is as the paper says."""
+    printed = {n: e.heading for n, e in SPECTRUM.entries(sides).items() if e.heading.printed}
+    assert {name: heading.id for name, heading in printed.items()} == {"count": "balanced-count"}
+    assert SPECTRUM.entries(sides)["equal-widths"].measure() < 1e-8

@@ -27,7 +27,7 @@ def planted(sides):
                 changed(sides, "numerics", sharpness=lambda v: np.vstack([v[:1], v[:0:-1]])),
                 changed(sides, "numerics", sharpness=lambda values: values**2),
                 DEPTHS.closed_only(norms=[0.001, 0.002, 1.0]),  # the first two far below e^-2
-                DEPTHS.closed_only(norms=[0.5, 1000.0]),
+                DEPTHS.closed_only(norms=[500.0, 1000.0]),
             ],
             reduced=[DEPTHS.closed_only(largest_depth=2), DEPTHS.closed_only(norms=[0.1, 0.2])],
         )
@@ -44,10 +44,6 @@ def test_errors_are_as_large_as_what_was_planted(sides):
     assert DEPTHS.entries(squared)["exponent"].measure() == pytest.approx(1 - 1 / 5)
     turned = changed(sides, "numerics", sharpness=lambda values: values[::-1])
     assert DEPTHS.entries(turned)["depth"].measure() > 5
-
-
-def test_the_print_counts_the_steps_at_which_it_gets_flatter(sides):
-    assert DEPTHS.entries(sides)["depth"].measure_printed() == 3 + 1
 
 
 def test_few_classes_are_sharper_the_deeper(sides):
@@ -81,7 +77,11 @@ def test_two_layers_say_nothing_about_a_third():
 def test_leading_factor_is_all_of_the_growth_at_a_norm_of_one():
     actual = DEPTHS.entries(DEPTHS.closed_only(norms=[0.01, 1.0]))["leading-factor"]
     assert actual.measure() == pytest.approx(1)
-    assert DEPTHS.entries(DEPTHS.closed_only(norms=[0.5, 1000.0]))["leading-factor"].measure() < 0.3
+    # Of three norms the one in the middle counts, not the one that is furthest off.
+    three = DEPTHS.entries(DEPTHS.closed_only(norms=[0.9, 1.0, 1000.0]))["leading-factor"]
+    assert three.measure() == pytest.approx(1)
+    large = DEPTHS.entries(DEPTHS.closed_only(norms=[500.0, 1000.0]))["leading-factor"]
+    assert large.measure() < 0.3
     with pytest.raises(NothingToMeasure, match="no norm at which the sharpness grows"):
         DEPTHS.entries(DEPTHS.closed_only(norms=[0.01, 0.02]))["leading-factor"].measure()
 
