@@ -104,7 +104,7 @@ def test_moments_are_those_of_the_attention_scores():
     attention = last.layer().attention(x)
     mean = attention @ x[..., None]
     own = data.sel(sweep="sink", draw=0)
-    own = own.isel(draw_point=int((own["draw_varied"] == 6.0).argmax()))
+    own = own.isel(draw_point=own["draw_varied"].values == 6.0)
     for order in (1, 2, 3):
         centred = x[:, None, :] - (mean if order > 1 else 0)
         moment = (attention * centred**order).sum(-1)
