@@ -47,14 +47,14 @@ def drawn(sides, stay=8, of=8, **values):
 
 @pytest.fixture(scope="module")
 def planted(edge, calm):
-    # All that the paper says of the run is true but for the second moment, which is planted.
-    moment = edge["closed_form"]["norm_m_1"].values
-    holds = changed(drawn(edge), "closed_form", norm_m_2=moment)
+    # All that the paper says of the run is true but for the second moment.
+    holds = drawn(edge)
     none = {"of": 40, "trace": 1.0, "half_width": -1.0, "terms": 0.0, "solved": 1.0}
     grown = ("sharpness", "trace", "norm_w_key", "norm_m_1", "norm_m_2")
     fails = [
         drawn(calm, **none),
         drawn(holds, **none),
+        drawn(holds, stay=0, of=40),
         changed(holds, "closed_form", **dict.fromkeys(grown, lambda values: 1 - values)),
         changed(holds, "closed_form", upper=lambda bound: 0.9 * bound),
         changed(holds, "numerics", numerical=lambda values: values + 1e-8),
@@ -107,5 +107,32 @@ def test_the_share_is_of_all_draws(edge):
         "reversals": [1.0, np.nan, 1.0, 0.5, 1.0],
     }
     entries = entries_of(drawn(edge, of=5, **draws))
-    assert entries["most-reach-the-edge-2.3"].measure().value == 0.6
-    assert entries["most-stay-at-the-edge-2.3"].measure().value == 0.2
+    assert entries["edge-at-rate-2.3"].measure() == 0.2
+
+
+def test_the_second_moment_falls_where_the_first_and_the_third_grow(edge):
+    """The variance of two tokens is largest where training starts, at even attention."""
+    moments = entries_of(drawn(edge))["moments-grow"]
+    assert moments.bound.holds(moments.measure())
+    assert not moments.bound.holds(moments.measure_printed())
+    data = planted_data(edge, VARIABLES)
+    assert module._trend(module._until_edge(data), "norm_m_2") < -0.8
+    p = np.linspace(0.5, 0.99, 50)
+    assert (np.diff(p * (1 - p)) < 0).all()
+
+
+def test_a_run_that_lacks_a_part_lacks_the_phenomenon(edge, calm):
+    whole = entries_of(drawn(edge))["both-are-present"].measure()
+    assert whole == 1.0
+    steady = changed(edge, "closed_form", loss=lambda loss: np.sort(loss)[::-1])
+    steady = planted_data(steady, VARIABLES)
+    assert module.both_are_present(steady) == pytest.approx(5 / 6)
+    assert not module._phenomena(steady)["not monotone"]
+    assert not module._phenomena(planted_data(calm, VARIABLES))["reaches"]
+
+
+def test_what_is_said_of_the_edge_is_not_judged_below_it(edge, calm):
+    name = "opposite-phase"
+    assert entries_of(drawn(edge))[name].measure() > 0.9
+    with pytest.raises(NothingToMeasure, match="never reaches"):
+        entries_of(drawn(calm))[name].measure()

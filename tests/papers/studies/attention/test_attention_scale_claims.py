@@ -4,14 +4,16 @@ import math
 
 import numpy as np
 import pytest
-from attention_arrays import scale_sides
+import torch
+from attention_arrays import scalar_tokens, scale_config, scale_sides
 from claims_contract import Planted, changed, contract, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.attention.attention_scale import claims as module
 from hessian_papers.studies.attention.attention_scale.claims import MEASURES, spectrum, statements
 from hessian_papers.studies.attention.attention_scale.derived import distinct_errors
-from hessian_papers.studies.attention.attention_scale.study import SWEEPS, VARIABLES
+from hessian_papers.studies.attention.attention_scale.study import SWEEPS, VARIABLES, sweep
+from hessian_spectra.seeding import generator
 
 RISING, FALLING, CONSTANT = np.linspace(1, 20, 10), np.linspace(1, 0.05, 10), np.ones(10)
 # Sweeps of which all that the paper says is true: bulk, largest eigenvalue, condition, bound.
@@ -32,6 +34,8 @@ def drawn(sides, of=AS_THE_PAPER_SAYS, draws=20):
         name: (DRAWS, np.repeat(rows[:, [place]], draws, axis=1))
         for place, name in enumerate(module.DRAWN)
     }
+    for order, name in enumerate(("draw_largest", "draw_bulk", "draw_bulk"), 1):
+        arrays[f"draw_moment_{order}"] = arrays[name]
     arrays["draw_varied"] = ("sweep", "draw_point"), np.tile(np.geomspace(0.1, 10, 10), (4, 1))
     return {**sides, "closed_form": exact.assign(arrays | {"small_norm": 3.0})}
 
@@ -87,6 +91,24 @@ def planted():
 
 
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(statements, VARIABLES)
+
+
+def test_moments_are_those_of_the_attention_scores():
+    """Of the study's own draws, from the scores written out."""
+    data = data_of(points=2, numeric_points=2, dense_points=0, draws=1)
+    config = scale_config(draws=1)
+    numbers = generator(config.seed, "sequences of draw 0")
+    x, y = torch.randn(2, *scalar_tokens()["x"].shape, generator=numbers, dtype=torch.float64)
+    tokens, biases = {"x": x.numpy(), "y": y.numpy()}, np.array([0.0, 6.0])
+    *_, last = sweep(config, "sink", tokens, biases, "weights of draw 0")
+    attention = last.layer().attention(x)
+    mean = attention @ x[..., None]
+    own = data.sel(sweep="sink", draw=0)
+    own = own.isel(draw_point=own["draw_varied"].values == 6.0)
+    for order in (1, 2, 3):
+        centred = x[:, None, :] - (mean if order > 1 else 0)
+        moment = (attention * centred**order).sum(-1)
+        assert own[f"draw_moment_{order}"].item() == pytest.approx(moment.norm().item())
 
 
 def test_wrong_multiplicities_are_an_error_of_the_whole_spectrum_alone(planted):

@@ -1,14 +1,14 @@
 """What the paper says about self-attention at the edge of stability."""
 
-from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from hessian_papers.ledger.bounds import at_least, at_most, equal_to, needs, within
-from hessian_papers.ledger.statements import Cases, Labels, Statements
+from hessian_papers.ledger.bounds import at_least, needs, positive, within
+from hessian_papers.ledger.conditions import THROUGHOUT_TRAINING, Condition
+from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.attention.attention_edge_of_stability.derived import (
     edge,
@@ -30,11 +30,6 @@ OPEN = (
     "sequences or learning rates gradient descent settles below $2/η$, keeps oscillating, "
     "or diverges."
 )
-SECOND_MOMENT = (
-    "$m_2$ necessarily falls: it is the variance $p (1 - p) (x_1 - x_2)^2$ of two tokens "
-    "under the attention p. Small initial weights put this variance at its maximum, "
-    "$p = 1/2$. $m_1$ and $m_3$ do grow."
-)
 ROUND_OFF = within(
     EXACT,
     r"round-off of a dense float64 eigen-decomposition is below 1e-14 of $λ_{\max}$",
@@ -47,11 +42,21 @@ RISING = at_least(
     tolerance=0.2,
     source=TEXT,
 )
+# The phase of a training that a sentence is about. What is measured begins or ends at the first
+# step at which the sharpness is at least 2/η; a run without one has no such phase.
+SHARPENING = Condition("while the sharpness rises, up to its first step at $2/η$")
+
+
+def _require_edge(data: xr.Dataset) -> None:
+    needs(edge(data) is not None, "in this run the sharpness never reaches $2/η$")
+
+
+AT_THE_EDGE = Condition("once the sharpness has reached $2/η$", _require_edge)
+HOVERING = Condition("once the sharpness has reached $2/η$, where it hovers around it")
 
 
 statements = Statements()
 theorems = statements.having(paper="singh2026cracking")
-shown_of_most = statements.about("singh2026cracking", "Figure 27")
 figure_27 = statements.about("singh2026cracking", "Figure 27").having(otherwise=OPEN)
 # Of the run that the figure shows.
 instance = partial(figure_27.exists, SHOWN)
@@ -99,66 +104,57 @@ def sharpness_bounds(data: xr.Dataset) -> float:
     return float((beyond / sharpness).max(skipna=False))
 
 
-@instance(RISING, id="progressive-sharpening")
-def progressive_sharpening(data: xr.Dataset) -> float:
-    """Progressive sharpening: the sharpness rises in the initial stage of training.
-
-    Statistic: rank correlation with the step, until the sharpness reaches $2/η$.
-    """
-    return _trend(_until_edge(data), "sharpness")
+def _phenomena(data: xr.Dataset) -> dict[str, bool]:
+    """Whether a run has each part of what the appendix means by the two phenomena."""
+    sharpness, changes = relative_sharpness(data), _changes(data, "sharpness")
+    return {
+        "rises": _trend(_until_edge(data), "sharpness") >= 0.8,
+        "reaches": float(sharpness.max(skipna=False)) >= 0.95,
+        "stays": abs(float(sharpness.sel(step=_from_edge(data)["step"]).mean()) - 1) <= 0.05,
+        "oscillates": len(changes) > 1 and np.mean(changes[1:] * changes[:-1] < 0) >= 0.9,
+        "descends": _trend(_from_edge(data), "loss") <= -0.9,
+        "not monotone": bool((_changes(data, "loss") > 0).any()),
+    }
 
 
 @instance(
-    at_least(1.0, "'reaches' is taken as at least 95 % of $2/η$", tolerance=0.05, source=TEXT),
-    id="sharpness-reaches-the-edge",
+    at_least(1.0, "all that the appendix names", source=TEXT),
+    id="progressive-sharpening",
+    state=THROUGHOUT_TRAINING,
 )
-def reaches_the_edge(data: xr.Dataset) -> float:
-    """The sharpness climbs to $2/η$.
+def both_are_present(data: xr.Dataset) -> float:
+    """Progressive sharpening and the edge of stability are present: the sharpness rises to $2/η$
+    and oscillates around it, while the loss decreases over long times, though not at every step.
 
-    Statistic: its largest value over $2/η$.
+    Statistic: fraction of six that the run has. Up to $2/η$ the rank correlation of sharpness and
+    step is at least 0.8; the sharpness reaches 95 % of $2/η$. From then on its mean is within 5 %
+    of $2/η$, 90 % of its changes reverse the previous one, the rank correlation of loss and step is
+    at most −0.9, and a step raises the loss.
     """
-    return float(relative_sharpness(data).max(skipna=False))
+    return float(np.mean([*_phenomena(data).values()]))
 
 
-def _at_each_rate(table: Mapping[str, tuple[str, str]]) -> Cases:
-    """What is said in a table, of each learning rate."""
-
-    def cases(data: xr.Dataset) -> Iterator[Labels]:
-        for rate in data["rate"].values:
-            for name, (says, means) in table.items():
-                yield {"name": name, "at": rate, "rate": f"{rate:g}", "says": says, "means": means}
-
-    return cases
+def _rates(data: xr.Dataset) -> list[Labels]:
+    return [{"at": rate, "rate": f"{rate:g}"} for rate in data["rate"].values.tolist()]
 
 
-# What is said of a training on any sequence: by the claim's name.
-OF_MOST = {
-    "most-reach-the-edge": ("the sharpness climbs to $2/η$", "it reaches 95 % of $2/η$"),
-    "most-stay-at-the-edge": (
-        "the sharpness hovers around $2/η$",
-        "its mean is within 5 % of $2/η$ and 90 % of its changes reverse the previous one, "
-        "once it has reached $2/η$",
-    ),
-}
-
-
-@shown_of_most.beyond.typically(
-    FIGURE,
-    MOST,
-    id="{name}",
-    otherwise=OPEN,
-    each=_at_each_rate(OF_MOST),
-    name="{name}-{rate}",
-    shown=("rate",),
+@figure_27.everywhere(
+    "appendix D.2",
+    positive("one draw is enough for 'can be observed'", source="the paper"),
+    id="edge-at-a-range-of-learning-rates",
+    each=_rates,
+    name="edge-at-rate-{rate}",
+    state=THROUGHOUT_TRAINING,
 )
-def of_most_sequences(data: xr.Dataset, name: str, at: float, **_: str) -> xr.DataArray:
-    """For trainings on any sequence: {says}.
+def at_a_range_of_rates(data: xr.Dataset, at: float, **_: str) -> float:
+    """Progressive sharpening and the edge of stability can be observed for a range of learning
+    rates.
 
-    Statistic: fraction of draws (a sequence of normal numbers and initial weights) for which
-    {means}; interval: Wilson's, 95 %.
+    Statistic: fraction of draws (a sequence of normal numbers and small initial weights) whose
+    sharpness reaches $2/η$ and then hovers around it: its mean is within 5 %, and 90 % of its
+    changes reverse the previous one. One such draw shows that it can be.
     """
-    draws = data.sel(rate=at)
-    return _stay(draws) if name == "most-stay-at-the-edge" else draws["draw_peak"] >= 0.95
+    return float(_stay(data.sel(rate=at)).mean())
 
 
 def _stay(draws: xr.Dataset) -> xr.DataArray:
@@ -167,59 +163,41 @@ def _stay(draws: xr.Dataset) -> xr.DataArray:
     return around & (draws["draw_reversals"] >= 0.9) & np.isfinite(draws["draw_peak"])
 
 
-# What the oscillation of such draws is: by the claim's name what is said, and what is meant.
+# What the oscillation of such draws is: by the case's name what is meant.
 OF_OSCILLATION = {
     "most-in-opposite-phase": (
-        "sharpness and trace oscillate in completely opposite phases",
-        "the correlation of their one-step changes is at most −0.9",
+        "the correlation of the one-step changes of sharpness and trace is at most −0.9"
     ),
     "most-driven-by-xi": (
-        "the terms that define $ξ$ drive the oscillation",
-        "the correlation of the one-step changes of $ξ$ and of the sharpness is at least 0.9",
-    ),
-    "most-driven-by-alignment": (
-        "these terms could include the alignment of $w_Q$ and $w_K$",
-        "$6ζγ⟨w_Q, w_K⟩$ makes up more than half of the one-step changes of $9ξ^2/4$",
-    ),
-    "most-driven-by-residual": (
-        "these terms could include the residual",
-        (
-            "less than half of the one-step changes of $ξ^2$ remain with targets that the "
-            "outputs match"
-        ),
+        "the correlation of the one-step changes of $ξ$ and of the sharpness is at least 0.9"
     ),
     "most-driven-by-norms": (
-        (
-            "the term $3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ drives the oscillation, which the "
-            "paper does not name"
-        ),
-        "it makes up more than half of the one-step changes of $9ξ^2/4$",
+        "$3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ makes up more than half of the one-step changes of "
+        "$9ξ^2/4$"
     ),
 }
-# What the paper says with a word that hedges it.
-HEDGED = ("most-driven-by-alignment", "most-driven-by-residual")
+# What the paper says they could include.
+HEDGED = {
+    "most-driven-by-alignment": (
+        "the alignment's term $6ζγ⟨w_Q, w_K⟩$ makes up more than half of the one-step changes of "
+        "$9ξ^2/4$"
+    ),
+    "most-driven-by-residual": (
+        "less than half of the one-step changes of $ξ^2$ remain with targets that the outputs match"
+    ),
+}
 
 
-@shown_of_most.statement(
-    FIGURE,
-    lambda case: "shown" if case["name"] in HEDGED else "typically",
-    MOST,
-    id="{name}",
-    each=_at_each_rate(OF_OSCILLATION),
-    name="{name}-{rate}",
-    shown=("rate",),
-    book=lambda case: "observations" if case["name"] in HEDGED else "beyond",
-)
-def of_most_oscillations(data: xr.Dataset, name: str, at: float, **_: str) -> xr.DataArray:
-    """Where the sharpness hovers around $2/η$ in trainings on any sequence, {says}.
+def _named(data: xr.Dataset, means: dict[str, str]) -> list[Labels]:
+    return [
+        {"name": name, "means": text, **case}
+        for case in _rates(data)
+        for name, text in means.items()
+    ]
 
-    Statistic: fraction of those draws (a sequence of normal numbers and initial weights) for which
-    {means} once the sharpness has reached $2/η$; interval: Wilson's, 95 %.
 
-    Remark: 'Could include' is the paper's wording; the paper does not measure it. In $ξ^2$ the term
-    $3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ dominates; $3γ^2$ and the alignment term contribute little. The
-    squared trace, which falls where $ξ$ rises, counteracts them. The residual enters every term.
-    """
+def _oscillates(data: xr.Dataset, name: str, at: float) -> xr.DataArray:
+    """Of which draws that hover something is so."""
     draws = data.sel(rate=at)
     draws = draws.isel(draw=_stay(draws))
     needs(draws.sizes["draw"], "at this learning rate no draw stays at the edge of stability")
@@ -232,108 +210,58 @@ def of_most_oscillations(data: xr.Dataset, name: str, at: float, **_: str) -> xr
     }[name]
 
 
-# What grows along with the sharpness: by the claim's name what is said, and the variables.
-GROWING = {
-    "trace-grows": ("Progressive sharpening coincides with a growing trace", "trace"),
-    "weights-grow": (
-        "The norms of $w_V$, $w_Q$ and $w_K$ grow along with the sharpness",
-        "norm_w_value",
-        "norm_w_query",
-        "norm_w_key",
-    ),
-    "moments-1-and-3-grow": (
-        "The norms of $m_1$ and $m_3$ grow along with the sharpness",
-        "norm_m_1",
-        "norm_m_3",
-    ),
-    "moment-2-grows": ("The norm of $m_2$ grows along with the sharpness", "norm_m_2"),
-}
-
-
-def _growing(data: xr.Dataset) -> Iterator[Labels]:
-    for name, (says, *arrays) in GROWING.items():
-        yield {"name": name, "says": says, "arrays": arrays}
-
-
-@instance(
-    RISING,
-    id="{name}-along",
-    otherwise=lambda case: SECOND_MOMENT if case["name"] == "moment-2-grows" else OPEN,
-    each=_growing,
-    name="{name}",
-    shown=(),
+@figure_27.beyond.typically(
+    FIGURE,
+    MOST,
+    id="most-in-opposite-phase",
+    each=lambda data: _named(data, OF_OSCILLATION),
+    name="{name}-{rate}",
+    shown=("rate", "means"),
+    state=HOVERING,
 )
-def grows_along(data: xr.Dataset, arrays: list[str], **_: str) -> float:
-    """{says}.
+def of_most_oscillations(data: xr.Dataset, name: str, at: float, **_: str) -> xr.DataArray:
+    """Where the sharpness hovers around $2/η$ in trainings on any sequence, it does so in opposite
+    phase to the trace and along with $ξ$, of which the norms of $w_Q$ and $w_K$ make most.
 
-    Statistic: rank correlation with the step, until the sharpness reaches $2/η$; the smallest over
-    the quantities.
+    Statistic: fraction of those draws (a sequence of normal numbers and initial weights) of which
+    this holds once the sharpness has reached $2/η$; interval: Wilson's, 95 %.
     """
-    return min(_trend(_until_edge(data), name) for name in arrays)
+    return _oscillates(data, name, at)
 
 
-@instance(
-    equal_to(1.0, "5 %: a third of the first oscillations' amplitude", tolerance=0.05, source=TEXT),
-    id="sharpness-hovers-at-the-edge",
+@figure_27.shown(
+    FIGURE,
+    MOST,
+    id="most-driven-by-residual",
+    each=lambda data: _named(data, HEDGED),
+    name="{name}-{rate}",
+    shown=("rate", "means"),
+    book="observations",
+    state=HOVERING,
 )
-def hovers(data: xr.Dataset) -> float:
-    """At the edge of stability the sharpness stays around $2/η$.
+def could_include(data: xr.Dataset, name: str, at: float, **_: str) -> xr.DataArray:
+    """The terms that drive the oscillation could include the alignment of $w_Q$ and $w_K$, and the
+    residual.
 
-    Statistic: its mean once it has reached $2/η$, divided by $2/η$.
+    Statistic: fraction of the draws (a sequence of normal numbers and initial weights) that hover
+    around $2/η$ of which this holds once the sharpness has reached it; interval: Wilson's, 95 %.
+
+    Remark: 'Could include' is the paper's wording; the paper does not measure it. In $ξ^2$ the term
+    $3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ dominates; $3γ^2$ and the alignment term contribute little. The
+    squared trace, which falls where $ξ$ rises, counteracts them. The residual enters every term.
     """
-    return float(relative_sharpness(_from_edge(data)).mean(skipna=False))
-
-
-@instance(
-    at_least(
-        1.0, "an oscillation of period 2 reverses at every step; a few steps may not", **TENTH
-    ),
-    id="sharpness-oscillates-at-the-edge",
-)
-def oscillates(data: xr.Dataset) -> float:
-    """At the edge of stability the sharpness oscillates.
-
-    Statistic: fraction of the steps, once the sharpness has reached $2/η$, that reverse the change
-    of the previous step.
-    """
-    changes = _changes(data, "sharpness")
-    if len(changes) < 2:
-        return 0.0
-    return float(np.mean(changes[1:] * changes[:-1] < 0))
-
-
-@instance(
-    equal_to(-1.0, "'completely opposite' is taken as a correlation below −0.9", **TENTH),
-    id="sharpness-and-trace-in-opposite-phase",
-)
-def opposite_phase(data: xr.Dataset) -> float:
-    """Sharpness and trace oscillate in completely opposite phases.
-
-    Statistic: correlation of their one-step changes once the sharpness has reached $2/η$.
-    """
-    return correlation(_changes(data, "trace"), _changes(data, "sharpness"))
-
-
-@instance(
-    equal_to(1.0, "'driven by' is taken as a correlation above 0.9", **TENTH),
-    id="xi-drives-the-oscillation",
-)
-def driven_by_xi(data: xr.Dataset) -> float:
-    """The terms that define $ξ$ drive the oscillation.
-
-    Statistic: correlation of the one-step changes of $ξ$ and of the sharpness once the sharpness
-    has reached $2/η$.
-    """
-    return correlation(_changes(data, "half_width"), _changes(data, "sharpness"))
+    return _oscillates(data, name, at)
 
 
 @figure_27.shown(
     SHOWN,
     at_least(1.0, "'similarly' is taken as a correlation above 0.9", **TENTH),
-    id="amplitude-follows-the-residual",
+    id="most-driven-by-residual",
+    book="observations",
+    state=HOVERING,
 )
 def amplitude_follows_residual(data: xr.Dataset) -> float:
-    """The amplitude of the oscillation decreases like the norm of the residual.
+    """The amplitude of the oscillation seems to decrease like the norm of the residual.
 
     Statistic: correlation of the size of the sharpness's one-step changes with that norm, once the
     sharpness has reached $2/η$.
@@ -342,24 +270,55 @@ def amplitude_follows_residual(data: xr.Dataset) -> float:
     return correlation(np.abs(_changes(data, "sharpness")), residual[:-1])
 
 
-@instance(
-    at_most(-1.0, "a decrease interrupted by local rises keeps nearly all ranks", **TENTH),
-    id="loss-decreases-over-long-times",
-)
-def loss_decreases(data: xr.Dataset) -> float:
-    """At the edge the loss keeps decreasing over long times.
+@instance(RISING, id="trace-grows-along", state=SHARPENING)
+def trace_grows(data: xr.Dataset) -> float:
+    """Progressive sharpening coincides with a growing trace.
 
-    Statistic: rank correlation of loss and step once the sharpness has reached $2/η$.
+    Statistic: rank correlation with the step, until the sharpness reaches $2/η$.
     """
-    return _trend(_from_edge(data), "loss")
+    return _trend(_until_edge(data), "trace")
+
+
+@instance(RISING, id="moment-2-grows-along", state=SHARPENING)
+def weights_grow(data: xr.Dataset) -> float:
+    """The norms of $w_V$, $w_Q$ and $w_K$ grow along with the sharpness.
+
+    Statistic: rank correlation with the step, until the sharpness reaches $2/η$; the smallest of
+    the three.
+    """
+    return min(_trend(_until_edge(data), f"norm_w_{name}") for name in ("value", "query", "key"))
+
+
+@instance(RISING, id="moment-2-grows-along", state=SHARPENING)
+def moments_grow(data: xr.Dataset, *, printed: bool = False) -> float:
+    """The norms of $m_1$ and $m_3$ grow along with the sharpness; that of $m_2$ falls. Two tokens
+    under the attention p have the variance $m_2 = p (1 - p) (x_1 - x_2)^2$, which is largest at
+    $p = 1/2$, and small initial weights start there.
+
+    Statistic: rank correlation with the step, until the sharpness reaches $2/η$, for $m_2$ with the
+    other sign; the smallest of the three.
+
+    In print: the norms of all three moments grow.
+    """
+    trends = [_trend(_until_edge(data), f"norm_m_{order}") for order in (1, 2, 3)]
+    return min(
+        trend * (-1 if place == 1 and not printed else 1) for place, trend in enumerate(trends)
+    )
 
 
 @instance(
-    at_least(1.0, "a count: at least one step", source=TEXT), id="loss-is-not-monotone-at-the-edge"
+    at_least(1.0, "'completely opposite' and 'driven by': a correlation above 0.9", **TENTH),
+    id="sharpness-and-trace-in-opposite-phase",
+    state=AT_THE_EDGE,
 )
-def loss_is_not_monotone(data: xr.Dataset) -> float:
-    """Locally the loss rises as well.
+def opposite_phase(data: xr.Dataset) -> float:
+    """Sharpness and trace oscillate in completely opposite phases, which suggests that the terms
+    that define $ξ$ drive the oscillation.
 
-    Statistic: number of steps that raise the loss once the sharpness has reached $2/η$.
+    Statistic: correlation of the sharpness's one-step changes with those of $ξ$, and with those of
+    the trace with the other sign, once the sharpness has reached $2/η$; the smaller of the two.
     """
-    return float(np.count_nonzero(_changes(data, "loss") > 0))
+    trace, half_width, sharpness = (
+        _changes(data, name) for name in ("trace", "half_width", "sharpness")
+    )
+    return min(-correlation(trace, sharpness), correlation(half_width, sharpness))

@@ -10,6 +10,7 @@ import xarray as xr
 import yaml
 
 from hessian_papers.ledger.bounds import Estimate, at_least, needs, within
+from hessian_papers.ledger.conditions import ANY_STATE, AT_INITIALISATION
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.attention.attention_scale.derived import (
@@ -80,13 +81,13 @@ def spectrum(data: xr.Dataset) -> float:
     return _worst(np.concatenate(sweeps), "whole spectrum that is computed numerically")
 
 
-@theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-bulk-repeats")
+@theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-spectrum")
 def bulk(data: xr.Dataset) -> float:
     """The repeated eigenvalues are $γ$ and $-γ$."""
     return _worst_apart(data, distinct_errors(data, "bulk"))
 
 
-@theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-outliers-do-not-repeat")
+@theorems.identity("Theorem 3.5", ROUND_OFF, id="attention-spectrum")
 def outliers(data: xr.Dataset) -> float:
     """The eigenvalues that do not repeat are the three outliers, with and without a sink."""
     return _worst_apart(data, distinct_errors(data, "outlier"))
@@ -188,6 +189,7 @@ def draws(data: xr.Dataset, sweep: str, largest: float = math.inf) -> xr.Dataset
     lambda case: ALL if case["quantifier"] == "everywhere" else MOST,
     id="{id}",
     otherwise=lambda case: case["otherwise"],
+    state=lambda case: AT_INITIALISATION if case["sweep"] == "query_key" else ANY_STATE,
     each=_each_range,
     name="{name}{range}",
     shown=("means",),

@@ -181,6 +181,9 @@ VARIABLES: Variables = {
     "draw_varied": Variable("sweep draw_point", "norm, or bias of the sink"),
     "draw_bulk": Variable(DRAWS, "|γ|"),
     "draw_largest": Variable(DRAWS, "largest eigenvalue by the closed form"),
+    "draw_moment_1": Variable(DRAWS, "norm of the first moments m_1"),
+    "draw_moment_2": Variable(DRAWS, "norm of the second, central moments m_2"),
+    "draw_moment_3": Variable(DRAWS, "norm of the third, central moments m_3"),
     "draw_condition_number": Variable(DRAWS, "condition number"),
     "draw_condition_bound": Variable(DRAWS, "lower bound on the condition number"),
     "numerical": Variable(f"{NUMBERS} numerical_rank", "distinct eigenvalues of the Hessian"),
@@ -226,11 +229,14 @@ def _draws(config: Config, name: str, shape: tuple[int, ...]) -> Iterator[Arrays
 def _summary(network: Network) -> Arrays:
     """Bulk, largest eigenvalue and condition of one network, by the closed form."""
     query, key = network.w_query, network.w_key
+    bias = network.score_bias
     coefficients = cf.attention_coefficients(
-        network.w_value, query, key, network.x, network.y, score_bias=network.score_bias
+        network.w_value, query, key, network.x, network.y, score_bias=bias
     )
+    moments = cf.attention_moments(query, key, network.x, score_bias=bias)
+    norms = {f"draw_moment_{order}": m.norm().numpy() for order, m in enumerate(moments, 1)}
     values = cf.attention_spectrum(coefficients, query, key).values.numpy()
-    return {
+    return norms | {
         "draw_varied": np.array(network.varied),
         "draw_bulk": coefficients.gamma.abs().numpy(),
         "draw_largest": np.array(values.max()),

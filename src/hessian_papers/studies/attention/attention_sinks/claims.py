@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import xarray as xr
 
 from hessian_papers.ledger.bounds import Estimate, at_least, estimate_of, needs, within
+from hessian_papers.ledger.conditions import ANY_STATE
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.attention.attention_sinks.derived import (
@@ -27,7 +28,7 @@ WEIGHTS = (
 )
 FEW = "a rank correlation of 1 is a monotone trend; 0.1 for one swap of neighbours among few sinks"
 
-statements = Statements()
+statements = Statements().having(state=ANY_STATE)
 extension = statements.having(paper="singh2026cracking")
 figure_9 = statements.about("singh2026cracking", "Figure 9").having(otherwise=WEIGHTS)
 
@@ -60,7 +61,7 @@ def bulk(data: xr.Dataset) -> float:
 @extension.beyond.identity(
     EXTENDED,
     within(0.0, "a count; eigenvalues count as equal within 1e-11 of the largest", source=OURS),
-    id="multiplicity-for-vector-tokens",
+    id="bulk-of-vector-tokens",
 )
 def bulk_multiplicity(data: xr.Dataset) -> float:
     """Each of them occurs $d_K - 2 d + 1$ times, as often as a full-rank $[W_Q; W_K]$ allows.
@@ -75,7 +76,8 @@ def bulk_multiplicity(data: xr.Dataset) -> float:
     SHOWN, at_least(1.0, FEW, tolerance=0.1, source=CAPTION), id="larger-sinks-larger-outliers"
 )
 def outliers_grow(data: xr.Dataset) -> float:
-    """The larger the attention sink, the larger the outliers.
+    """The larger the attention sink, the larger the outliers, also for embedding dimension larger
+    than 1.
 
     Statistic: rank correlation of mean attention on the first token and mean of the largest
     outliers, for the plotted network, whose whole spectrum is known.

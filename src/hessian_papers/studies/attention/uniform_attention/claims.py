@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import at_most, equal_to, within
+from hessian_papers.ledger.conditions import ANY_STATE, AT_INITIALISATION
 from hessian_papers.ledger.statements import Statements
 from hessian_papers.ledger.words import MOST, reading_of
 from hessian_spectra.agreement import EXACT
@@ -32,7 +33,7 @@ NAMES = {
 }
 
 
-statements = Statements(values=NAMES).having(paper="singh2026cracking")
+statements = Statements(values=NAMES).having(paper="singh2026cracking", state=AT_INITIALISATION)
 each = statements.having(over=["initialisation"], otherwise=OPEN)
 
 
@@ -46,10 +47,11 @@ def _exponent(data: xr.Dataset, name: str) -> xr.DataArray:
     return xr.dot(centred, np.log(data[name]), dim="key_dimension") / (centred**2).sum()
 
 
-@statements.beyond.identity(
+@statements.identity(
     "Theorem 3.5",
     within(EXACT, "round-off of float64 eigenvalues", source="theorem"),
-    id="gamma-is-the-largest-that-repeats",
+    id="attention-spectrum",
+    state=ANY_STATE,
 )
 def bulk(data: xr.Dataset) -> float:
     """$|γ|$ is the largest eigenvalue of the Hessian that repeats.
@@ -87,7 +89,7 @@ def almost_surely(data: xr.Dataset) -> xr.DataArray:
     return last <= FALLEN * first
 
 
-@each.left_open(f"{SECTION}; Definition B.1", CONVERGES, id="second-moment-tends-to-the-variance")
+@each.left_open(f"{SECTION}; Definition B.1", CONVERGES, id="attention-converges-to-uniform")
 def second_moment(data: xr.Dataset) -> xr.DataArray:
     """With growing $d_K$, $m_2$ tends to the variance of the tokens, whatever the weights.
 
