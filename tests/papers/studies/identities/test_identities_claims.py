@@ -10,10 +10,14 @@ from hessian_papers.ledger.evaluation import Measured, broken, evaluate
 from hessian_papers.ledger.record import all_cases
 from hessian_papers.ledger.statements import Study
 from hessian_papers.results import Provenance
-from hessian_papers.studies.identities.identities.claims import statements
+from hessian_papers.studies.identities.identities.claims import CITED, statements
 from hessian_papers.studies.identities.identities.study import VARIABLES
 from hessian_papers.theorems import THEOREMS
 
+PARTS = {
+    "mistakes-are-counted": "bound-fails-as-rarely-as-promised",
+    "divergence-from-the-prior": "bound-holds-for-all-prior-variances",
+}
 STUDY = Study("thm", {"kind": "identities", "paper": "singh2026cracking", "artifact": "Theorems"})
 
 
@@ -65,10 +69,20 @@ def records(tmp_path_factory):
 
 
 def test_every_erratum_is_corrected_and_all_else_reproduced(records):
-    assert len(records) == len(THEOREMS)
+    assert {*records} == {CITED.get(name, name) for name in THEOREMS}
     for record in records.values():
-        expected = "corrected" if record.printed else "reproduced"
+        wrong = any(case.printed_error is not None for case in record.cases)
+        expected = "corrected" if wrong else "reproduced"
         assert (record.id, record.verdict) == (record.id, expected)
+
+
+def test_the_misprints_of_a_sentence_are_its_parts(records):
+    for part, whole in PARTS.items():
+        record = records[whole]
+        names = [case.id.partition("/")[2] for case in record.cases]
+        assert names == [whole, part]
+        assert record.sentence == THEOREMS[whole].statement
+        assert record.cases[1].printed == THEOREMS[part].printed
 
 
 def test_a_row_is_a_case_of_each_paper_with_both_errors(records):
