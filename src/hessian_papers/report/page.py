@@ -38,6 +38,7 @@ from hessian_papers.report.findings import Finding
 from hessian_papers.report.links import FRONT, Links
 from hessian_papers.report.notation import tables
 from hessian_papers.report.search import search_index
+from hessian_papers.report.small_pictures import drawing
 
 # A few eigenvalues as bars: without an icon of its own a browser would look for one on the network.
 _ICON = (
@@ -56,7 +57,7 @@ _ASSETS = ("page.js", "search.js", "charts.js", "playground.js", "playground.css
 # The first includes the others, or is what they extend.
 _TEMPLATES = (
     *("page.html", "front.html", "paper.html", "figure.html", "claim.html", "errata.html"),
-    *("study.html", "notation.html", "playground.html"),
+    *("small_picture.html", "study.html", "notation.html", "playground.html"),
     *("alone.html", "changes.html", "comparison.html"),
 )
 # The index that every page searches.
@@ -82,7 +83,7 @@ def _environment() -> Environment:
         *(verdicts.bounds, verdicts.departing, verdicts.differing, verdicts.ground),
         *(verdicts.leading, verdicts.measured, verdicts.number, verdicts.origins),
         *(verdicts.outcomes, verdicts.remarks, verdicts.shares, verdicts.strips),
-        *(verdicts.style, verdicts.tally, plain, prose, sentence_case, short, shown),
+        *(verdicts.style, verdicts.tally, drawing, plain, prose, sentence_case, short, shown),
     )
     environment.filters |= {function.__name__: function for function in filters}
     environment.globals |= {
