@@ -57,8 +57,9 @@ _ASSETS = ("page.js", "search.js", "charts.js", "playground.js", "playground.css
 # The first includes the others, or is what they extend.
 _TEMPLATES = (
     *("page.html", "front.html", "paper.html", "figure.html", "claim.html", "errata.html"),
-    *("small_picture.html", "study.html", "notation.html", "playground.html"),
+    *("study.html", "notation.html", "playground.html"),
     *("alone.html", "changes.html", "comparison.html"),
+    "small_picture.html",
 )
 # The index that every page searches.
 INDEX = "search-index.js"
@@ -83,12 +84,13 @@ def _environment() -> Environment:
         *(verdicts.bounds, verdicts.departing, verdicts.differing, verdicts.ground),
         *(verdicts.leading, verdicts.measured, verdicts.number, verdicts.origins),
         *(verdicts.outcomes, verdicts.remarks, verdicts.shares, verdicts.strips),
-        *(verdicts.style, verdicts.tally, drawing, plain, prose, sentence_case, short, shown),
+        *(verdicts.style, verdicts.tally, plain, prose, sentence_case, short, shown),
     )
     environment.filters |= {function.__name__: function for function in filters}
     environment.globals |= {
         "anchor": anchor,
         "asset": _asset,
+        "drawing": drawing,
         "origin": runs.origin,
         "setting": verdicts.setting,
     }
