@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hessian_papers.ledger.bounds import Estimate
+from hessian_papers.ledger.conditions import NO_ASSUMPTION
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.statements import FIELD
 from hessian_papers.ledger.table import label, with_interval
@@ -32,7 +33,7 @@ Ledger = Sequence[StatementRecord]
 # What a sentence says of the cases of its statements, and the verdicts that go with it.
 _FITTING: Mapping[str, Sequence[str]] = {
     "holds": ("reproduced", "corrected", "in part", "shown"),
-    "fails": ("differs", "depends"),
+    "fails": ("differs", "depends", "shown"),
 }
 
 # Where digits are part of a name or a place: LeNet5, CIFAR-10, eq. (10), section 5.1.
@@ -143,8 +144,16 @@ class Finding:
     @property
     def states(self) -> list[str]:
         """The states of networks that its statements are about, each once."""
-        every = (statement.state for statement in self.statements if not statement.identity)
-        return [*dict.fromkeys(filter(None, every))]
+        return self._said("state")
+
+    @property
+    def assumptions(self) -> list[str]:
+        """The other things that its statements presuppose, each once."""
+        return self._said("assumes")
+
+    def _said(self, name: str) -> list[str]:
+        own = [getattr(each, name) for each in self.statements if not each.identity]
+        return [*dict.fromkeys(text for text in own if text and text != NO_ASSUMPTION.text)]
 
 
 def _recorded(statement: StatementRecord) -> StatementRecord:
