@@ -11,7 +11,7 @@ from pipelines.stage import REPORTS, Context, main
 def publish(context: Context) -> None:
     """Save both on the server and print their addresses; needs `wandb login`."""
     stated = findings(inputs.findings(), read_ledger(REPORTS))
-    sentences = [(finding.text, finding.picture) for finding in stated if finding.stated]
+    sentences = [(finding.text, finding.study) for finding in stated if finding.stated]
     project, entity = context.tracking.project, context.tracking.entity
     for address in tracking.publish(project, entity, REPORTS, WANDB, sentences):
         print(address)

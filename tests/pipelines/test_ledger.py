@@ -20,9 +20,12 @@ FINDINGS = {
         {
             "name": "made-up",
             "sentence": "It is {value}, and exact to {error}.",
-            "picture": "kept",
-            "rests_on": {"of-both": ["reproduced"], "agreement": ["reproduced"]},
-            "numbers": {"value": {"value": "of-both"}, "error": {"tolerance": "agreement"}},
+            "setting": "Width 100.",
+            "would_change": "Another one.",
+            "study": "kept",
+            "picture": {"axis": "r", "groups": {"of-both": "both"}},
+            "rests_on": {"of-both": "holds", "agreement": "holds"},
+            "numbers": {"value": {"pooled": "of-both"}, "error": {"tolerance": "agreement"}},
         }
     ],
 }

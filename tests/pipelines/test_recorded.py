@@ -218,14 +218,13 @@ def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
 
     lead = {"sentence": "It is large.", "rests_on": ["planted-number"]}
     finding = {
-        **{"name": "planted", "picture": PLANTED, "sentence": "It is {number}."},
-        "rests_on": {"planted-number": ["differs"]},
-        "numbers": {"number": {"value": "planted-number"}},
+        **{"name": "planted", "study": PLANTED, "sentence": "It is {number}."},
+        **{"setting": "Width 100.", "would_change": "Another one."},
+        "picture": {"axis": "r", "groups": {"planted-number": "it"}},
+        "rests_on": {"planted-number": "fails"},
+        "numbers": {"number": {"largest": "planted-number"}},
     }
-    sentences = {
-        "sets": {},
-        "findings": [finding],
-    }
+    sentences = {"sets": {}, "findings": [finding]}
     shown = {"leads": {PLANTED: lead}}
     artifacts = {PLANTED: [PAPER, configs["today"]["artifact"]]}
     own = {"studies": [PLANTED], "made": {PLANTED: "code"}, "artifacts": artifacts}
@@ -252,7 +251,7 @@ def test_all_that_is_said_of_a_run_is_of_its_own_arrays(planted, params):
     assert (today.provenance.scale, case.scale) == ("demo", "paper")
     assert (case.beside.outcome, case.outcome, statement.verdict) == ("holds", "fails", "differs")
     assert today.png != today.recorded.png
-    assert Path("reports/findings.md").read_text() == "1. It is 1.\n"
+    assert Path("reports/findings.md").read_text() == "1. It is 1.0.\n"
     content = Path(f"reports/{PAPER}/{PLANTED}.html").read_text("utf-8")
     assert content.count("It is large.") == 1
     assert "It is large.</strong> The number is 2." in content

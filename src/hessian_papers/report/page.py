@@ -38,6 +38,7 @@ from hessian_papers.report.findings import Finding
 from hessian_papers.report.links import FRONT, STATES, Links
 from hessian_papers.report.notation import tables
 from hessian_papers.report.search import search_index
+from hessian_papers.report.small_pictures import drawing
 
 # A few eigenvalues as bars: without an icon of its own a browser would look for one on the network.
 _ICON = (
@@ -58,6 +59,7 @@ _TEMPLATES = (
     *("page.html", "front.html", "paper.html", "figure.html", "claim.html", "errata.html"),
     *("study.html", "states.html", "notation.html", "playground.html"),
     *("alone.html", "changes.html", "comparison.html"),
+    "small_picture.html",
 )
 # The index that every page searches.
 INDEX = "search-index.js"
@@ -90,6 +92,7 @@ def _environment() -> Environment:
     environment.globals |= {
         "anchor": anchor,
         "asset": _asset,
+        "drawing": drawing,
         "origin": runs.origin,
         "setting": verdicts.setting,
     }

@@ -11,7 +11,7 @@ import sample_reports
 from matplotlib import image as images
 
 from hessian_papers.report import FRONT, INDEX, address, build, index, read
-from hessian_papers.report.findings import Finding
+from hessian_papers.report.findings import Finding, Group, Picture, measured
 from hessian_spectra.pictures import style
 from tests.pages import ROOT
 from tests.papers.report.test_colours import contrast
@@ -27,10 +27,13 @@ def folder(sample_root, tmp_path_factory):
     """The pages beside their pictures: all of them, and one document that has all."""
     root = shutil.copytree(sample_root / "reports", tmp_path_factory.mktemp("page") / "reports")
     content = read(Path(root))
-    statement = content.statements[:1]
+    groups = [Group("some cases", measured(content.statements[:1]))]
+    groups += [Group("others, of which each is named", measured(content.statements[1:4]))]
+    picture = Picture("error, in words", "number", groups, (0.0, "none"))
+    said = {"setting": "Width 100.", "would_change": "Another.", "picture": picture}
     findings = [
-        Finding("one", "It holds.", True, statement, "cracking-fig7"),
-        Finding("two", f"It holds{' for every width' * 40}.", True, statement, "poster-pair"),
+        Finding(name, f"It holds{more}.", True, content.statements[:1], "cracking-fig7", **said)
+        for name, more in (("one", ""), ("two", " for every width" * 9))
     ]
     parts = [part for section in content.sections for part in content.parts(section.key)]
     for part in (FRONT, *parts):
@@ -131,15 +134,26 @@ def test_the_first_screen_says_what_there_is_without_a_click(visit):
     assert image.evaluate(size) == [int(image.get_attribute(side)) for side in ("width", "height")]
 
 
-def test_a_long_finding_is_folded_until_it_is_asked_for(visit):
-    short, long = visit.page.locator("ol.findings li").all()
-    assert short.locator("details").count() == 0
-    before = long.bounding_box()["height"]
-    assert before - short.bounding_box()["height"] < 60, "no card is longer than needed"
-    long.locator("summary").focus()
-    visit.page.keyboard.press("Enter")
-    assert long.bounding_box()["height"] > before + 100
-    assert long.locator(".source").is_visible()
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_picture_of_a_finding_can_be_read(visit, width, scheme):
+    """No letter is small, leaves the card, or has a colour near the card's."""
+    page = visit.page
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 844})
+    card = page.locator("ol.findings li").first
+    frame = card.bounding_box()
+    texts = card.locator("svg text").all()
+    assert len(texts) > 6
+    for text in texts:
+        box = text.bounding_box()
+        assert frame["x"] <= box["x"] < box["x"] + box["width"] <= frame["x"] + frame["width"]
+        assert box["height"] >= 11
+    ground = colours(card)[0]
+    for part in ("svg .heading", "svg .mark"):
+        fill = card.locator(part).first.evaluate("(e) => getComputedStyle(e).fill")
+        colour = "#{:02x}{:02x}{:02x}".format(*map(int, re.findall(r"\d+", fill)[:3]))
+        assert contrast(colour, ground) > 4.5, part
 
 
 @pytest.mark.parametrize(
@@ -160,7 +174,7 @@ def test_every_page_leads_to_documentation_readme_and_repository(visit, address_
 def test_pages_load_without_complaint_and_pictures_when_they_are_seen(visit):
     assert visit.complaints == []
     asked = {request.rpartition("/")[2] for request in visit.requests}
-    assert asked == {FRONT, INDEX, "inspection.png", "recorded.png", "poster-pair.png"}
+    assert asked == {FRONT, INDEX, "inspection.png"}, "findings draw their own"
     visit.go("singh2024poster/poster-pair.html")
     image = visit.page.locator(".card img").first
     assert image.evaluate("async (image) => { await image.decode(); return image.naturalWidth; }")
@@ -424,7 +438,6 @@ CARD = "#1e2126"
     ("address_", "picture"),
     [
         (FRONT, "#inspect .plate"),
-        (FRONT, "ol.findings .plate"),
         ("singh2026cracking.html", ".thumbnail"),
         ("singh2026cracking/cracking-fig7.html", ".card .plate"),
         ("singh2026cracking/cracking-fig7.html", "#enlarged"),

@@ -17,7 +17,7 @@ from hessian_papers.papers import PAPERS
 from hessian_papers.report import FRONT, address, build, index, read
 from hessian_papers.report.commands import override
 from hessian_papers.report.entries import anchor
-from hessian_papers.report.findings import Finding
+from hessian_papers.report.findings import Finding, Group, Picture, measured
 from hessian_spectra.files import DamagedFileError, MissingResultError, write_json
 
 
@@ -181,14 +181,20 @@ def test_a_recorded_run_and_todays_stand_in_one_place(text):
     assert not re.search("Recorded run|radio|not the paper’s", other)
 
 
-def test_findings_have_a_picture_and_lead_to_their_statements(content):
-    stated = Finding("one", "$λ_1 < 2$ holds", True, content.statements[:2], "cracking-fig7")
+def test_findings_have_a_picture_of_their_own_and_lead_to_their_statements(content):
+    statements = content.statements[:2]
+    picture = Picture("error of $λ_1$", "number", [Group("a < b", measured(statements))])
+    said = {"setting": "Width 100.", "would_change": "Another width."}
+    stated = Finding("one", "$λ_1 < 2$", True, statements, "cracking-fig7", **said, picture=picture)
     text = build(content, [stated, Finding("two", "x is not run", False, [], "no-study")])
     actual = section(text, "findings", "section")
     assert text.index('id="findings"') < text.index('id="verdicts"')
     assert "<mi>λ</mi>" in actual
-    assert actual.count("<img") == 1
-    assert 'src="figures/singh2026cracking/cracking-fig7/recorded.png"' in actual
+    assert actual.count("<svg") == 1
+    assert 'href="#figure-cracking-fig7"' in actual
+    assert 'aria-label="error of λ_1. a &lt; b: ' in actual
+    assert "Width 100. State: any weights." in actual
+    assert "What would change it: Another width." in actual
     assert "<em>Not stated by this run:</em> x is not run." in actual
     led = re.findall('href="#claim-(.*?)"', actual)
     assert led == ["closed2024-fig1--sample-0", "closed2024-fig2--sample-1"]
