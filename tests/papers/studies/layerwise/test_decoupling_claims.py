@@ -32,7 +32,9 @@ def statements_of(name, arrays, artifact="Figure 2"):
     return [*item.entries(KIND, name, arrays)]
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("decoupling", "no_diagonal")
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
+    "decoupling", "no_diagonal"
+)
 
 
 def data_of(*networks, **changes):
