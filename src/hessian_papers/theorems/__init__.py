@@ -13,6 +13,7 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     several,
     two_matrices,
     attention,
+    attention_errata,
     deep,
     labels,
     brute_force,

@@ -134,7 +134,9 @@ def attention_spectrum(net: Attention) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem("Theorem 3.5: eigenvectors (ours)", cracking="Theorem 3.5, beyond its statement")
+@theorem(
+    "Theorem 3.5: eigenvectors (ours)", ours=True, cracking="Theorem 3.5, beyond its statement"
+)
 def attention_basis(net: Attention) -> Error:
     """The eigenvectors are known as well: those of a $3 × 3$ matrix and, for the bulk, vectors
     orthogonal to $w_K ± w_Q$.
@@ -144,7 +146,7 @@ def attention_basis(net: Attention) -> Error:
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
 
-@theorem("Theorem 3.5: Viète", tolerance=ROOT, cracking="appendix B.5")
+@theorem("Theorem 3.5: Viète", of="attention-spectrum", tolerance=ROOT, cracking="appendix B.5")
 def attention_viete(net: Attention) -> Error:
     r"""The outliers are $T/3 + 2\sqrt{-p/3} \cos(\frac13 \arccos((3q/2p)\sqrt{-3/p}) - 2πk/3)$,
     $k = 0, 1, 2$.
@@ -154,14 +156,14 @@ def attention_viete(net: Attention) -> Error:
     return relative(net.with_bulk(net.cubic.roots(), net.gamma), net.eigenvalues)
 
 
-@theorem("Theorem 3.5: cubic", cracking="appendix B.5")
+@theorem("Theorem 3.5: cubic", of="attention-spectrum", cracking="appendix B.5")
 def attention_cubic(net: Attention) -> Error:
     """The outliers are the roots of the displayed third-order polynomial."""
     cubic = [-torch.ones_like(net.gamma), net.stated_trace, *net.polynomial]
     return roots_error(torch.stack(cubic), net.outliers)
 
 
-@theorem("eq. (121): trace", cracking="eq. (121)")
+@theorem("eq. (121): trace", of="attention-largest", cracking="eq. (121)")
 def attention_trace(net: Attention) -> Error:
     r"""$\operatorname{tr}(H) = α + ζ(‖w_K‖^2 + ‖w_Q‖^2)$, the sum of the three outliers."""
     traces = torch.stack([net.outliers.sum(), net.trace])
@@ -188,8 +190,8 @@ def attention_without_gamma(net: Attention) -> Error:
     return relative(net.with_bulk(outliers, 0 * net.gamma), net.eigenvalues)
 
 
-@theorem("Remark B.4: outlier", cracking="Remark B.4, eq. (121)")
-def attention_outlier_bounds(net: Attention) -> Error:
+@theorem("Remark B.4: outlier", of="attention-largest", cracking="Remark B.4, eq. (121)")
+def attention_large_outlier(net: Attention) -> Error:
     r"""$T/3 + ξ/2 ≤ \text{largest outlier} ≤ T/3 + ξ$.
 
     Remark: With squared norms in $ξ$.
@@ -206,7 +208,12 @@ def attention_smallest(net: Attention) -> Error:
     return excess(smallest, net.gamma.abs(), net.size) if net.has_bulk else None
 
 
-@theorem("Remark 3.1, stronger (ours)", cracking="Remark 3.1, stronger")
+@theorem(
+    "Remark 3.1, stronger (ours)",
+    of="attention-dominant",
+    ours=True,
+    cracking="Remark 3.1, stronger",
+)
 def attention_strong_condition(net: Attention) -> Error:
     """$κ(H) ≥ (2|T| + 3ξ)/(6|γ|)$ for $d_K ≥ 2$ and $γ ≠ 0$.
 
@@ -217,7 +224,7 @@ def attention_strong_condition(net: Attention) -> Error:
     return net.condition_error(cf.condition_number_bound(*net.weighted))
 
 
-@theorem("ζ ≥ 0: λ_max (ours)", cracking="Remark B.4, beyond its statement")
+@theorem("ζ ≥ 0: λ_max (ours)", ours=True, cracking="Remark B.4, beyond its statement")
 def attention_dominant(net: Attention) -> Error:
     """For $ζ ≥ 0$ the largest eigenvalue is an outlier: it is at least $|γ|$.
 
@@ -235,7 +242,7 @@ def rowwise_spectrum(net: Rowwise) -> Error:
 
 
 @theorem("Theorem 3.5: ξ", cracking="Theorem 3.5, in three displays")
-def attention_half_width(net: Attention, printed: bool = False) -> Error:
+def attention_outlier_bounds(net: Attention, printed: bool = False) -> Error:
     """The outliers lie within $T/3 ± ξ$ with $(ζ‖w_K‖^2 + ζ‖w_Q‖^2 + α)^2$ in $ξ$.
 
     In print: $(ζ‖w_K‖ + ζ‖w_Q‖ + α)^2$ in $ξ$
@@ -247,7 +254,7 @@ def attention_half_width(net: Attention, printed: bool = False) -> Error:
     return net.outside(net.outliers, *cf.attention_outlier_bounds(*net.weighted))
 
 
-@theorem("Theorem 3.5: q", cracking="appendix B.5")
+@theorem("Theorem 3.5: q", of="attention-spectrum", cracking="appendix B.5")
 def attention_q(net: Attention, printed: bool = False) -> Error:
     """$q = -(2T^3 + 9T[(β^2 - αζ)N + 2γζk + γ^2] + 27[2γ(β^2 - αζ)k - αγ^2])/27$.
 
@@ -264,7 +271,7 @@ def attention_q(net: Attention, printed: bool = False) -> Error:
     return roots_error(torch.stack(cubic), net.outliers)
 
 
-@theorem("Theorem 3.5: Hessian", cracking="appendix B.5, first display")
+@theorem("Theorem 3.5: Hessian", of="attention-spectrum", cracking="appendix B.5, first display")
 def attention_display(net: Attention, printed: bool = False) -> Error:
     """The first displayed Hessian is in the order $(w_V, w_Q, w_K)$, in rows and columns.
 
@@ -309,7 +316,7 @@ def attention_condition(net: Attention, printed: bool = False) -> Error:
     return net.condition_error(in_print if printed else right)
 
 
-@theorem("Remark 3.1: monotone", cracking="below Remark 3.1")
+@theorem("Remark 3.1: monotone", of="attention-condition", cracking="below Remark 3.1")
 def attention_monotone(net: Attention, printed: bool = False) -> Error:
     """At fixed $⟨w_K, w_Q⟩$ and $ζ > 0$ the bound of Remark 3.1 grows with $‖w_K‖^2 + ‖w_Q‖^2$.
 

@@ -129,6 +129,7 @@ def bias_spectrum(net: Bias) -> Error:
 
 @theorem(
     "Theorem B.1: formulas",
+    of="bias-spectrum",
     tolerance=ROOT,
     cracking="eq. (68), (105) to (110)",
     closed="eq. (5), (102) to (107)",
@@ -169,7 +170,12 @@ def bias_blocks(net: Biased) -> Tensor:
     return torch.cat([torch.cat(row, dim=1) for row in rows])
 
 
-@theorem("eq. (77) to (81): Hessian", cracking="eq. (77) to (81)", closed="eq. (74) to (78)")
+@theorem(
+    "eq. (77) to (81): Hessian",
+    of="bias-spectrum",
+    cracking="eq. (77) to (81)",
+    closed="eq. (74) to (78)",
+)
 def bias_hessian(net: Bias) -> Error:
     """For $E[x] = 0$ the Hessian's blocks are those of the displayed equations."""
     return relative(bias_blocks(net), net.hessian)
@@ -177,6 +183,7 @@ def bias_hessian(net: Bias) -> Error:
 
 @theorem(
     "eq. (100) to (104)",
+    of="bias-spectrum",
     source=BRUTE_FORCE_AT_WIDTH_2,
     cracking="eq. (100) to (104)",
     closed="eq. (97) to (101)",
@@ -193,7 +200,7 @@ def bias_quintic(net: Bias) -> Error:
     return roots_error(torch.stack([*powers, torch.zeros_like(a)]), net.eigenvalues)
 
 
-@theorem("Theorem B.1, weaker (ours)", cracking="Theorem B.1, beyond its assumptions")
+@theorem("Theorem B.1, weaker (ours)", ours=True, cracking="Theorem B.1, beyond its assumptions")
 def bias_parallel(net: Parallel) -> Error:
     r"""$E[y] = E[yx] = 0$ can be weakened: pair and triple only need $(δx, δ)$ parallel to
     $(⟨w, v⟩, ⟨w, b⟩)$. With $C = |(⟨w, v⟩, ⟨w, b⟩)|$ and $ρ$ the residual along it, the pair is
@@ -208,7 +215,12 @@ def bias_parallel(net: Parallel) -> Error:
     return relative(net.eigenvalues_of(*parts, net.rho.abs()), net.eigenvalues)
 
 
-@theorem("Theorem B.1, any weights", cracking="eq. (89) to (99)", closed="eq. (86) to (96)")
+@theorem(
+    "Theorem B.1, any weights",
+    of="bias-spectrum",
+    cracking="eq. (89) to (99)",
+    closed="eq. (86) to (96)",
+)
 def sextic_spectrum(net: Sextic) -> Error:
     """For $E[x] = 0$, $E[x^2] = 1$ and any v, b and y, the spectrum is $±r$ and 0 ($m - 2$ times
     each) and the corrected sextic's roots.
@@ -216,7 +228,7 @@ def sextic_spectrum(net: Sextic) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem("eq. (82), (83)", cracking="eq. (82), (83)")
+@theorem("eq. (82), (83)", of="bias-spectrum", cracking="eq. (82), (83)")
 def bias_display(net: Bias, printed: bool = False) -> Error:
     """The lower left blocks of the displayed Hessian are $δx I + wv^⊤$ and $δ I + wb^⊤$.
 
@@ -233,6 +245,7 @@ def bias_display(net: Bias, printed: bool = False) -> Error:
 
 @theorem(
     "eq. (92): ‖b‖",
+    of="bias-spectrum",
     source=BRUTE_FORCE_AT_WIDTH_2,
     cracking="eq. (92) and the collected form",
     closed="eq. (89) and the collected form",
@@ -252,6 +265,7 @@ def sextic_norm(net: Sextic, printed: bool = False) -> Error:
 
 @theorem(
     "eq. (97), (98): sign",
+    of="bias-spectrum",
     source=BRUTE_FORCE_AT_WIDTH_2,
     cracking="eq. (97), (98)",
     closed="eq. (94), (95)",

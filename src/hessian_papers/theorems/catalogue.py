@@ -14,6 +14,9 @@ the statement, each behind its heading of :data:`HEADINGS`:
         Remark: The two agree only for $σ^2 = 1$.
         \"\"\"
 
+What a paper says in one sentence may take several theorems: equations on the way, and what is
+wrong about them. These are parts ``of`` one, whose statement the ledger has.
+
 Tests and ledger read the same list: the tests plant mistakes in what is measured, too, and draw
 other instances than the ledger's study.
 """
@@ -71,6 +74,8 @@ class Theorem:
         places: where it stands, by paper.
         family: the networks that it is about.
         error: measures it.
+        of: the theorem whose part it is, if it is no statement of its own.
+        ours: whether no paper has it.
         printed: for an erratum, what is in print.
         remark: what a reader should know about the difference.
         source: what the error is taken from.
@@ -86,6 +91,8 @@ class Theorem:
     places: Mapping[str, str]
     family: type[Instance]
     error: ErrorFunction
+    of: str = ""
+    ours: bool = False
     printed: str = ""
     remark: str = ""
     source: str
@@ -126,6 +133,8 @@ THEOREMS: dict[str, Theorem] = {}
 def theorem(
     label: str = "",
     *,
+    of: str = "",
+    ours: bool = False,
     source: str = "",
     tolerance: float = EXACT,
     every: int = 1,
@@ -136,6 +145,8 @@ def theorem(
 
     Args:
         label: see :class:`Theorem`, like the other arguments.
+        of: the name of the theorem whose part it is, which may be one further below.
+        ours: whether no paper has it.
         source: what the error is taken from, where neither the docstring nor the family says it.
         tolerance: one of :data:`REASONS`.
         every: on which instances it is measured.
@@ -162,6 +173,8 @@ def theorem(
             places={PAPERS[paper]: place for paper, place in places.items()},
             family=family,
             error=function,
+            of=of,
+            ours=ours or assumption is not None,
             tolerance=tolerance,
             every=every,
             assumption=assumption,

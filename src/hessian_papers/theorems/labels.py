@@ -25,6 +25,7 @@ from hessian_spectra.closed_form.instances import (
     whitened,
 )
 
+BOTH = "both matrices, by automatic differentiation"
 NO_BRUTE_FORCE = "the recipe's own purpose; no brute force is needed"
 
 
@@ -39,7 +40,7 @@ def labels_solution(net: Balanced) -> Error:
     return relative(net.y.mT @ net.x / (len(net.y) * net.input_scale**2), net.map)
 
 
-@theorem("data eq. (13)", data="Equation 13")
+@theorem("data eq. (13)", of="labels-solution", data="Equation 13")
 def labels_values(net: Balanced) -> Error:
     r"""At zero loss $σ_i^L(W) = σ_i(Y)/(\sqrt n σ_x)$.
 
@@ -57,19 +58,18 @@ def labels_sharpness(net: Balanced) -> Error:
     return relative(net.label_sharpness, net.eigenvalues[-1]) if net.kind == ZERO_LOSS else None
 
 
-@theorem("data eq. (14): with loss", data="Equation 14, at a loss above zero")
-def labels_loss(net: Balanced, printed: bool = False) -> Error:
+@theorem("data eq. (14): least squares (ours)", ours=True, data="Equation 14, beyond Assumption 1")
+def labels_loss(net: Balanced) -> Error:
     r"""At a least-squares solution $λ_{\max} = L σ_x^2(σ_{\max}(YX^⊤)/(n σ_x^2))^{2(1-1/L)}$.
 
-    In print: $L σ_x^2(σ_{\max}(Y)/(\sqrt n σ_x))^{2(1-1/L)}$
-    Remark: Labels count only as far as the inputs explain them. With more samples than inputs the
-        print, which assumes zero loss, is too large.
+    Remark: Our addition: equation 14 assumes that the loss is near zero, and there both are equal.
+        Labels count only as far as the inputs explain them.
     """
     if net.kind != LEAST_SQUARES:
         return None
     solution = cf.least_squares_singular_values(net.x.mT, net.y.mT)
     stated = cf.least_squares_sharpness(solution[0], len(net.weights), net.input_scale)
-    return relative(net.label_sharpness if printed else stated, net.eigenvalues[-1])
+    return relative(stated, net.eigenvalues[-1])
 
 
 @theorem("data section 4: shares", data="Section 4, below Equation 14")
@@ -83,14 +83,29 @@ def labels_shares(net: Balanced) -> Error:
     return relative(shares.sort(descending=True).values, net.one_hot_values)
 
 
-@theorem("data Assumption 1, weaker (ours)", data="Equation 3, Assumption 1")
-def labels_hessian(net: Balanced) -> Error:
-    """The Hessian is the Gauss-Newton matrix wherever $(f(X) - Y)X^⊤ = 0$, at any loss.
+def _gauss_newton_error(net: Balanced, kind: int) -> Error:
+    """The distance of the Hessian from the Gauss-Newton matrix, for targets of one kind."""
+    return relative(net.hessian, net.ggn) if net.kind == kind else None
 
-    Remark: Our addition: the paper assumes that the loss is near zero.
-    Measured by: both matrices, by automatic differentiation
+
+@theorem("data eq. (3)", source=BOTH, data="Equation 3")
+def labels_hessian(net: Balanced) -> Error:
+    """At zero loss (Assumption 1) the Hessian is the Gauss-Newton matrix."""
+    return _gauss_newton_error(net, ZERO_LOSS)
+
+
+@theorem(
+    "data Assumption 1, weaker (ours)",
+    of="labels-loss",
+    ours=True,
+    source=BOTH,
+    data="Equation 3, beyond Assumption 1",
+)
+def least_squares_hessian(net: Balanced) -> Error:
+    """The Hessian is the Gauss-Newton matrix at every least-squares solution, $(f(X) - Y)X^⊤ = 0$,
+    whatever the loss.
     """
-    return None if net.kind == ANY_TARGETS else relative(net.hessian, net.ggn)
+    return _gauss_newton_error(net, LEAST_SQUARES)
 
 
 @theorem("data eq. (10)", source=GAUSS_NEWTON, data="Equation 10")
@@ -102,7 +117,7 @@ def two_layers_sharpness(net: TwoLayers) -> Error:
     return relative(net.sharpness, net.ggn_eigenvalues[-1])
 
 
-@theorem("data eq. (10): Hessian (ours)", data="Equation 10, beyond Assumption 1")
+@theorem("data eq. (10): Hessian (ours)", ours=True, data="Equation 10, beyond Assumption 1")
 def two_layers_range(net: TwoLayers) -> Error:
     r"""At any loss the Hessian's largest eigenvalue lies between $σ_x^2 \max(‖W_1‖_2^2, ‖W_2‖_2^2)$
     and $σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2) + ‖(f(X) - Y)X^⊤‖_2/n$.
@@ -122,7 +137,7 @@ def two_layers_trace(net: TwoLayers) -> Error:
     return net.trace_error(net.input_scale**2 * (net.outlets * first + net.inputs * last))
 
 
-@theorem("data eq. (16)", source=GAUSS_NEWTON, data="Equation 16")
+@theorem("data eq. (16)", of="two-layers-pairs", source=GAUSS_NEWTON, data="Equation 16")
 def two_layers_vectors(net: TwoLayers) -> Error:
     r"""With $q_{ij} = (X^⊤v_i/\sqrt n) ⊗ u_j$, $J^⊤q_{ij}$ is an eigenvector for
     $σ_i^2(W_1) + σ_j^2(W_2)$.
@@ -139,7 +154,12 @@ def two_layers_vectors(net: TwoLayers) -> Error:
     return pairs_error(net.ggn, pairs)
 
 
-@theorem("data eq. (16): whole basis", source=GAUSS_NEWTON, data="Equation 16, whole basis")
+@theorem(
+    "data eq. (16): whole basis",
+    of="two-layers-pairs",
+    source=GAUSS_NEWTON,
+    data="Equation 16, whole basis",
+)
 def two_layers_basis(net: TwoLayers) -> Error:
     """With a basis of the null space they form an orthonormal basis of the parameter space."""
     return net.basis_error()
@@ -230,7 +250,12 @@ def recipe_weights(net: Recipes, printed: bool = False) -> Error:
     return made.spectrum_error(pairs.eigenvalues)
 
 
-@theorem("data appendix C: whitening", source=NO_BRUTE_FORCE, data="Appendix C, data whitening")
+@theorem(
+    "data appendix C: whitening",
+    of="recipe-weights",
+    source=NO_BRUTE_FORCE,
+    data="Appendix C, data whitening",
+)
 def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
     r"""Whitened inputs are a linear map of the inputs. With one row per sample they are
     $\sqrt n σ_x$ times the left singular vectors of the non-zero singular values.
@@ -245,7 +270,12 @@ def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
     return float((white - span @ (span.mT @ white)).norm() / white.norm())
 
 
-@theorem("data appendix C: subsets", source=NO_BRUTE_FORCE, data="Appendix C, subsampling")
+@theorem(
+    "data appendix C: subsets",
+    of="recipe-weights",
+    source=NO_BRUTE_FORCE,
+    data="Appendix C, subsampling",
+)
 def recipe_subset(net: Recipes, printed: bool = False) -> Error:
     r"""$⌊(1 - α_{\max})n/(K - 1)⌋$ samples of each of the $K - 1$ other classes leave class 0 its
     share, up to one sample of each class.

@@ -30,7 +30,13 @@ def linear_spectrum(net: Linear) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem("eq. (1): outliers", tolerance=ROOT, cracking="eq. (1), (33)", closed="eq. (1), (33)")
+@theorem(
+    "eq. (1): outliers",
+    of="linear-spectrum",
+    tolerance=ROOT,
+    cracking="eq. (1), (33)",
+    closed="eq. (1), (33)",
+)
 def linear_root(net: Linear) -> Error:
     r"""The outliers are $T/2 ± \frac12\sqrt{T^2 + 4(δx^2 + 2σ^2δx⟨w, v⟩)}$ with
     $T = σ^2(‖w‖^2 + ‖v‖^2)$.
@@ -60,7 +66,12 @@ def linear_trace_form(net: Linear) -> Error:
     return relative(pair(of.trace, of.trace.square() + 4 * of.product), net.outliers)
 
 
-@theorem("sum of the outliers", cracking="section 4.1, appendix C", closed="section 1")
+@theorem(
+    "sum of the outliers",
+    of="linear-trace-form",
+    cracking="section 4.1, appendix C",
+    closed="section 1",
+)
 def linear_trace(net: Linear) -> Error:
     r"""The outliers sum to the trace, $\operatorname{tr}(H) = σ^2(‖w‖^2 + ‖v‖^2)$."""
     sums = torch.stack([net.outliers.sum(), net.moments.trace])
@@ -73,7 +84,7 @@ def linear_product(net: Linear) -> Error:
     return relative(net.moments.product, -net.outliers.prod(), over=net.size**2)
 
 
-@theorem("footnote a: order", cracking="Theorem 3.1, footnote a")
+@theorem("footnote a: order", of="linear-spectrum", cracking="Theorem 3.1, footnote a")
 def linear_order(net: Linear) -> Error:
     """The small outlier never leaves the bulk's range and the large one never enters it:
     $-|δx| ≤ λ_2 ≤ |δx| ≤ λ_1$.
@@ -84,19 +95,26 @@ def linear_order(net: Linear) -> Error:
     return excess(torch.stack([-bulk, low, bulk]), torch.stack([low, bulk, high]), net.size)
 
 
-@theorem("eq. (5), (6): gradient", cracking="eq. (5), (6)", closed="eq. (7), (8)")
+@theorem(
+    "eq. (5), (6): gradient", of="linear-spectrum", cracking="eq. (5), (6)", closed="eq. (7), (8)"
+)
 def linear_gradient(net: Linear) -> Error:
     """$∇_w ℓ = δx v$ and $∇_v ℓ = δx w$."""
     return gradient_error(net)
 
 
-@theorem("eq. (7) to (9): Hessian", cracking="eq. (7) to (9)", closed="eq. (9) to (11)")
+@theorem(
+    "eq. (7) to (9): Hessian",
+    of="linear-spectrum",
+    cracking="eq. (7) to (9)",
+    closed="eq. (9) to (11)",
+)
 def linear_hessian(net: Linear) -> Error:
     """The Hessian's blocks are $σ^2vv^⊤$, $σ^2ww^⊤$ and $δx I + σ^2vw^⊤$."""
     return relative(block_hessian(net.cells, len(net.w)), net.hessian)
 
 
-@theorem("eq. (12): H∇ℓ", cracking="eq. (12)")
+@theorem("eq. (12): H∇ℓ", of="linear-spectrum", cracking="eq. (12)")
 def linear_hessian_gradient(net: Linear) -> Error:
     """$H∇ℓ = (δx T w + δx^2 v; δx T v + δx^2 w)$ with T the trace."""
     dx, swapped = net.moments.dx, torch.cat([net.w, net.v])
@@ -105,7 +123,12 @@ def linear_hessian_gradient(net: Linear) -> Error:
     return relative(stated, net.hessian @ net.gradient, over=over or 1.0)
 
 
-@theorem("eq. (32): polynomial", cracking="eq. (13) to (32)", closed="eq. (13) to (32)")
+@theorem(
+    "eq. (32): polynomial",
+    of="linear-spectrum",
+    cracking="eq. (13) to (32)",
+    closed="eq. (13) to (32)",
+)
 def linear_determinant(net: Linear) -> Error:
     """$|H - λI| = (λ^2 - δx^2)^{m-1} (λ^2 - Tλ - (δx^2 + 2σ^2δx⟨w, v⟩))$."""
     probe = net.probe
@@ -114,7 +137,12 @@ def linear_determinant(net: Linear) -> Error:
     return relative(bulk * (net.moments.quadratic @ powers), net.at_probe)
 
 
-@theorem("Theorems 3.2, 3.3: eigenvectors", cracking="Theorems 3.2, 3.3", closed="Theorems 2, 3")
+@theorem(
+    "Theorems 3.2, 3.3: eigenvectors",
+    of="linear-bulk-sign",
+    cracking="Theorems 3.2, 3.3",
+    closed="Theorems 2, 3",
+)
 def linear_basis(net: Linear) -> Error:
     """The eigenvectors of both theorems, completed to an orthonormal basis of the whole space, are
     eigenvectors of the Hessian, in all edge cases.
@@ -135,7 +163,12 @@ def linear_outlier_vector(net: Linear) -> Error:
     return vectors_error(net.hessian, net.outlier_vectors, net.stated_outliers)
 
 
-@theorem("Theorem 3.2: by gradient", cracking="below Theorem 3.2", closed="below Theorem 2")
+@theorem(
+    "Theorem 3.2: by gradient",
+    of="linear-outlier-vector",
+    cracking="below Theorem 3.2",
+    closed="below Theorem 2",
+)
 def linear_gradient_vector(net: Linear) -> Error:
     """Where the gradient does not vanish, $z = (λ/δx)∇ℓ + δx θ$."""
     dx = net.moments.dx
@@ -146,7 +179,7 @@ def linear_gradient_vector(net: Linear) -> Error:
     return vectors_error(net.hessian, torch.stack(columns, dim=1), net.stated_outliers)
 
 
-@theorem("Corollary 3.1: orthogonal", cracking="Corollary 3.1")
+@theorem("Corollary 3.1: orthogonal", of="linear-constant-bulk", cracking="Corollary 3.1")
 def linear_orthogonal_iterates(net: Linear) -> Error:
     """The parameters and the gradient are orthogonal to the bulk eigenspace."""
     if len(net.w) == 1:

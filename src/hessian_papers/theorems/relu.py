@@ -69,7 +69,7 @@ def relu_blocks(net: Relu) -> Error:
     return relative(block_hessian(net.cells, len(net.w)), net.hessian)
 
 
-@theorem("2024 eq. (35), (36)", closed="eq. (35), (36)")
+@theorem("2024 eq. (35), (36)", of="relu-blocks", closed="eq. (35), (36)")
 def relu_gradient(net: Relu) -> Error:
     """The gradient with respect to $w_±$ is the cell's mean of $δx$ times $v_±$; with respect to
     $v_±$ it is that mean times $w_±$.
@@ -106,7 +106,7 @@ def relu_largest(net: Relu) -> Error:
     return relative(net.spectrum.select("outlier").max(), net.eigenvalues[-1], over=net.size)
 
 
-@theorem("eq. (62), (65)", cracking="eq. (62), (65)", closed="eq. (64), (65)")
+@theorem("eq. (62), (65)", of="relu-basis", cracking="eq. (62), (65)", closed="eq. (64), (65)")
 def relu_outlier_vector(net: Relu, printed: bool = False) -> Error:
     """$z_± = λ(w_±; v_±) + (n_±/n)δx_±(v_±; w_±)$, zero outside the cell.
 
@@ -130,7 +130,12 @@ def _bulk_error(net: Relu, *, any_vector: bool = False, without_share: bool = Fa
     return pairs_error(net.hessian, pairs)
 
 
-@theorem("after eq. (64): vector", cracking="below eq. (64), (67)", closed="below eq. (64), (65)")
+@theorem(
+    "after eq. (64): vector",
+    of="relu-basis",
+    cracking="below eq. (64), (67)",
+    closed="below eq. (64), (65)",
+)
 def relu_bulk_vector(net: Relu, printed: bool = False) -> Error:
     """In $ẑ = (I - …)c$ the vector c is zero outside the cell.
 
@@ -139,7 +144,12 @@ def relu_bulk_vector(net: Relu, printed: bool = False) -> Error:
     return _bulk_error(net, any_vector=printed)
 
 
-@theorem("after eq. (64): value", cracking="below eq. (64), (67)", closed="below eq. (64), (65)")
+@theorem(
+    "after eq. (64): value",
+    of="relu-basis",
+    cracking="below eq. (64), (67)",
+    closed="below eq. (64), (65)",
+)
 def relu_bulk_value(net: Relu, printed: bool = False) -> Error:
     r"""The bulk eigenvectors belong to $±(n_±/n)δx_±$.
 
@@ -147,6 +157,25 @@ def relu_bulk_value(net: Relu, printed: bool = False) -> Error:
     Remark: Theorem 3.4 (2024: Corollary 5) has the factor.
     """
     return _bulk_error(net, without_share=printed)
+
+
+@theorem("2024 section 2: yx_+", of="relu-activation", closed="section 2")
+def relu_covariance(net: Relu, printed: bool = False) -> Error:
+    r"""$yx_+ = \frac{1}{n_+} Σ_{i=1}^n y_i x_i 1\lbrace x_i > 0\rbrace$ is a sum over all points
+    and so is $yx_-$.
+
+    In print: the sums end at $n_+$ and at $n_-$
+    Remark: Appendix B and singh2026cracking have it right. The errors are those of the Hessian.
+    """
+    cells = net.cells
+    if printed:
+        ends = [int(cell.points.sum()) for cell in cells]
+        sums = [(net.x * net.y * c.points)[:end].sum() for c, end in zip(cells, ends, strict=True)]
+        cells = [
+            replace(cell, moments=replace(cell.moments, yx=of / len(net.x)))
+            for cell, of in zip(cells, sums, strict=True)
+        ]
+    return relative(block_hessian(cells, len(net.w)), net.hessian)
 
 
 def _printed_spectrum(net: Relu) -> Tensor:
@@ -159,7 +188,7 @@ def _printed_spectrum(net: Relu) -> Tensor:
     return torch.cat(parts).sort().values
 
 
-@theorem("section 3.2: v_j = 0", cracking="section 3.2", closed="section 2")
+@theorem("section 3.2: v_j = 0", of="relu-activation", cracking="section 3.2", closed="section 2")
 def relu_zero_neuron(net: Relu, printed: bool = False) -> Error:
     """A neuron with $v_j = 0$ belongs to no cell and contributes two zero eigenvalues.
 

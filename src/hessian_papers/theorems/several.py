@@ -74,19 +74,19 @@ def multi_input_spectrum(net: MultiInput) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem("Corollary B.1: formula", cracking="eq. (112), (113)")
+@theorem("Corollary B.1: formula", of="multi-input-spectrum", cracking="eq. (112), (113)")
 def multi_input_decoupled(net: MultiInput) -> Error:
     """Each coordinate's pair is that of a network with only this input, with $σ_d^2$ and $yx_d$."""
     return relative(net.decoupled, net.eigenvalues)
 
 
-@theorem("diagonal networks", cracking="appendix B.4.1")
+@theorem("diagonal networks", of="multi-input-spectrum", cracking="appendix B.4.1")
 def diagonal_networks(net: MultiInput) -> Error:
     """Diagonal linear networks are the case $m = 1$, without a bulk."""
     return relative(net.spectrum.eigenvalues, net.eigenvalues) if net.w.shape[1] == 1 else None
 
 
-@theorem("eq. (114): mixture", cracking="eq. (114)")
+@theorem("eq. (114): mixture", of="multi-input-spectrum", cracking="eq. (114)")
 def mixture(net: MultiInput) -> Error:
     """For $m > 1$ the network is a mixture of m diagonal ones, $f(x) = Σ_i ⟨β^{(i)}, x⟩$.
 
@@ -95,7 +95,7 @@ def mixture(net: MultiInput) -> Error:
     return relative(sum(net.x @ beta for beta in (net.w * net.v).mT), net.outputs)
 
 
-@theorem("correlated inputs (ours)", cracking="Corollary B.1, beyond its assumption")
+@theorem("correlated inputs (ours)", ours=True, cracking="Corollary B.1, beyond its assumption")
 def correlated_spectrum(net: CorrelatedInput) -> Error:
     r"""For correlated inputs the bulk stays $±δx_d$ with $δx = Σα - E[yx]$, and the 2D outliers are
     the eigenvalues of a $2D × 2D$ matrix: $\operatorname{diag}(δx_d, -δx_d)$ plus
@@ -114,13 +114,13 @@ def multi_output_spectrum(net: MultiOutput) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem("Corollary B.2: eigenvectors", cracking="Corollaries B.2, B.3")
+@theorem("Corollary B.2: eigenvectors", of="multi-output-spectrum", cracking="Corollaries B.2, B.3")
 def multi_output_basis(net: MultiOutput) -> Error:
     """The heads' eigenvectors form an orthonormal basis."""
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
 
-@theorem("Corollary B.3", cracking="Corollary B.3, eq. (119)")
+@theorem("Corollary B.3", of="multi-output-spectrum", cracking="Corollary B.3, eq. (119)")
 def multi_output_vector(net: MultiOutput) -> Error:
     """$z^k = λ(0; w_k; v_k; 0) + δ_k x(0; v_k; w_k; 0)$, in the group order $(v_k, w_k)$."""
     pairs = []
@@ -132,7 +132,7 @@ def multi_output_vector(net: MultiOutput) -> Error:
     return pairs_error(net.hessian, pairs)
 
 
-@theorem("eq. (116): order", cracking="eq. (116)")
+@theorem("eq. (116): order", of="multi-output-spectrum", cracking="eq. (116)")
 def multi_output_display(net: MultiOutput, printed: bool = False) -> Error:
     """The displayed block of head k is in the order $(v_k, w_k)$.
 
@@ -146,7 +146,7 @@ def multi_output_display(net: MultiOutput, printed: bool = False) -> Error:
     return relative(torch.block_diag(*blocks), net.hessian)
 
 
-@theorem("orthogonal layer (ours)", cracking="section 4.1", closed="section 3")
+@theorem("orthogonal layer (ours)", ours=True, cracking="section 4.1", closed="section 3")
 def orthogonal_spectrum(net: Orthogonal) -> Error:
     """For $V^⊤V = ν^2I$, $E[xx^⊤] = I$ and $E[yx] = 0$ the spectrum of $f = w^⊤Vx$ is a pair, a
     triple ($D - 1$ times), $±ρ$ ($m - D$ times each) and 0 ($(D - 1)(m - 1)$ times), $ρ = ‖V^⊤w‖$.

@@ -186,6 +186,7 @@ class CellTerms(Raised, Relu):
 
 @theorem(
     "eq. (2): four terms",
+    of="linear-squares",
     cracking="section 3.1, below eq. (2)",
     closed="section 1, on the semantics of sharpness",
 )
@@ -213,6 +214,7 @@ def _raised_error(net: Raised) -> float:
 
 @theorem(
     '"semantics of sharpness"',
+    of="linear-squares",
     cracking="section 3.1, below eq. (2)",
     closed="section 1, on the semantics of sharpness",
 )
@@ -246,7 +248,10 @@ def terms_last(net: LinearTerms, printed: bool = False) -> Error:
 
 
 @theorem(
-    "section 3.2: four terms", tolerance=ROOT, cracking="section 3.2, on the semantics of sharpness"
+    "section 3.2: four terms",
+    of="relu-largest",
+    tolerance=ROOT,
+    cracking="section 3.2, on the semantics of sharpness",
 )
 def terms_cells(net: CellTerms) -> Error:
     """With ReLU the sharpness is that of eq. (2), from the four terms of the cell where it is
@@ -255,7 +260,11 @@ def terms_cells(net: CellTerms) -> Error:
     return relative(sharpness(net.moments), net.eigenvalues[-1], over=net.size)
 
 
-@theorem('section 3.2: "semantics"', cracking="section 3.2, on the semantics of sharpness")
+@theorem(
+    'section 3.2: "semantics"',
+    of="relu-largest",
+    cracking="section 3.2, on the semantics of sharpness",
+)
 def terms_cells_alone(net: CellTerms) -> Error:
     """In the cell with the larger curvature, increasing one of its four terms alone increases the
     sharpness. In the other cell it does not, until that cell has the larger curvature.

@@ -9,6 +9,7 @@ from torch import Tensor
 from hessian_papers.theorems.catalogue import Error, theorem
 from hessian_papers.theorems.errors import excess, relative, worst
 from hessian_papers.theorems.layers import Deep
+from hessian_papers.theorems.two_layer import Linear
 from hessian_spectra.closed_form.instances import Draw, whitened
 
 
@@ -73,7 +74,7 @@ class Matrices(Deep):
         return self.hessian[:count, :count], self.hessian[count:, count:]
 
 
-@theorem("D.3.3: blocks", cracking="appendices D.3.3, D.4")
+@theorem("D.3.3: blocks", of="matrices-sharpness", cracking="appendices D.3.3, D.4")
 def matrices_blocks(net: Matrices) -> Error:
     """The diagonal blocks are $W_2^⊤W_2 ⊗ Σ$ and $I ⊗ W_1ΣW_1^⊤$, for weights flattened by rows."""
     first, second = net.diagonal_blocks
@@ -84,7 +85,12 @@ def matrices_blocks(net: Matrices) -> Error:
     )
 
 
-@theorem("D.4: trace, any inputs", cracking="appendix D.4, beyond its assumption")
+@theorem(
+    "D.4: trace, any inputs",
+    of="layers-trace-any",
+    ours=True,
+    cracking="appendix D.4, beyond its assumption",
+)
 def matrices_trace(net: Matrices) -> Error:
     r"""$\operatorname{tr}(H) = \operatorname{tr}(Σ)‖W_2‖_F^2 + K \operatorname{tr}(W_1ΣW_1^⊤)$ for
     any inputs, at any loss.
@@ -109,7 +115,9 @@ def matrices_frobenius(net: Matrices) -> Error:
     )
 
 
-@theorem("D.3.3: lower bound", cracking="appendix D.3.3, beyond its assumption")
+@theorem(
+    "D.3.3: lower bound", of="matrices-sharpness", cracking="appendix D.3.3, beyond its assumption"
+)
 def matrices_lower_bound(net: Matrices) -> Error:
     r"""$λ_{\max}(H) ≥ \max(λ_{\max}(W_1ΣW_1^⊤), λ_{\max}(Σ)‖W_2‖_2^2)$ for any inputs, at any loss;
     for whitened ones the bound is $\max(‖W_1‖_2^2, ‖W_2‖_2^2)$.
@@ -121,7 +129,11 @@ def matrices_lower_bound(net: Matrices) -> Error:
     return excess(bound, net.eigenvalues[-1], net.size)
 
 
-@theorem("D.3.3: block-diagonal", cracking=r"appendix D.3.3, last line on $λ_{\max}$")
+@theorem(
+    "D.3.3: block-diagonal",
+    of="matrices-sharpness",
+    cracking=r"appendix D.3.3, last line on $λ_{\max}$",
+)
 def matrices_block_diagonal(net: Matrices, printed: bool = False) -> Error:
     r"""For whitened inputs the larger of the diagonal blocks' eigenvalues is
     $\max(σ_{\max}^2(W_1), σ_{\max}^2(W_2))$.
@@ -136,7 +148,7 @@ def matrices_block_diagonal(net: Matrices, printed: bool = False) -> Error:
     return relative(torch.maximum(first**2 if printed else first, second), largest)
 
 
-@theorem("λ_max of the GGN", cracking="appendix D.3.3, exact value")
+@theorem("λ_max of the GGN", of="matrices-sharpness", cracking="appendix D.3.3, exact value")
 def matrices_ggn(net: Matrices) -> Error:
     """For whitened inputs the largest eigenvalue of the GGN is $‖W_1‖_2^2 + ‖W_2‖_2^2$.
 
@@ -156,3 +168,32 @@ def matrices_sharpness(net: Matrices, printed: bool = False) -> Error:
     if not (net.white and net.loss < 1e-20 * net.size):
         return None
     return relative(net.norms.max() if printed else net.norms.sum(), net.eigenvalues[-1])
+
+
+@theorem("D.1.3: alignments", source="singular values", cracking="appendix D.1.3")
+def alignments_of_vectors(net: Linear, printed: bool = False) -> Error:
+    r"""For vectors the spectral alignment $σ_{\max}(W^⊤V)$ and the nuclear one $Σ_i σ_i(W^⊤V)$ are
+    $|⟨w, v⟩|$.
+
+    In print: They all reduce to the standard inner product of vectors
+    Remark: The Frobenius alignment does. The paper correlates absolute values.
+    """
+    product = net.w[:, None].mT @ net.v[:, None]
+    inner = net.w @ net.v
+    values = [torch.linalg.matrix_norm(product, ord=of) for of in (2, "nuc")]
+    over = float(net.w.norm() * net.v.norm())
+    return relative(inner if printed else inner.abs(), torch.stack(values), over=over)
+
+
+@theorem("D.1.3: sizes", of="alignments-of-vectors", cracking="appendix D.1.3, model")
+def matrices_sizes(net: Matrices, printed: bool = False) -> Error:
+    r"""In $f(x) = W_2W_1x$ the first matrix is $m × D$.
+
+    In print: $W_1 ∈ R^{D × m}$, as $W_2$
+    Remark: The error of the print is that of the number of rows that the product needs.
+    Measured by: the network's outputs
+    """
+    first, second = net.weights
+    if printed:
+        return relative(net.inputs, second.shape[1])
+    return relative(net.x @ first.mT @ second.mT, net.outputs)

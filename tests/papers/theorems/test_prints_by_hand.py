@@ -96,12 +96,20 @@ WHITE = rows([1, 1], [1, -1])
         ("linear-display-2024", Linear(**ACROSS), 1.0),
         # At λ = 12, of the coefficients -1, 4, 32, 32 scaled by 12³: -12³ + 4·12² + 32·12 + 32.
         ("linear-cubic", Linear(**SCALAR), 736 / 12**3),
+        # With m = 2 the print has the other sign.
+        ("linear-determinant-sign", Linear(**NEGATIVE), 2.0),
+        # After a step of 1/δx the bulk eigenvalue is there twice, in print at most once.
+        ("linear-bulk-dimension", Linear(**NEGATIVE), 1 / 2),
+        # <w, v> = -1.
+        ("alignments-of-vectors", Linear(**SCALAR | {"v": row(-1)}), 2.0),
         # z = λ(1; 1) + δx(1; 1) = 16 (1; 1) and 0 (1; 1).
         ("linear-zero-vector", Linear(**SCALAR), 1.0),
         # The third term is 4 (4 + 4)², in print 4·4², over 12².
         ("terms-last", LinearTerms(**SCALAR), (256 - 64) / 144),
         # A step of height w = 1 in the place of w v x, at x = 2.
         ("relu-activation", Relu(**SCALAR), 1 / 2),
+        # The positive cell's only point is the last of two: yx_+/2 = 1/2 is 0 in print, of |H| = 1.
+        ("relu-covariance", Relu(**CELLS | {"x": row(-1, 1), "y": row(0, 1)}), 1 / 2),
         # A bulk ±1 in the place of ±1/2, over the largest eigenvalue 2.5.
         ("relu-bulk-value", Relu(**HALF), 0.5 / 2.5),
         # Rows in the order (w, v): w² = 4 and v² = 9 change places, beside δx + w v = 12.
@@ -110,6 +118,8 @@ WHITE = rows([1, 1], [1, -1])
             MultiOutput(w=rows([2]), v=rows([3]), x=row(1), y=rows([0])),
             5 / 12,
         ),
+        # Two rows in print, where the product needs one.
+        ("matrices-sizes", Matrices(weights=NARROW, x=WHITE, y=rows([0], [0])), 1.0),
         ("matrices-sharpness", Matrices(weights=(rows([1]), rows([1])), **ONES), 1 / 2),
         # σ⁴ = 16 of the first layer in the place of σ² = 4.
         ("matrices-block-diagonal", Matrices(weights=(rows([2]), rows([1])), **ONES), 3.0),
@@ -127,12 +137,6 @@ WHITE = rows([1, 1], [1, -1])
         # One layer of two inputs and one output has σ_x² = 1 for both; in print for one pair.
         ("balanced-pairs", balanced(0, WHITE, rows([0], [0]), rows([1, 0])), 1.0),
         ("balanced-count", balanced(0, WHITE, rows([0], [0]), rows([1, 0])), 1 / 2),
-        # Two layers 1, x = (1, -1), y = (3, 1): YXᵀ/n = 1, so that λ_max = 2; σ(Y)/√n = √5.
-        (
-            "labels-loss",
-            balanced(1, rows([1], [-1]), rows([3], [1]), rows([1]), rows([1])),
-            5**0.5 - 1,
-        ),
         # Q has the rows √p(1 − p)(1, -1) and √(1 − p)p(-1, 1): 2p(1 − p)² in the place of p(1 − p).
         ("softmax-hessian-is-a-square", NINE_TENTHS, 0.8),
         # 1 of 4 positions' worth is left.

@@ -12,7 +12,16 @@ def test_the_catalogue_comes_back_from_the_data_set():
     assert data["theorem"].values.tolist() == list(THEOREMS)
     for name, theorem in THEOREMS.items():
         row = data.sel(theorem=name)
-        for field in ("label", "statement", "printed", "remark", "source", "tolerance"):
+        for field in (
+            "label",
+            "of",
+            "ours",
+            "statement",
+            "printed",
+            "remark",
+            "source",
+            "tolerance",
+        ):
             assert row[field] == getattr(theorem, field)
         places = zip(row["paper"].values, row["place"].values, strict=True)
         assert {paper: place for paper, place in places if place} == theorem.places

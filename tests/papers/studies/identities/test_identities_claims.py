@@ -10,7 +10,7 @@ from hessian_papers.ledger.evaluation import Measured, broken, evaluate
 from hessian_papers.ledger.record import all_cases
 from hessian_papers.ledger.statements import Study
 from hessian_papers.results import Provenance
-from hessian_papers.studies.identities.identities.claims import statements
+from hessian_papers.studies.identities.identities.claims import CITED, statements
 from hessian_papers.studies.identities.identities.study import VARIABLES
 from hessian_papers.theorems import THEOREMS
 
@@ -65,26 +65,45 @@ def records(tmp_path_factory):
 
 
 def test_every_erratum_is_corrected_and_all_else_reproduced(records):
-    assert len(records) == len(THEOREMS)
+    assert len(records) == sum(not theorem.of for theorem in THEOREMS.values())
     for record in records.values():
         expected = "corrected" if record.printed else "reproduced"
         assert (record.id, record.verdict) == (record.id, expected)
+    ours = {CITED.get(name, name) for name, theorem in THEOREMS.items() if theorem.ours}
+    assert {name for name, record in records.items() if record.book == "beyond"} == ours & {
+        *records
+    }
+
+
+def test_parts_of_a_statement_are_its_cases_each_with_its_sentence_and_print(records):
+    """Those that a paper proves on the way, and what is wrong in print about them."""
+    spectrum = records["linear-spectrum"]
+    assert spectrum.verdict == "corrected"
+    assert spectrum.sentence == THEOREMS["linear-spectrum"].statement
+    of = {case.id.removeprefix("thm/"): case for case in spectrum.cases}
+    assert {"linear-root", "linear-cubic-2024", "linear-poster-poster"} <= {*of}
+    assert (of["linear-spectrum"].sentence, of["linear-spectrum"].printed) == ("", None)
+    poster = THEOREMS["linear-poster"]
+    case = of["linear-poster-poster"]
+    assert (case.sentence, case.printed) == (poster.statement, poster.printed)
+    assert case.printed_error > 1e-3
 
 
 def test_a_row_is_a_case_of_each_paper_with_both_errors(records):
-    spectrum, vector = records["linear-spectrum"], records["linear-zero-vector"]
-    assert spectrum.places == {
-        "singh2024closed": "Theorem 1",
-        "singh2024poster": "key result, linear network",
-        "singh2026cracking": "Theorem 3.1",
+    cells, basis = records["relu-blocks"], records["linear-orthonormal"]
+    assert cells.places == {
+        "singh2024closed": "Theorem 4, eq. (4), (37) to (42); eq. (35), (36)",
+        "singh2024poster": "key result, ReLU network",
+        "singh2026cracking": "appendix B.2",
     }
-    assert {case.id for case in spectrum.cases} == {
-        "thm/linear-spectrum",
-        "thm/linear-spectrum-2024",
-        "thm/linear-spectrum-poster",
+    assert {case.id for case in cells.cases} == {
+        "thm/relu-blocks",
+        "thm/relu-blocks-2024",
+        "thm/relu-blocks-poster",
+        "thm/relu-gradient-2024",
     }
-    assert all(case.tolerance == 1e-10 and case.reason for case in spectrum.cases)
-    assert [case.printed_error for case in vector.cases] == [1.0, 1.0]
+    assert all(case.tolerance == 1e-10 and case.reason for case in cells.cases)
+    assert [case.printed_error for case in basis.cases] == [basis.cases[0].printed_error] * 2
     assert records["each-assumption-of-bias-is-needed"].cases[0].expected == 0.01
     assert "‖P_l‖_F^2" in records["layers-trace"].sentence
 
@@ -101,9 +120,9 @@ def test_a_broken_theorem_and_nan_fail_by_name(tmp_path):
 
 
 def test_a_print_that_turns_out_right_is_no_erratum(tmp_path):
-    right = with_errors(np.zeros_like, "linear-poster", form="printed")
+    right = with_errors(np.zeros_like, "linear-orthonormal", form="printed")
     records = evaluated(tmp_path, right)
-    assert records["linear-poster"].verdict == "reproduced"
+    assert records["linear-orthonormal"].verdict == "reproduced"
 
 
 def test_what_a_configuration_does_not_draw_is_not_tested(tmp_path):

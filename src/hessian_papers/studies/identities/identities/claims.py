@@ -1,4 +1,7 @@
-"""The statements of the catalogue of theorems: a row each, and a case for each paper that has it.
+"""The statements of the catalogue of theorems: a row each, with the cases of all its parts.
+
+A theorem that is a part of another one is a case of that one's row, which keeps its own sentence
+and print; each is a case for each paper that has it.
 
 All texts come from :mod:`hessian_papers.theorems`, by the data set of the study.
 """
@@ -9,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import Bound, at_least, needs, within
+from hessian_papers.ledger.conditions import ANY_STATE
 from hessian_papers.ledger.statements import Cases, Labels, Statements
 
 # A case's name ends with its paper, where a statement is one of several papers.
@@ -28,10 +32,12 @@ def _cases(*, needed: bool) -> Cases:
         texts = data.drop_dims(["form", "instance"]).sel(theorem=chosen)
         table = texts.to_dataframe(["theorem", "paper"]).reset_index()
         table = table.rename(columns={"printed": "in_print"})
-        for row in table[table["place"] != ""].to_dict("records"):
+        rows = table[table["place"] != ""].to_dict("records")
+        # A statement has the sentence of its first case, so parts come last.
+        for row in sorted(rows, key=lambda row: row["of"] != ""):
             name, suffix = row["theorem"], SUFFIXES.get(row["paper"], "")
-            case = {"name": name, "cited": CITED.get(name, name), "suffix": suffix}
-            yield {**row, **case}
+            of = row["of"] or name
+            yield {**row, "name": name, "cited": CITED.get(of, of), "suffix": suffix}
 
     return cases
 
@@ -67,6 +73,7 @@ def worst(values: np.ndarray) -> float:
     "{place}",
     _bound(within),
     each=_cases(needed=False),
+    book=lambda case: "beyond" if case["ours"] else None,
 )
 def identity(data: xr.Dataset, name: str, printed: bool = False, **case: object) -> float:
     """{statement}
@@ -78,7 +85,7 @@ def identity(data: xr.Dataset, name: str, printed: bool = False, **case: object)
     return worst(errors(data, name, "printed" if printed else "corrected"))
 
 
-@statements.beyond.always("{place}", _bound(at_least), each=_cases(needed=True))
+@statements.beyond.always("{place}", _bound(at_least), each=_cases(needed=True), state=ANY_STATE)
 def assumption(data: xr.Dataset, name: str, **case: object) -> float:
     """{statement}"""
     return -worst(-errors(data, name))

@@ -16,6 +16,8 @@ from hessian_spectra.validation import require
 # What the ledger and the figure take of a theorem as it stands.
 STATED = {
     "label": "what the figure calls it",
+    "of": "the theorem whose part it is; empty for a statement of its own",
+    "ours": "whether no paper has it",
     "statement": "the sentence; for an erratum, the corrected one",
     "printed": "for an erratum, what is in print",
     "remark": "what a reader should know about the difference",
