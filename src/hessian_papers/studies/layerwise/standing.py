@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -9,6 +10,7 @@ import xarray as xr
 from hessian_papers.labelled import Variable, Variables
 from hessian_papers.ledger.bounds import needs
 from hessian_papers.ledger.conditions import Condition
+from hessian_papers.studies.layerwise.ensembles import LABELS
 from hessian_papers.work import Item
 from hessian_spectra.files import Arrays
 
@@ -19,6 +21,10 @@ STANDING: Variables = {
         "network seed",
         "share of the loss's fall from ln c, of c classes, in the second half of the training",
     ),
+}
+# Of a study that measures each network at a single epoch.
+AT_ONE_EPOCH: Variables = {
+    name: variable._replace(dims="network seed") for name, variable in STANDING.items()
 }
 # Our reading of "minimum": no more than this share of its fall comes late.
 NEAR = 0.05
@@ -49,6 +55,23 @@ def late_progress(losses: Sequence[float], classes: int) -> float:
     return (course[len(losses) // 2] - course[-1]) / fall if fall > 0 else 1.0
 
 
+def standing_of(networks: xr.Dataset, network: str, seed: Any, epoch: int) -> Arrays:
+    """The :data:`STANDING` of one architecture at an epoch.
+
+    Args:
+        networks: of classifiers.
+        network: the architecture.
+        seed: of the training; of several there are as many numbers.
+        epoch: whose weights are kept.
+    """
+    classes, end = int(networks["labels"].max()) + 1, int(networks["kept"].max())
+    own = networks.sel(network=network, seed=seed)
+    courses = own["epoch_loss"].transpose(..., "epoch").values[..., :end]
+    late = np.apply_along_axis(lambda each: late_progress(each.tolist(), classes), -1, courses)
+    kept = {name: own[name].sel(kept=epoch).values for name in ("loss", "accuracy")}
+    return {**kept, "late_progress": np.asarray(late)}
+
+
 def with_standing(items: Sequence[Item], networks: xr.Dataset) -> list[Item]:
     """Items of networks whose labels say as well where each stands.
 
@@ -56,17 +79,9 @@ def with_standing(items: Sequence[Item], networks: xr.Dataset) -> list[Item]:
         items: as :func:`~hessian_papers.studies.layerwise.ensembles.each_network` gives them.
         networks: of classifiers.
     """
-    classes, end = int(networks["labels"].max()) + 1, int(networks["kept"].max())
 
     def stand(labels: Arrays) -> Arrays:
-        own = networks.sel(network=labels["network"].item(), seed=labels["seed"].item())
-        kept = own.sel(kept=labels["epoch"].item())
-        course = own["epoch_loss"].values[:end].tolist()
-        return {
-            "loss": kept["loss"].values,
-            "accuracy": kept["accuracy"].values,
-            "late_progress": np.array(late_progress(course, classes)),
-        }
+        return standing_of(networks, *(labels[name].item() for name in LABELS))
 
     return [{**item, "labels": item["labels"] | stand(item["labels"])} for item in items]
 

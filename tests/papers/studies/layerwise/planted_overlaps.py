@@ -65,6 +65,8 @@ def sides(
     last=-0.0,
     differing=1.0,
     seed=0,
+    late=0.01,
+    broken=True,
 ):
     """A study's side.
 
@@ -80,6 +82,8 @@ def sides(
         last: the smallest eigenvalue of the last layer's E[M].
         differing: the overlaps of networks trained differently, as every other one is, by others'.
         seed: of the noise.
+        late: the share of the loss's fall that came late.
+        broken: whether fc2 breaks what Theorem G.1 assumes.
     """
     pairs, variation = np.array(list(combinations(range(seeds), 2))), np.arange(seeds) % 2
     factor = np.where(variation[pairs[:, 0]] != variation[pairs[:, 1]], differing, 1.0)
@@ -102,10 +106,11 @@ def sides(
             arrays["first_inputs"][at] = HEIGHTS[layer]
             arrays["hessian"][at][:, :count] = np.linspace(2, 1, count)
             arrays["residual"][at][:, :count] = 1e-6
-            second = 0.1 if layer == "fc1" and rank else 0.9
+            meets = layer == "fc1" or not broken
+            second = 0.1 if meets and rank else 0.9
             arrays["input"][at][:, :n] = np.append([1.0], np.linspace(second, 0, n - 1))
             # Of fc2 the first three are above 0.9 of the first.
-            values = np.linspace(1, 0.5, m) if layer == "fc1" else np.linspace(1, 0.1, m)
+            values = np.linspace(1, 0.5, m) if meets else np.linspace(1, 0.1, m)
             values[:3] = 1.0
             arrays["output"][at][:, :m] = np.append(values[:-1], last) if layer == "fc3" else values
     sizes = np.array([SHAPES[layer] for layer in layers])
@@ -117,6 +122,9 @@ def sides(
         "outputs": np.tile(sizes[:, 0], (len(networks), 1)),
         "inputs": np.tile(sizes[:, 1], (len(networks), 1)),
         "images": np.array(200),
+        "loss": np.full((len(networks), 1, seeds), 0.02),
+        "accuracy": np.ones((len(networks), 1, seeds)),
+        "late_progress": np.full((len(networks), seeds), late),
         "variation": variation,
     }
     return {"correlation": arrays}

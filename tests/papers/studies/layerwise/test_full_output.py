@@ -45,6 +45,8 @@ def test_the_top_is_that_of_the_dense_hessian(networks):
         first, other = vectors.flip(1)[:, :k], top.eigenvectors().flip(1)[:, :k]
         overlap = float((first.T @ other).square().sum()) / k
         assert actual["overlap"][0, k - 1] == pytest.approx(overlap, abs=1e-5)
+    term = cv.dense_spectrum(cv.dense_matrix(cv.ggn(problem))).eigenvalues.flip(0)
+    np.testing.assert_allclose(actual["approximation"][1], term[:4], rtol=1e-6)
 
 
 def test_the_data_set_of_an_ensemble(networks):
@@ -52,7 +54,8 @@ def test_the_data_set_of_an_ensemble(networks):
     parts = [study.measure(**item) for item in study.layerwise.items(settings, networks)]
     data = study.layerwise.gather(settings, parts)
     # No more eigenpairs than the layers have outputs: 4 + 3, and 5 + 5 + 3.
-    assert data.sizes == {"network": 2, "seed": 2, "form": 1, "rank": 13}
+    assert data.sizes == {"network": 2, "seed": 2, "form": 2, "rank": 13}
+    assert data["late_progress"].dims == data["loss"].dims == ("network", "seed")
     assert data["hessian"].notnull().sum("rank").values.tolist() == [[7, 7], [13, 13]]
     assert (data["epoch"], data["classes"]) == (2, 3)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from claims_contract import of_records, planted_data
+from claims_contract import Kind, Planted, of_records, planted_data
 from torch import nn
 
 from hessian_papers.ledger.bounds import NothingToMeasure
@@ -12,6 +12,7 @@ from hessian_papers.studies.layerwise.layers import own_layers
 from hessian_papers.studies.layerwise.logit_gradients import study
 from hessian_papers.studies.layerwise.logit_gradients.claims import (
     by_score_at_first,
+    statements,
     weakly_by_class_at_last,
 )
 from hessian_papers.studies.layerwise.logit_gradients.derived import chance
@@ -106,7 +107,7 @@ def test_the_picture_is_the_same_again_and_bears_gradients_of_any_size():
     assert not study.embedded(0 * means, 0).any()
 
 
-def sides(*, networks=("F-5^2", "F-5-BN"), epochs=(0, 9), classes=3, seeds=4, **numbers):
+def sides(*, networks=("F-5^2", "F-5-BN"), epochs=(0, 9), classes=3, seeds=4, late=0.01, **numbers):
     """Planted arrays of two hidden layers and the last one."""
     right = {"by_score": (0.9, 0.4), "by_class": (0.0, 0.3)}
     draws, shape = np.random.default_rng(0), (len(networks), seeds, len(epochs), 3)
@@ -124,6 +125,9 @@ def sides(*, networks=("F-5^2", "F-5-BN"), epochs=(0, 9), classes=3, seeds=4, **
         "score": np.arange(classes),
         "axis": np.array(["x", "y"]),
         "embedding": draws.standard_normal((len(epochs), classes, classes, 2)),
+        "loss": np.full((len(networks), seeds, len(epochs)), 0.02),
+        "accuracy": np.ones((len(networks), seeds, len(epochs))),
+        "late_progress": np.full((len(networks), seeds), late),
     }
     return {"correlation": labels | arrays}
 
@@ -133,7 +137,24 @@ def data_of(**of):
     return planted_data(sides(**of), study.VARIABLES)
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("logit_gradients")
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
+    "logit_gradients", "weakly_by_class_at_last"
+)
+
+
+def test_what_is_said_of_a_minimum_is_not_judged_elsewhere():
+    item = Planted(paper="wu2022dissecting", artifact="Figure 29", holds={}, fails=[])
+    kind = Kind(statements, study.VARIABLES)
+    outcomes = {}
+    for late, by_class in ((0.01, (0.0, 0.3)), (0.01, (0.0, 0.8)), (0.5, (0.0, 0.3))):
+        arrays = sides(late=late, by_class=by_class)
+        (entry,) = item.entries(kind, "weakly_by_class_at_last", arrays)
+        try:
+            outcomes[late, by_class[1]] = entry.bound.outcome(entry.measure())
+        except NothingToMeasure as refused:
+            outcomes[late, by_class[1]] = str(refused)[-35:]
+    expected = ("holds", "fails", "The statement is about a minimum.")
+    assert tuple(text.removeprefix(". ") for text in outcomes.values()) == expected
 
 
 def test_epochs_that_are_not_kept_are_nothing_to_measure():

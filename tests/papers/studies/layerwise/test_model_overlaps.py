@@ -12,6 +12,7 @@ from torch import nn
 from hessian_papers.studies.layerwise.layers import own_layers
 from hessian_papers.studies.layerwise.model_overlaps import quantities, study
 from hessian_papers.studies.layerwise.model_overlaps.study import layerwise
+from hessian_papers.studies.layerwise.standing import late_progress
 from hessian_spectra import curvature as cv
 from tests.papers.studies.layerwise import small_classifiers
 
@@ -124,3 +125,13 @@ def test_convolutions_are_measured(tmp_path):
 
 
 test_items_repeat_and_a_probe_costs_less = contract(layerwise, config)
+
+
+def test_the_data_say_where_each_network_stands(networks, data):
+    for network in data["network"].values.tolist():
+        own, all_of = data.sel(network=network).isel(epoch=-1), networks.sel(network=network)
+        for name in ("loss", "accuracy"):
+            np.testing.assert_allclose(own[name], all_of[name].isel(kept=-1))
+        course = all_of["epoch_loss"].transpose("seed", "epoch").values
+        late = [late_progress(each.tolist(), 3) for each in course]
+        np.testing.assert_allclose(own["late_progress"], late)

@@ -50,7 +50,12 @@ def planted():
             paper="wu2022dissecting",
             artifact=artifact,
             holds=sides(**of),
-            fails=[sides(contrary, **of), sides(monotone, **of), sides(differing=0.5, **of)],
+            fails=[
+                sides(contrary, **of),
+                sides(monotone, **of),
+                sides(differing=0.5, **of),
+                sides(broken=False, **of),
+            ],
             reduced=REDUCED,
         )
         for artifact, of in {"Figure 4": {}, "Figure 6": LENET5}.items()
@@ -62,20 +67,30 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(*KIND
 
 def test_the_theorem_is_asked_where_its_condition_holds(planted):
     ids = [
-        {entry.id for entry in planted[0].entries(KIND, "condition_suffices", sides_of)}
+        {entry.id for entry in planted[0].entries(KIND, "falls_beyond", sides_of)}
         for sides_of in (sides(), sides(rank=False))
     ]
-    assert "planted/condition-suffices-F-200^2-fc1" in ids[0] - ids[1]
+    assert "planted/falls-beyond-F-200^2-fc1" in ids[0] - ids[1]
     peaks = {entry.id for entry in planted[0].entries(KIND, "peaks", sides(rank=False))}
     assert "planted/peaks-F-200^2-fc1" in peaks
 
 
 def test_a_case_says_up_to_where_the_condition_holds(planted):
-    first, second = planted[1].entries(KIND, "peaks_of_figure_6", sides(**LENET5))
-    assert first.labels == {"layer": "fc1", "condition": "condition holds"}
-    assert second.labels == {"layer": "fc2", "condition": "condition up to k = 3 of 20"}
+    first, second = planted[1].entries(KIND, "peaks", sides(**LENET5))
+    assert first.labels["condition"] == "condition holds"
+    assert second.labels["condition"] == "condition up to k = 3 of 20"
     assert first.explanation == second.explanation != ""
-    assert not list(planted[0].entries(KIND, "peaks_of_figure_6", sides()))
+
+
+def test_what_is_said_of_minima_is_not_judged_elsewhere_and_a_theorem_is(planted):
+    far = sides(late=0.5)
+    for name in ("peaks", "above_chance", "early_low_peak", "condition_is_broken"):
+        for entry in planted[0].entries(KIND, name, far):
+            with pytest.raises(NothingToMeasure, match="50% of the fall came late"):
+                entry.measure()
+    for name in ("linear_growth", "falls_beyond", "height_at_outputs"):
+        for entry in planted[0].entries(KIND, name, far):
+            assert not math.isnan(entry.measure().value)
 
 
 def test_what_the_paper_does_not_have_is_beyond_it(planted):

@@ -2,7 +2,7 @@
 
 wu2022dissecting, appendix C and Figure 5: with ``M = Gᵀ A G`` over the outputs of all layers
 together, the Hessian's top eigenpairs are about those of ``E[M]`` with each layer's mean input
-attached.
+attached. Beside it stands the Gauss-Newton term, of which the paper says that it dominates.
 """
 
 from dataclasses import dataclass
@@ -22,6 +22,8 @@ from hessian_papers.studies.layerwise.ensembles import (
     each_network,
     top_of,
 )
+from hessian_papers.studies.layerwise.full_output.derived import GAUSS_NEWTON
+from hessian_papers.studies.layerwise.standing import AT_ONE_EPOCH, with_standing
 from hessian_papers.work import FanOut, Item
 from hessian_spectra import curvature as cv
 from hessian_spectra.files import Arrays
@@ -44,11 +46,11 @@ class Config(FullOutputMeasurement, ClassifierStudyConfig):
 
 
 def measure(kept: KeptClassifier, labels: Arrays, settings: FullOutputMeasurement) -> Arrays:
-    """The top of a network's Hessian, and its form in print.
+    """The top of a network's Hessian, its form in print, and that of its Gauss-Newton term.
 
     Args:
         kept: a fully connected network, and what it was trained on.
-        labels: what tells it from the others.
+        labels: what tells it from the others, and where it stands.
         settings: the rest.
 
     Returns:
@@ -60,13 +62,18 @@ def measure(kept: KeptClassifier, labels: Arrays, settings: FullOutputMeasuremen
     k = min(settings.top, len(full.matrix))
     exact = top_of(cv.hessian(problem), k, tol=settings.tolerance, seed=settings.seed)
     form = full.approximation(k, "printed")
-    overlaps = cv.subspace_overlaps(exact.vectors, form.eigenvectors().flip(1))
+    term = top_of(cv.ggn(problem), k, tol=settings.tolerance, seed=settings.seed)
+    forms = {
+        "printed": (form.eigenvalues.flip(0), form.eigenvectors().flip(1)),
+        GAUSS_NEWTON: (term.values, term.vectors),
+    }
+    overlaps = [cv.subspace_overlaps(exact.vectors, own) for _, own in forms.values()]
     return {
         "hessian": exact.values.cpu().numpy(),
         "residual": exact.residuals.cpu().numpy(),
-        "form": np.array(["printed"]),
-        "approximation": form.eigenvalues.flip(0).cpu().numpy()[None],
-        "overlap": overlaps.cpu().numpy()[None],
+        "form": np.array(list(forms)),
+        "approximation": np.stack([values.cpu().numpy() for values, _ in forms.values()]),
+        "overlap": np.stack([each.cpu().numpy() for each in overlaps]),
         "classes": np.array(full.layers[-1].outputs),
         **labels,
     }
@@ -75,13 +82,15 @@ def measure(kept: KeptClassifier, labels: Arrays, settings: FullOutputMeasuremen
 def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     """Each network after its training."""
     settings = FullOutputMeasurement(**shared(FullOutputMeasurement, config))
-    return each_network(networks, networks["kept"].values[-1:], settings=settings)
+    items = each_network(networks, networks["kept"].values[-1:], settings=settings)
+    return with_standing(items, networks)
 
 
 VARIABLES: Variables = {
     "network": Variable("network", "architecture"),
     "seed": Variable("seed", "of the training"),
-    "form": Variable("form", "where the form of the top stands"),
+    **AT_ONE_EPOCH,
+    "form": Variable("form", "where the form of the top stands, or the Gauss-Newton term"),
     "epoch": Variable("", "after which the networks are measured"),
     "classes": Variable("", "classes c"),
     "hessian": Variable("network seed rank", "the full Hessian's top eigenvalues, descending"),

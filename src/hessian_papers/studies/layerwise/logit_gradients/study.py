@@ -26,6 +26,7 @@ from hessian_papers.studies.layerwise.ensembles import (
 )
 from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.studies.layerwise.rows import jacobian_rows
+from hessian_papers.studies.layerwise.standing import STANDING, with_standing
 from hessian_papers.work import FanOut, Item
 from hessian_spectra.files import Arrays
 from hessian_spectra.validation import optional_import
@@ -119,6 +120,7 @@ def embedded(means: Tensor, seed: int) -> np.ndarray:
 
 VARIABLES: Variables = {
     **ENSEMBLE,
+    **STANDING,
     "class": Variable("class", "of the images that a mean is over"),
     "score": Variable("score", "that is differentiated"),
     "axis": Variable("axis", "of the plane"),
@@ -163,7 +165,9 @@ def measure(kept: KeptClassifier, labels: Arrays, images: int, seed: int, drawn:
 def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     """Each architecture with each seed, before and after training."""
     ends = np.unique(networks["kept"].values[[0, -1]])
-    items = each_network(networks, ends, images=config.images, seed=config.seed)
+    items = with_standing(
+        each_network(networks, ends, images=config.images, seed=config.seed), networks
+    )
     return [{**item, "drawn": place < len(ends)} for place, item in enumerate(items)]
 
 

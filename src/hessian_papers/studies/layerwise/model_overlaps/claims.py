@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import Estimate, at_least, at_most, equal_to, needs
+from hessian_papers.ledger.conditions import AFTER_TRAINING, ANY_STATE
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.ledger.words import one_by
 from hessian_papers.studies.layerwise.layers import in_the_paper, layer_names, normalised, plain
@@ -17,6 +18,7 @@ from hessian_papers.studies.layerwise.model_overlaps.derived import (
     paired,
     satisfied,
 )
+from hessian_papers.studies.layerwise.standing import NEAR_A_MINIMUM
 from hessian_spectra.statistics import student_interval
 
 Pairs = TypeVar("Pairs", xr.Dataset, xr.DataArray)
@@ -30,8 +32,8 @@ NEAR_ONE = one_by("approximately")
 NEAR_LARGEST = at_least(0.9, "nine tenths of the largest", source="ours")
 # What is said of layers that satisfy what Theorem G.1 assumes.
 HOLDS = "condition holds"
-# The layer whose overlap the paper prints, and the network of Figure 6.
-EXAMPLE, FIGURE_6 = {"network": "F-200^2", "layer": "fc2"}, "LeNet5"
+# The layer whose overlap the paper prints.
+EXAMPLE = {"network": "F-200^2", "layer": "fc2"}
 SETTING = (
     "The paper has networks of hundreds of neurons, trained for 1000 epochs on MNIST or "
     "CIFAR-10, and its Hessian is over all images."
@@ -43,9 +45,17 @@ REMARK = (
     "says nothing."
 )
 
-statements = Statements().having(
-    otherwise=SETTING, elsewhere=lambda case: not in_the_paper(case["network"])
-)
+statements = Statements().having(otherwise=SETTING, state=NEAR_A_MINIMUM)
+
+
+def beyond_print(case: Labels) -> bool:
+    """Whether the paper lacks a case's network."""
+    return not in_the_paper(case["network"])
+
+
+def in_print(data: xr.Dataset) -> list[str]:
+    """The paper's networks without batch norm."""
+    return [name for name in plain(data) if in_the_paper(name)]
 
 
 def over_networks(pairs: Pairs, statistic: Callable[[Pairs], Any]) -> Estimate:
@@ -116,8 +126,8 @@ def _named(data: xr.Dataset, networks: Iterable[str], part: slice = slice(None))
 
 
 def _hidden(data: xr.Dataset) -> list[Labels]:
-    """The layers whose outputs can be permuted, of networks without batch norm."""
-    return _named(data, plain(data), slice(-1))
+    """The layers whose outputs can be permuted, of the paper's networks without batch norm."""
+    return _named(data, in_print(data), slice(-1))
 
 
 hidden = statements.having(each=_hidden)
@@ -125,7 +135,7 @@ hidden = statements.having(each=_hidden)
 
 def _later(data: xr.Dataset) -> list[Labels]:
     """The hidden layers whose inputs have passed a batch norm."""
-    return _named(data, normalised(data), slice(1, -1))
+    return _named(data, filter(in_the_paper, normalised(data)), slice(1, -1))
 
 
 def _inner(data: xr.Dataset) -> list[Labels]:
@@ -173,29 +183,10 @@ def peaks(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimat
 
 
 @statements.typically(
-    "appendix F.2.1",
-    at_least(1.0, PEAK, source="ours: of 'roughly agrees'"),
-    id="peaks-of-figure-6-are-around-the-outputs",
-    each=lambda data: [case for case in _with_condition(data) if case["network"] == FIGURE_6],
-    name="peaks-of-figure-6-{layer}",
-    shown=("layer", "condition"),
-    otherwise=REMARK,
-    book="readings",
-)
-def peaks_of_figure_6(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimate:
-    """In the layers of LeNet5 before the last, the position of the peak roughly agrees with m.
-
-    Statistic: largest mean overlap around m over the largest elsewhere; interval: jackknife over
-    the networks that form the pairs.
-    """
-    return peaks(data, network, layer, condition)
-
-
-@statements.typically(
     "appendix G.3, after (268)",
     at_least(0.5, "'very high' is more than half", source="ours"),
     id="overlap-of-the-first-layer-is-very-high",
-    over=["network"],
+    over={"network": lambda data: [*filter(in_the_paper, data["network"].values.tolist())]},
     book="readings",
 )
 def first_layer_is_high(data: xr.Dataset) -> Estimate:
@@ -211,28 +202,53 @@ def _satisfying(data: xr.Dataset) -> list[Labels]:
     return [case for case in _with_condition(data) if case["condition"] == HOLDS]
 
 
-satisfying = statements.having(each=_satisfying, shown=("layer", "network"))
+# What the theorem says of layers that meet its assumptions, wherever their training ends.
+of_the_theorem = statements.having(state=ANY_STATE)
+satisfying = of_the_theorem.having(each=_satisfying, shown=("layer", "network"))
 
 
-@satisfying.everywhere(
-    "Theorem G.1",
-    at_least(1.0, PEAK),
-    id="peak-where-the-theorem-holds",
-    name="condition-suffices-{network}-{layer}",
+@satisfying.typically(
+    "appendix G.3.1",
+    at_least(0.0, "a sign"),
+    id="overlap-falls-beyond-the-outputs",
+    name="falls-beyond-{network}-{layer}",
 )
-def condition_suffices(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimate:
-    """Where $τ_m γ_1 > τ_1 γ_2$ holds the overlap peaks around m.
+def falls_beyond(data: xr.Dataset, network: str, layer: str, condition: str) -> Estimate:
+    """Where $τ_m γ_1 > τ_1 γ_2$ holds, the overlap falls beyond m, until the spaces are large
+    enough to overlap by chance.
 
-    Statistic: largest mean overlap around m over the largest elsewhere; interval: jackknife over
-    the networks that form the pairs.
-
-    Remark: The theorem is about the Kronecker approximations, whose overlap is not that of the
-    Hessians.
+    Statistic: mean overlap at m minus the smallest beyond it; interval: jackknife over the
+    networks that form the pairs.
     """
-    return peaks(data, network, layer, condition)
+    pairs = layer_of(data, network, layer)
+    outputs = int(pairs["outputs"])
+
+    def fall(mean: xr.Dataset) -> xr.DataArray:
+        further = reaching(outputs + 1, mean).sel(rank=slice(outputs + 1, None))
+        return at_outputs(mean) - further.min()
+
+    return over_networks(pairs, fall)
 
 
-@hidden.typically("Theorem G.1", NEAR_ONE, id="overlap-grows-linearly")
+@statements.everywhere(
+    "appendix G.3.3",
+    at_most(1.0, "the condition is that the ratio exceeds 1"),
+    id="exceptional-layers-break-the-condition",
+    each=_inner,
+)
+def condition_is_broken(data: xr.Dataset, network: str, layer: str) -> xr.DataArray:
+    """In all exceptional layers, those in the middle of fully connected networks, $τ_m γ_1$ is
+    smaller than $τ_1 γ_2$.
+
+    Statistic: ratio of the two, mean over seeds; interval: Student's t.
+    """
+    own = layer_of(data, network, layer)
+    output, inputs = own["output"], own["input"]
+    first, last = (output.isel(output_rank=place) for place in (0, -1))
+    return last / first * inputs.isel(input_rank=0) / inputs.isel(input_rank=1)
+
+
+@hidden.typically("Theorem G.1", NEAR_ONE, state=ANY_STATE, id="overlap-grows-linearly")
 def linear_growth(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap is $(k/m) (t_1 · t_1')^2$ for all k with $τ_k γ_1 > τ_1 γ_2$.
 
@@ -303,7 +319,7 @@ def printed_overlap(data: xr.Dataset, network: str, layer: str) -> Estimate:
     "F.2.1 and G.3.2",
     at_least(0.5, "more than half; linear growth would begin at 1/m", source="ours"),
     id="last-layer-is-high-from-the-start",
-    over={"network": plain},
+    over={"network": in_print},
     book="readings",
 )
 def last_layer_is_high_from_the_start(data: xr.Dataset) -> Estimate:
@@ -325,7 +341,12 @@ def _differing(data: xr.Dataset) -> list[Labels]:
 
 
 @statements.typically(
-    "appendix F.2.1", NEAR_ONE, id="same-overlap-after-other-training", each=_differing
+    "appendix F.2.1, Figure 6",
+    NEAR_ONE,
+    id="same-overlap-after-other-training",
+    each=_differing,
+    elsewhere=beyond_print,
+    state=AFTER_TRAINING,
 )
 def same_after_other_training(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """The overlap comes from a common structure, not from similar training. It is as large between
@@ -358,6 +379,7 @@ def batch_norm_has_no_peak(data: xr.Dataset, network: str, layer: str) -> Estima
     at_least(2.0, "'surprisingly high' is taken as at least twice chance", source="chance: 1/n"),
     id="overlap-is-above-chance",
     over={"network": plain},
+    elsewhere=beyond_print,
     book="readings",
 )
 def above_chance(data: xr.Dataset) -> Estimate:
@@ -372,31 +394,25 @@ def above_chance(data: xr.Dataset) -> Estimate:
     return over_networks(xr.concat(ratios, "layer"), xr.DataArray.min)
 
 
-def _at_the_peak(data: xr.Dataset) -> list[Labels]:
-    return [{"what": what, **case} for what in ("place", "height") for case in _hidden(data)]
-
-
 @statements.beyond.typically(
     "F.2.3 and G.3.3, beyond the paper",
-    lambda case: {"place": NEAR_LARGEST, "height": NEAR_ONE}[case["what"]],
+    NEAR_LARGEST,
     id="factors-tell-the-peak",
-    each=_at_the_peak,
-    name="factors-tell-the-{what}-{network}-{layer}",
-    elsewhere=None,
+    each=lambda data: _named(data, plain(data), slice(-1)),
+    state=AFTER_TRAINING,
 )
-def factors_tell_the_peak(data: xr.Dataset, what: str, network: str, layer: str) -> Estimate:
+def factors_tell_the_peak(data: xr.Dataset, network: str, layer: str) -> Estimate:
     """Among the measured k, the overlap is largest where the eigenpairs of $E[M]$ and $E[x x']$
-    predict, and as large as they predict.
+    predict.
 
-    Statistic: for the place, the mean overlap at the k where its expectation over permutations is
-    largest, over the largest mean. For the height, the largest mean over the largest expectation;
-    interval: jackknife over the networks that form the pairs.
+    Statistic: mean overlap at the k where its expectation over permutations is largest, over the
+    largest mean; interval: jackknife over the networks that form the pairs.
+
+    Remark: The expectation is computed of the same networks: a surrogate, not a prediction.
     """
 
     def reached(mean: xr.Dataset) -> xr.DataArray:
-        overlap, expected = mean["overlap"], mean["permuted"]
-        if what == "height":
-            return overlap.max() / expected.max()
-        return overlap.sel(rank=expected.idxmax()) / overlap.max()
+        overlap = mean["overlap"]
+        return overlap.sel(rank=mean["permuted"].idxmax()) / overlap.max()
 
     return over_networks(layer_of(data, network, layer), reached)

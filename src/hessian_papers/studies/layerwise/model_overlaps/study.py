@@ -30,6 +30,7 @@ from hessian_papers.studies.layerwise.ensembles import (
 )
 from hessian_papers.studies.layerwise.layers import ENSEMBLE
 from hessian_papers.studies.layerwise.model_overlaps.spaces import pair_of, top_space
+from hessian_papers.studies.layerwise.standing import STANDING, standing_of
 from hessian_papers.work import FanOut, Item
 from hessian_spectra.curvature.layerwise import layers_of
 from hessian_spectra.files import Arrays
@@ -44,8 +45,14 @@ OF_PAIRS: Variables = {
     "permuted": Variable(f"{PAIRS} rank", "expected of that with outputs permuted at random"),
     "first_inputs": Variable(PAIRS, "(t₁ · t₁')² of the first eigenvectors of E[x xᵀ]"),
 }
+# An item has the numbers of all seeds, which follow its own labels.
+STANDING_BY_SEED: Variables = {
+    name: variable._replace(dims=variable.dims.replace("seed epoch", "epoch seed"))
+    for name, variable in STANDING.items()
+}
 VARIABLES: Variables = {
     **ENSEMBLE,
+    **STANDING_BY_SEED,
     "layer": Variable("layer", "place in its network"),
     "outputs": Variable("network layer", "number of a layer's outputs m"),
     "inputs": Variable("network layer", "number of a layer's inputs n"),
@@ -158,6 +165,8 @@ def _items(config: Config, networks: xr.Dataset) -> list[Item]:
     facts = {"variation": networks["variation"].sel(seed=seeds).values.tolist()}
     for network in names:
         kept = [kept_classifier(networks, network, seed, epoch) for seed in seeds]
+        stand = standing_of(networks, network, seeds, epoch)
+        facts |= {name: numbers.tolist() for name, numbers in stand.items()}
         items += [
             {
                 "kept": kept,
