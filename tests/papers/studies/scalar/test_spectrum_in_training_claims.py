@@ -240,7 +240,8 @@ def test_the_share_is_of_the_seeds_that_converge_and_reach_zero(beyond):
     high = np.concatenate([high, np.zeros_like(high)], axis=-1)[None]
     made = with_ends(beyond, ends[None], high)
     assert measured(POSITIVE, made)[1].value == 1 / 4
-    assert measured(NEGATIVE, made)[1].value == 2 / 5
+    # Of four seeds a half, all or none of the settings that converge.
+    assert measured(NEGATIVE, made)[1].value == 3 / 8
     with pytest.raises(NothingToMeasure, match="no other initial weights from which training"):
         measured(NEGATIVE, with_ends(beyond, ends[None], np.full_like(high, np.nan)))
     with pytest.raises(NothingToMeasure, match="no other initial weights from which training"):

@@ -202,9 +202,9 @@ def reaches_zero_from_the_negative_side(data: xr.Dataset) -> Estimate:
     """The small outlier converges to zero from the negative side at high learning rates, for which
     the paper gives no number.
 
-    Statistic: fraction of initial weights and settings without divergence from which $λ_2$ ends
-    below $10^{-6} λ_1$ and is negative in the last steps with $|λ_2| > 10^{-12} λ_1$; interval:
-    Wilson's, 95 %.
+    Statistic: fraction of settings without divergence with which $λ_2$ ends below $10^{-6} λ_1$
+    and is negative in the last steps with $|λ_2| > 10^{-12} λ_1$, mean over initial weights;
+    interval: Student's over these, 95 %.
 
     Remark: The side depends on where the last jump over $θ^*$ lands, and on whether $η λ_1 < 1$
     from there on. Elsewhere the signs alternate, $λ_2$ is positive, or training diverges. The
@@ -243,8 +243,8 @@ def path_at_a_high_rate(data: xr.Dataset, part: str, high_momentum: float, **_: 
     """At a high learning rate the small outlier first drops and then increases, wiggles around 0,
     and eventually becomes small and negative. The paper gives no number for the rate.
 
-    Statistic: fraction of initial weights and settings without divergence for which this holds;
-    interval: Wilson's, 95 %.
+    Statistic: fraction of settings without divergence for which this holds, mean over initial
+    weights; interval: Student's over these, 95 %.
 
     Remark: Close to the target, without momentum, a step multiplies the distance to it by $1 - η
     λ_1$, and $λ_2$ has its sign. Where $η λ_1 > 1$ it wiggles, but on alternating sides; where $η

@@ -5,7 +5,7 @@ from typing import Any
 
 import xarray as xr
 
-from hessian_papers.ledger.bounds import Estimate, needs, share_of
+from hessian_papers.ledger.bounds import Estimate, needs, share_by
 
 # A ReLU network's other cell may have eigenvalues so much larger that the pair drowns in their
 # rounding: below this share of the largest it is left out.
@@ -63,11 +63,11 @@ def at_zero(data: xr.Dataset, rates: str, side: float) -> xr.DataArray:
 
 def share_of_converging(data: xr.Dataset, rates: str, holds: xr.DataArray) -> Estimate:
     """The share of what holds, of weights and settings of which training does not diverge."""
-    kept = holds.values[data[f"{rates}_share"].notnull()]
+    known = data[f"{rates}_share"].notnull()
     needs(
-        kept.size, "this configuration has no other initial weights from which training converges"
+        known.any(), "this configuration has no other initial weights from which training converges"
     )
-    return share_of(kept)
+    return share_by("seed", holds, known)
 
 
 def largest_of(values: xr.DataArray, *optimizers: str) -> float:
