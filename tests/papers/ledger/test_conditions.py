@@ -25,7 +25,7 @@ NEAR, WHITE = Condition("near a minimum", require_small_loss), Condition("white"
 
 @pytest.fixture
 def verdict(stated, tmp_path):
-    """What follows of two networks, each with its value, loss and whiteness of inputs."""
+    """The statement on two networks, each with its value, loss and whiteness of inputs."""
 
     def of(values, losses=(0.0, 0.0), white=(True, True), **conditions):
         def value(data):

@@ -124,7 +124,7 @@ class TestParts:
         assert statement.places == {"singh2024closed": f"{theorem}; Figure 1; Figure 2"}
 
     def test_what_a_statement_presupposes_is_that_of_any_case_that_says_it(self, measured):
-        """What was not measured need not, and comes first here."""
+        """A case that was not measured need not, and comes first here."""
         (statement,) = measured(case(), case(id="toy/2", state="after training"))
         assert statement.state == "after training"
         with pytest.raises(LedgerError, match="expected one state for all its cases"):

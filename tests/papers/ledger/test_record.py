@@ -121,7 +121,7 @@ LATER = ("state", "assumes", "surrogate")
 
 
 def test_a_ledger_without_parts_and_states_stays_readable(tmp_path):
-    """That of an earlier commit, which others are compared with."""
+    """The ledger of an earlier commit is what others are compared with."""
     new = statement([case()], printed="2 ⟨w, v⟩")
     old = {name: value for name, value in new.items() if name not in LATER}
     parts = ("sentence", "printed", "place")

@@ -39,7 +39,7 @@ def entries():
 
 
 def expected(paper):
-    """How many statements of a paper, or of all, or of none, have each verdict."""
+    """The number of statements of a paper, of all or of none, with each verdict."""
     return Counter(
         entry["verdict"]
         for entry in entries()
