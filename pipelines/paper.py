@@ -152,8 +152,8 @@ def paper(context: Context) -> None:
     works = [*_works(context, settings)]
     folder = works[0].cases.parent
     # Of studies that are no more, and what earlier commits kept beside them.
-    there = {*folder.glob("*"), *folder.parent.glob("*.json")}
-    for left_over in there - {work.cases for work in works}:
+    known = {*folder.glob("*"), *folder.parent.glob("*.json")}
+    for left_over in known - {work.cases for work in works}:
         left_over.unlink()
     _do(name, [work for work in works if not work.is_done()])
     damaged = [today.damaged for today, *_ in context.provenances.values() if today.damaged]

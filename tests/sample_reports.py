@@ -137,6 +137,7 @@ def statement(number, verdict, cases, **changes):
         "identity": number % 4 == 0,
         "state": "any weights",
         "assumes": "none but its sentence's",
+        "surrogate": False,
         "verdict": verdict,
         "pooled": 0.25 if number % 5 == 2 else None,
         "pooled_interval": [0.125, 0.375] if number % 5 == 2 else None,

@@ -48,6 +48,7 @@ MADE = (
     "reports/figures/",
     "reports/index.html",
     "reports/page.html",
+    "reports/states.html",
     "results/",
     "wandb/",
 )

@@ -39,6 +39,7 @@ def finished(make_workspace):
     stages = workspace.repro("--force", TARGET)
     assert {"configure", "survey", "prepare"} <= {*stages}
     assert stages[-1] == TARGET
+    workspace.repro("page")
     workspace.commit("made")
     return workspace
 

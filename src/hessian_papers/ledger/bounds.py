@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_spectra.statistics import student_mean
+from hessian_spectra.validation import require
 
 Relation = Literal["<=", ">=", "="]
 # What a measured value says of a bound: all of its interval holds, none of it does, or a part.
@@ -132,11 +133,45 @@ def known_seeds(values: xr.DataArray, otherwise: str) -> xr.DataArray:
 def share_of(holds: Collection[Any]) -> Estimate:
     """The share of draws of which something holds, with Wilson's 95 % interval.
 
+    Args:
+        holds: of draws along one dimension. Those along several are no draws of one share: see
+            :func:`estimate_of` and :func:`share_by`.
+
+    Raises:
+        ValueError: there are several dimensions.
+
     Example:
         >>> [round(end, 3) for end in share_of([True, False] * 50)]
         [0.5, 0.404, 0.596]
     """
+    shape = np.asarray(holds).shape
+    require(len(shape) == 1, "share_of", "draws along one dimension (see share_by)", shape)
     return wilson(float(sum(map(bool, holds)) / len(holds)), len(holds), NORMAL)
+
+
+def share_by(replicate: str, holds: xr.DataArray, known: xr.DataArray) -> Estimate:
+    """The share that holds of what is known, as of trainings that do not diverge.
+
+    Args:
+        replicate: the dimension of replicates, as ``seed``. Settings of one replicate have it in
+            common: its number is their share, and these are pooled by Student's t. Along this
+            dimension alone it is a share with Wilson's interval.
+        holds: booleans along it, and along others.
+        known: of the same dimensions. A replicate of which nothing is known is left out.
+
+    Example:
+        >>> holds = xr.DataArray([[True, False], [True, True]], dims=("seed", "setting"))
+        >>> share_by("seed", holds, holds.notnull())
+        Estimate(value=0.75, low=0.0, high=1.0)
+    """
+    others = [dim for dim in holds.dims if dim != replicate]
+    numbers = holds.astype(float).where(known).mean(others).dropna(replicate).values
+    return _as_share(mean_of(numbers)) if others else share_of([*numbers])
+
+
+def _as_share(estimate: Estimate) -> Estimate:
+    """A mean of shares, whose interval has none beyond 0 and 1."""
+    return Estimate(estimate.value, *(min(max(end, 0.0), 1.0) for end in estimate[1:]))
 
 
 # Dimensions of replicates, the highest first: draws within a teacher or a training are none.
@@ -193,8 +228,7 @@ def estimate_of(values: xr.DataArray) -> Estimate:
     replicates = replicates_of(values)
     result = mean_of(replicates.numbers)
     if values.dtype.kind == "b":
-        value, *ends = share_of(values.values.tolist()) if values.ndim == 1 else result
-        result = Estimate(value, *(min(max(end, 0.0), 1.0) for end in ends))
+        result = share_of(values.values) if values.ndim == 1 else _as_share(result)
     return Replicated.of(result, replicates)
 
 
@@ -279,6 +313,9 @@ class Bound:
         low, high = self.range
         if measured.high < low or measured.low > high:
             return "fails"
+        # What some draws have is no share of nothing, however near to it the interval ends.
+        if low == math.ulp(0.0) and measured.low == 0.0 < measured.value:
+            return "holds"
         return "holds" if low <= measured.low and measured.high <= high else "open"
 
     @property

@@ -1,4 +1,4 @@
-"""What a sentence presupposes: the state of the networks that it is about, and its assumptions.
+"""The conditions of a sentence: the state of the networks that it is about, and its assumptions.
 
 A state is no size: a sentence about a minimum is neither confirmed nor refuted elsewhere, and
 nothing is judged outside a sentence's own assumptions. A case that does not meet both is not

@@ -354,13 +354,14 @@ def _statement(cases: Sequence[Sequence[Measurement]]) -> StatementRecord:
         records.append(replace(first.record, beside=weaker[0].record if weaker else None))
     headings = [measurement.heading for same in cases for measurement in same]
     heading = headings[0]
-    for name in ("quantifier", "book", "identity", "state", "assumes"):
-        said = (str(getattr(heading, name)) for heading in headings)
-        values = [*dict.fromkeys(filter(None, said))]
+    for name in ("quantifier", "book", "identity", "state", "assumes", "surrogate"):
+        values = dict.fromkeys(getattr(heading, name) for heading in headings)
+        # What was not measured need not say what it presupposes.
+        values.pop("", None)
         if len(values) > 1:
-            raise LedgerError(
-                f"{heading.id}: expected one {name} for all its cases, got {', '.join(values)}"
-            )
+            got = ", ".join(map(str, values))
+            raise LedgerError(f"{heading.id}: expected one {name} for all its cases, got {got}")
+        heading = replace(heading, **dict.fromkeys([name], *values)) if values else heading
     decision = _decision(heading, decisive)
     records = [_as_a_part(record, heading.sentence) for record in records]
     of_all = {

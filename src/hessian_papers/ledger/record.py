@@ -43,7 +43,7 @@ _CHECKS: Mapping[str, Check] = {
 # What the fields are that ledgers of earlier commits lack: they stay readable.
 _LATER: Mapping[str, Mapping[str, Any]] = {
     "CaseRecord": {"sentence": "", "printed": None, "place": ""},
-    "StatementRecord": {"state": "", "assumes": ""},
+    "StatementRecord": {"state": "", "assumes": "", "surrogate": False},
 }
 
 

@@ -104,6 +104,7 @@ class Heading:
         printed: for an erratum, what is in print.
         state: of the networks that it is about.
         assumes: what else it presupposes.
+        surrogate: whether what it compares was computed of the same networks.
     """
 
     id: str
@@ -116,6 +117,7 @@ class Heading:
     printed: str | None = None
     state: str = ""
     assumes: str = ""
+    surrogate: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +159,9 @@ class Entry:
         problems += [f"{name} has an open field {{{f[1]}}}" for name, f in fields.items() if f]
         if not heading.places:
             problems.append("it stands in no paper")
+        # Of the same networks sampling errors cancel: a prediction is out of sample.
+        if heading.surrogate and "predict" in heading.sentence:
+            problems.append("a surrogate, computed of the same networks, predicts nothing")
         if bound is not None and not bound.tolerance >= 0:
             problems.append(f"tolerance is {bound.tolerance}")
         if self.measure is None and not self.explanation.strip():
@@ -207,6 +212,8 @@ class Statement:
         state: of the networks that it is about, for each case if it is a function; only an
             identity has one without saying so.
         assumes: what else it presupposes.
+        surrogate: whether one of the numbers that it compares stands for the other, and is computed
+            of the same networks: it is close to that by construction, and predicts nothing.
         otherwise: what else would explain a difference, for each case if it is a function, where
             the docstring has no remark.
         over: the dimensions over which its cases run: the function gets the data set at the labels
@@ -230,6 +237,7 @@ class Statement:
     identity: bool = False
     state: Condition | Callable[[Labels], Condition] | None = None
     assumes: Condition = NO_ASSUMPTION
+    surrogate: bool = False
     otherwise: str | Callable[[Labels], str] = ""
     over: Dimensions = ()
     each: Cases | None = None
@@ -288,6 +296,7 @@ class Statement:
             printed=printed or None,
             state=state.text if (state := self._state(labels)) else "",
             assumes=self.assumes.text,
+            surrogate=self.surrogate,
         )
         measure = partial(self._measured, data, labels)
         return Entry(

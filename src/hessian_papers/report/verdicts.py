@@ -205,12 +205,12 @@ def because(verdict: str) -> str:
 
 
 def of_papers(shown: Iterable[Shown]) -> list[Shown]:
-    """Those of some statements that papers make."""
+    """The papers' own among some statements."""
     return [each for each in shown if each.statement.book != "beyond"]
 
 
 def of_ours(shown: Iterable[Shown]) -> list[Shown]:
-    """Those of some statements that are beyond the papers."""
+    """The statements among some that are ours, beyond the papers."""
     return [each for each in shown if each.statement.book == "beyond"]
 
 

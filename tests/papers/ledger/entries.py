@@ -31,7 +31,7 @@ def case(**changes):
     bound |= {name: changes.pop(name) for name in BOUND_FIELDS if name in changes}
     heading = HEADING | {
         name: changes.pop(name)
-        for name in (*HEADING, "printed")
+        for name in (*HEADING, "printed", "state", "assumes", "surrogate")
         if name in changes and name != "id"
     }
     heading |= {"id": changes.pop("statement", HEADING["id"])}

@@ -13,6 +13,8 @@ from hessian_papers.ledger.bounds import (
     Estimate,
     estimate_of,
     mean_of,
+    positive,
+    share_by,
     share_of,
     wilson,
 )
@@ -103,6 +105,40 @@ def test_of_draws_alone_the_share_that_holds_is_taken():
     actual = estimate_of(values)
     assert actual == share_of([*values.values])
     assert actual.low < actual.value < actual.high
+
+
+def test_draws_along_several_dimensions_are_no_draws_of_one_share():
+    """Settings of one seed have it in common: so many booleans are not so many draws."""
+    with pytest.raises(ValueError, match=r"^share_of: expected draws along one dimension"):
+        share_of(np.ones((3, 4), dtype=bool))
+    with pytest.raises(ValueError, match=r"^share_of: expected draws along one dimension"):
+        share_of(replicates("seed", "draw", dtype=bool))
+    # Seeds that all or none of twelve settings have.
+    alike = xr.DataArray(np.repeat([[True], [False]] * 4, 12, axis=1), dims=("seed", "setting"))
+    known = xr.full_like(alike, fill_value=True)
+    expected = mean_of([1.0, 0.0] * 4)
+    assert (
+        share_by("seed", alike, known) == expected == share_by("seed", alike[:, :2], known[:, :2])
+    )
+    assert share_of(alike.values.ravel()).low > expected.low
+    # Along seeds alone it is their share; what diverged is left out.
+    some = known[:, 0].copy(data=[True, True, False, True, True, True, True, True])
+    assert share_by("seed", alike[:, 0], some) == share_of([1, 0, 0, 1, 0, 1, 0])
+    known[3] = False
+    low = mean_of([1.0, 0.0] * 3 + [1.0]).low
+    assert share_by("seed", alike, known) == Estimate(4 / 7, low, 1.0)
+
+
+def test_what_one_draw_has_is_more_than_nothing():
+    some = share_by(
+        "seed",
+        xr.DataArray([[True, False], [False, False]], dims=("seed", "setting")),
+        xr.DataArray(np.ones((2, 2), dtype=bool), dims=("seed", "setting")),
+    )
+    assert some.low == 0.0
+    assert positive("one is enough").outcome(some) == "holds"
+    assert positive("one is enough").outcome(Estimate(0.1, -0.1, 0.3)) == "open"
+    assert positive("one is enough").outcome(share_of([False] * 9)) == "open"
 
 
 def test_a_replicate_that_is_not_known_is_not_left_out():

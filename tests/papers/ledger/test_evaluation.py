@@ -117,6 +117,19 @@ class TestParts:
         said = [(each.sentence, each.printed) for each in statement.cases]
         assert said == [("", None), ("The block is 2x.", "3x")]
 
+    def test_a_place_is_said_once(self, measured):
+        theorem = "Theorem 4 and Corollary 5"
+        places = [{"singh2024closed": f"{theorem}; Figure {number}"} for number in (1, 2)]
+        (statement,) = measured(case(places=places[0]), case(id="toy/2", places=places[1]))
+        assert statement.places == {"singh2024closed": f"{theorem}; Figure 1; Figure 2"}
+
+    def test_what_a_statement_presupposes_is_that_of_any_case_that_says_it(self, measured):
+        """A case that was not measured need not, and comes first here."""
+        (statement,) = measured(case(), case(id="toy/2", state="after training"))
+        assert statement.state == "after training"
+        with pytest.raises(LedgerError, match="expected one state for all its cases"):
+            measured(case(state="any weights"), case(id="toy/2", state="after training"))
+
 
 class TestEvaluate:
     @pytest.mark.parametrize(
@@ -138,7 +151,7 @@ class TestEvaluate:
         of |= {"place": HEADING["places"]["singh2026cracking"]}
         assert vars(only) == sample_reports.case(0, "toy", **of)
         rest = {"verdict": "reproduced", "pooled": None, "pooled_interval": None, "printed": None}
-        rest |= {"state": "", "assumes": ""}
+        rest |= {"state": "", "assumes": "", "surrogate": False}
         assert vars(statement) == HEADING | rest | {"cases": [only]}
 
     def test_a_printed_form_without_a_number_is_null_in_json(self, measured):
@@ -286,6 +299,10 @@ class TestCollect:
             ({"tolerance": -1.0}, "tolerance is -1.0"),
             ({"tolerance": math.nan}, "tolerance is nan"),
             ({"measure": None}, "it is not measured, and explanation does not say why"),
+            (
+                {"surrogate": True, "sentence": "The terms predict r."},
+                "a surrogate, computed of the same networks, predicts nothing",
+            ),
         ],
     )
     def test_an_incomplete_entry_is_named(self, changes, words):

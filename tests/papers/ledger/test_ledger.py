@@ -76,6 +76,19 @@ def ledger(measured):
     return decided(measured)
 
 
+def test_every_statement_says_which_state_it_is_about_and_what_it_assumes(ledger):
+    """Only an identity is about any weights without saying so; the table has both of each."""
+    for name in ("state", "assumes"):
+        silent = [each.id for each in ledger if not getattr(each, name)]
+        assert not silent, f"{name}: {', '.join(silent)}"
+
+
+def test_what_predicts_is_no_surrogate(ledger):
+    """A prediction is out of sample: of the same networks sampling errors cancel."""
+    wrong = [each.id for each in ledger if each.surrogate and "predict" in each.sentence]
+    assert not wrong
+
+
 def rows(text):
     """The columns of a ledger that say what is measured and expected, by the statement."""
     return dict(re.findall(r"`([\w.-]+)`\|[^|]*\|([^|]*\|[^|]*)\|", text))

@@ -117,10 +117,13 @@ def test_an_entry_without_a_field_is_of_an_older_ledger():
     assert "entry 0: expected quantifier, found none; run dvc" in refused(old)
 
 
+LATER = ("state", "assumes", "surrogate")
+
+
 def test_a_ledger_without_parts_and_states_stays_readable(tmp_path):
-    """That of an earlier commit, which others are compared with."""
+    """The ledger of an earlier commit is what others are compared with."""
     new = statement([case()], printed="2 ⟨w, v⟩")
-    old = {name: value for name, value in new.items() if name not in ("state", "assumes")}
+    old = {name: value for name, value in new.items() if name not in LATER}
     parts = ("sentence", "printed", "place")
     old["cases"] = [{k: v for k, v in each.items() if k not in parts} for each in new["cases"]]
     old["cases"][0]["beside"] = {

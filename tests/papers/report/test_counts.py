@@ -39,7 +39,7 @@ def entries():
 
 
 def expected(paper):
-    """How many statements of a paper, or of all, or of none, have each verdict."""
+    """The number of statements of a paper, of all or of none, with each verdict."""
     return Counter(
         entry["verdict"]
         for entry in entries()
@@ -62,8 +62,7 @@ def headline(text):
     counted = {
         name: int(count) for each in (decided, rest) for count, name in re.findall(pattern, each)
     }
-    (undecided,) = map(int, re.findall(r'class="count">(\d+)</span> undecided', rest))
-    return counted, undecided
+    return counted, sum(map(int, re.findall(r'class="count">(\d+)</span> undecided', rest)))
 
 
 def test_the_front_counts_the_papers_statements_and_ours_apart(content):
@@ -89,6 +88,24 @@ def test_the_page_of_a_paper_counts_its_own_statements_wherever_they_are_measure
         if sample_reports.STUDIES.get(entry["cases"][0]["study"], [""])[0] == OLDER
     )
     assert by_folder != expected(OLDER), "the two can be told apart here"
+
+
+def test_a_statement_that_studies_of_two_papers_measure_has_one_verdict_on_every_page(reports):
+    """Its case of one paper holds, the other one fails: no page decides by its own cases."""
+    cases = [
+        sample_reports.case(1, "closed2024-fig1", printed_error=0.5),
+        sample_reports.case(2, "cracking-fig1", "fails"),
+    ]
+    both = sample_reports.statement(
+        1, "differs", cases, printed="2x", places={NEWER: "eq. (3)"}, book="theorems"
+    )
+    write_json(reports / "claims.json", [both])
+    content = read(reports)
+    for part in ("singh2024closed/closed2024-fig1", "singh2026cracking/cracking-fig1"):
+        row = build(content, part=part).partition('<ul class="claims"')[2].partition("</ul>")[0]
+        assert row.count('class="badge') == row.count('class="badge differs"') == 1
+    counted = [headline(build(content, part=paper))[0] for paper in (NEWER, OLDER)]
+    assert counted == [{"differs": 1}, {}]
 
 
 def test_what_is_beyond_the_papers_stands_apart_on_the_page_of_a_figure(content):

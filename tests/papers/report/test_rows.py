@@ -47,7 +47,7 @@ def test_a_statement_lists_its_parts_each_with_its_print_and_errors(reports, num
     said = section(text, anchor("claim", "poster-pair/sample-0"), "ul")
     plain = re.sub("<.*?>", "", said)
     for part in range(1, number):
-        assert f"Part {part} holds. eq. ({part})In print: print of {part} error" in plain
+        assert f"Part {part} holds. eq. ({part})In print: print of {part} (error" in plain
     assert ("further parts" in plain) == (number > 4)
     errata = section(text, "errata", "section")
     assert f"<summary>{number - 1} printed forms" in errata
