@@ -20,6 +20,7 @@ FIELDS = {
     "head_scales": [0.01],
     "head_rate": 0.1,
     "head_steps": 300,
+    "variance_ratios": [100.0],
 }
 
 

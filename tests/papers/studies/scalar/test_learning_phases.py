@@ -71,6 +71,23 @@ def test_a_sign_that_no_network_has_is_named():
         select_signs(data, 0)
 
 
+def test_the_coordinate_that_leads_is_that_of_the_whole_hessian():
+    """Against the closed form of the network of several decorrelated inputs."""
+    settings = config(variance_ratios=[0.01, 1.5, 100.0], head_draws=5)
+    actual = study.coordinates(settings)["leads"]
+    assert not actual[0].any()
+    assert actual[2].all()
+    solutions, normal = study._parts(settings, "coordinates")
+    x = torch.linalg.qr(torch.randn(8, 3, dtype=torch.float64)).Q * 8**0.5
+    x[:, 0] *= 1.5**0.5
+    for draw, (targets, weights) in enumerate(zip(solutions, normal / 2, strict=True)):
+        v, w = torch.from_numpy(weights).unbind(dim=1)
+        spectrum = cf.multi_input(w, v, x, x @ torch.from_numpy(targets))
+        vectors = spectrum.eigenvectors()[:, spectrum.eigenvalues.argmax()]
+        share = vectors.reshape(3, -1).square().sum(dim=1)
+        assert bool(actual[1, draw]) == (int(share.argmax()) == 0)
+
+
 def test_heads_are_trained_as_a_network_of_several_outputs():
     """Against gradient descent on the whole network, by automatic differentiation."""
     draw = np.random.default_rng(0)

@@ -22,6 +22,7 @@ def with_heads(sides, *, reverse=False, retarded=-0.1):
     learned = np.tile([3, 9, 27], (1, 20, 1))
     zero = learned[..., ::-1] if reverse else learned
     heads = {"learned": learned, "reached_zero": zero, "retarded": np.full((1, 20), retarded)}
+    heads["leads"] = np.full((1, 20), not reverse)
     return changed(sides, "closed_form", **heads)
 
 

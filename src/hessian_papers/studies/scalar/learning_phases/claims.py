@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from hessian_papers.ledger.bounds import NothingToMeasure, at_least, at_most, needs, within
-from hessian_papers.ledger.conditions import THROUGHOUT_TRAINING
+from hessian_papers.ledger.conditions import AT_INITIALISATION, THROUGHOUT_TRAINING
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.spectra import error, group
 from hessian_spectra.agreement import EXACT
@@ -196,3 +196,25 @@ def retarded_head(data: xr.Dataset, head_scale: float, **_: str) -> xr.DataArray
     retarded = data["retarded"].sel(head_scale=head_scale).dropna("draw")
     needs(retarded.size, "no network learns with all of its heads")
     return retarded < 0
+
+
+@statements.left_open(
+    "appendix B.4.1, below Corollary B.1",
+    at_least(0.5, '"in general" is read as more often than not'),
+    id="highest-variance-leads",
+    paper="singh2026cracking",
+    state=AT_INITIALISATION,
+    over=("variance_ratio",),
+    name="highest-variance-{variance_ratio}",
+)
+def highest_variance(data: xr.Dataset) -> xr.DataArray:
+    """The input coordinate of the highest variance leads in general to the eigenvalues of the
+    largest magnitudes; how much higher is left open.
+
+    Statistic: fraction of networks of decorrelated inputs whose largest eigenvalue belongs to the
+    coordinate with that many times the variance of all others; interval: Wilson's, 95 %.
+
+    Remark: A coordinate's eigenvalues are its variance times what its weights and its target give.
+    A small excess of variance does not outweigh their spread.
+    """
+    return data["leads"]

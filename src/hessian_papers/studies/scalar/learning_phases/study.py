@@ -17,7 +17,7 @@ from hessian_papers.results import stacked
 from hessian_papers.studies import spectra
 from hessian_papers.studies.base import DataStudyConfig
 from hessian_papers.studies.scalar.learning_phases.heads import learning
-from hessian_papers.studies.scalar.outliers import course
+from hessian_papers.studies.scalar.outliers import course, outliers
 from hessian_papers.studies.training import Dense, numeric_spectrum
 from hessian_spectra import closed_form as cf
 from hessian_spectra.models import TwoLayerLinear
@@ -41,6 +41,8 @@ class Config(DataStudyConfig):
         head_scales: standard deviations of their initial weights.
         head_rate: their learning rate.
         head_steps: number of updates.
+        variance_ratios: by what factor the variance of the first of K input coordinates exceeds
+            that of the others, in as many networks at initialisation.
     """
 
     takes = ONE_FEATURE
@@ -56,6 +58,7 @@ class Config(DataStudyConfig):
     head_scales: PositiveNumbers
     head_rate: Positive
     head_steps: Count
+    variance_ratios: PositiveNumbers
 
 
 @dataclass(frozen=True)
@@ -125,18 +128,41 @@ VARIABLES: Variables = {
         "head_scale draw",
         "λ₂/λ₁ of the head that learns last when the first one has learned; NaN if one never does",
     ),
+    "variance_ratio": Variable(
+        "variance_ratio", "variance of the first coordinate over the others'"
+    ),
+    "leads": Variable("variance_ratio draw", "whether it has the largest eigenvalue"),
 }
+
+
+def _parts(config: Config, of: str) -> tuple[np.ndarray, np.ndarray]:
+    """Solutions ``(N, K)`` and normal weights ``(N, K, 2, m)`` of networks of several parts."""
+    size = config.head_draws, config.heads
+    draws = generator(config.seed, f"targets of {of}")
+    targets = _uniform(config.solution, math.prod(size), draws).reshape(size)
+    signs = torch.randint(0, 2, size, generator=draws) * 2 - 1
+    draws = generator(config.seed, f"weights of {of}")
+    normal = torch.randn(*size, 2, config.width, generator=draws, dtype=torch.float64)
+    return (signs * targets).numpy(), normal.numpy()
+
+
+def coordinates(config: Config) -> xr.Dataset:
+    """Networks of decorrelated inputs at initialisation, by Corollary B.1: which input leads.
+
+    Each coordinate has a θ* of its own. Its large outlier, the largest of its eigenvalues in
+    magnitude, is its variance times that of the same network on inputs of variance 1.
+    """
+    solutions, normal = _parts(config, "coordinates")
+    large = outliers(normal / math.sqrt(config.width), 1.0, solutions).large
+    ratios = np.array(config.variance_ratios, dtype=float)
+    leads = ratios[:, None] * large[:, 0] > large[:, 1:].max(axis=1)
+    return data_set({"variance_ratio": ratios, "leads": leads}, VARIABLES)
 
 
 def heads(config: Config, second_moment: float) -> xr.Dataset:
     """Networks with several heads in training, by Corollary B.2; see :func:`.heads.learning`."""
-    size = config.head_draws, config.heads
-    draws = generator(config.seed, "targets of heads")
-    targets = _uniform(config.solution, math.prod(size), draws).reshape(size)
-    signs = torch.randint(0, 2, size, generator=draws) * 2 - 1
-    moment = second_moment * (signs * targets).numpy()
-    draws = generator(config.seed, "weights of heads")
-    normal = torch.randn(*size, 2, config.width, generator=draws, dtype=torch.float64).numpy()
+    solutions, normal = _parts(config, "heads")
+    moment = second_moment * solutions
     settings: dict[str, Any] = {"rate": config.head_rate, "steps": config.head_steps}
     parts = [
         {
@@ -169,7 +195,8 @@ def closed_form(config: Config, samples: xr.Dataset) -> xr.Dataset:
         "alignment": alignment,
         "second_moment": second_moment,
     }
-    return data_set(arrays, VARIABLES).merge(heads(config, float(second_moment)))
+    parts = [heads(config, float(second_moment)), coordinates(config)]
+    return xr.merge([data_set(arrays, VARIABLES), *parts])
 
 
 def numerics(config: Config, samples: xr.Dataset) -> xr.Dataset:
