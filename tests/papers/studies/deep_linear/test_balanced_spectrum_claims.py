@@ -88,7 +88,7 @@ def test_the_bulk_of_zeros_is_counted_in_the_papers_network(sides):
 
 
 def test_wrong_indices_are_one_error(sides):
-    """What is printed of the count is wrong; Figure 1a's own network is as the paper says."""
+    """The count in print is wrong; Figure 1a's own network is as the paper has it."""
     printed = {n: e.heading for n, e in SPECTRUM.entries(sides).items() if e.heading.printed}
     assert {name: heading.id for name, heading in printed.items()} == {"count": "balanced-count"}
     assert SPECTRUM.entries(sides)["equal-widths"].measure() < 1e-8

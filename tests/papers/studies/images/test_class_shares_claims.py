@@ -83,7 +83,9 @@ def measured(name, sides, *of):
     return getattr(module, name)(planted_data(sides, VARIABLES), *of)
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("class_shares")
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
+    "class_shares", "kaiming_increasing", "kaiming_values"
+)
 
 
 def only_small_shares_of_many(sides):
@@ -111,6 +113,7 @@ def fitted(sides, *, where=True):
         ("increasing", scaled(independent(), 0.01, source="two", share=0.4), "two", 0.5),
         ("increasing", scaled(independent(), 0.01, source="two", share=0.4), "one", 1.0),
         ("kaiming_increasing", scaled(ABLATED, 0.01, case=KAIMING, share=0.4), "two", 0.5),
+        ("tanh_increasing", scaled(ABLATED, 0.01, case=TANH, share=0.4), "one", 0.5),
         ("raw_inconsistent", BENT, "one", 1.0),
         ("raw_inconsistent", BENT, "two", 0.5),
         # Typical is the median of the shares: one that is far off does not count for all.

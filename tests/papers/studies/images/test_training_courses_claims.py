@@ -9,6 +9,7 @@ from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.images.training_courses.claims import (
     easier,
     edge_balances,
+    loss_falls,
     peak_is_not_lower,
     sharpness_falls_early,
     statements,
@@ -139,3 +140,10 @@ def test_only_what_falls_early_falls_early():
     late = changed(planted, "numerics", loss=lambda old: old * [1.0, 0.5, 1.0, 1.0])
     with pytest.raises(NothingToMeasure, match="no early epoch beside the start"):
         sharpness_falls_early(data_of(late), "one", "one", "raw")
+
+
+def test_a_loss_that_rises_makes_the_assumption_no_more_accurate():
+    rising = changed(planted_runs(), "numerics", loss=lambda old: old[..., [0, 2, 1, 3]])
+    for planted, expected in ((planted_runs(), -1.0), (rising, -0.8)):
+        values = loss_falls(data_of(planted), "one", "one", "raw")
+        np.testing.assert_allclose(values, expected)

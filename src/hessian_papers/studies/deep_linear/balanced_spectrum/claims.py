@@ -215,7 +215,7 @@ def bulk(data: xr.Dataset) -> float:
 
 @statements.identity("Equation 7", within(EXACT, ROUND_OFF, source=THREE_TRACES), id="layers-trace")
 def trace(data: xr.Dataset) -> float:
-    """The sum of eigenvalues is that of the Hessian at any loss."""
+    """The sum of eigenvalues is $σ_x^2 Σ_l ‖P_l‖_F^2 ‖S_l‖_F^2$, for the Hessian at any loss."""
     return _departure(data["hessian_trace"], data["trace"])
 
 

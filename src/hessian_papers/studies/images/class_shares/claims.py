@@ -50,7 +50,8 @@ figure_1c = statements.about("anon2026data", "Figure 1c")
 figure_2 = statements.about("anon2026data", "Figure 2")
 at_zero_loss = figure_1c.having(state=AT_ZERO_LOSS, assumes=WHITE_AND_BALANCED)
 on_raw = figure_2.having(otherwise=texts.RAW_INPUTS)
-from_kaiming = figure_2.having(otherwise=texts.KEEPS_ITS_LAYERS)
+replicated = statements.about("anon2026data", "Figure 2 (middle), several networks a share")
+from_kaiming = replicated.having(otherwise=texts.KEEPS_ITS_LAYERS)
 with_tanh = figure_2.having(otherwise=texts.SATURATION)
 
 
@@ -75,7 +76,7 @@ def zero_loss(data: xr.Dataset) -> xr.DataArray:
     Statistic: largest relative deviation over all networks whose least-squares loss is zero, mean
     over replicates. Interval: Student's t.
     """
-    return by_replicate(data, error(data, "labels").where(fitted(data)), largest=True)
+    return by_replicate(data, error(data, "labels").where(fitted(data)), of_each="max")
 
 
 @at_zero_loss.everywhere(
@@ -114,7 +115,7 @@ def least_squares(data: xr.Dataset) -> xr.DataArray:
 
     Remark: At the end of the epochs a leading mode of the labels had not been learnt yet.
     """
-    return by_replicate(data, error(data, "fit"), largest=True)
+    return by_replicate(data, error(data, "fit"), of_each="max")
 
 
 @figure_1c.shown(
@@ -193,7 +194,7 @@ def stay_balanced(data: xr.Dataset) -> xr.DataArray:
     return by_replicate(balanced, last_defect(balanced))
 
 
-@figure_2.identity(
+@(figure_2 | replicated).identity(
     "Equation 6",
     within(1e-8, "an iterative eigenvalue never exceeds the true one, up to rounding"),
     id="layers-bound",
@@ -270,32 +271,34 @@ def raw_first_layer(data: xr.Dataset, source: str) -> xr.DataArray:
     return by_replicate(raw, quotient(raw["first_layer"], raw["ggn"]))
 
 
-# From Kaiming's initialisation, and with Tanh layers: one network a share.
+# From Kaiming's initialisation.
 
 
-@from_kaiming.shown(
+@from_kaiming.typically(
     texts.OF_KAIMING, texts.EVERY_STEP, id="kaiming-sharpness-increases", each=_each_set
 )
-def kaiming_increasing(data: xr.Dataset, source: str) -> float:
+def kaiming_increasing(data: xr.Dataset, source: str) -> xr.DataArray:
     """From Kaiming's initialisation the final sharpness increases with the share.
 
-    Statistic: rank correlation of share and sharpness, of one network a share.
+    Statistic: rank correlation of share and sharpness. Interval: Student's t over replicates.
     """
-    return float(trends(_networks(data, KAIMING, source)).mean())
+    return trends(_networks(data, KAIMING, source))
 
 
-@from_kaiming.shown(texts.OF_KAIMING, reading_of("intact"), id="kaiming-predictions-stay-intact")
-def kaiming_values(data: xr.Dataset) -> float:
+@from_kaiming.typically(
+    texts.OF_KAIMING, reading_of("intact"), id="kaiming-predictions-stay-intact"
+)
+def kaiming_values(data: xr.Dataset) -> xr.DataArray:
     """From Kaiming's initialisation the theoretical predictions stay intact.
 
-    Statistic: median relative deviation from eq. (14) over image sets and shares, of one network a
-    share.
+    Statistic: relative deviation from eq. (14), median over image sets and shares. Interval:
+    Student's t over replicates.
     """
-    return _median_error(data, KAIMING)
+    own = of_case(data, KAIMING)
+    return by_replicate(own, error(own, "labels"), "median")
 
 
-def _median_error(data: xr.Dataset, case: str) -> float:
-    return float(error(trained(of_case(data, case)), "labels").median())
+# With Tanh layers: one network a share.
 
 
 @with_tanh.shown(texts.OF_TANH, texts.EVERY_STEP, id="tanh-sharpness-increases", each=_each_set)
@@ -314,4 +317,4 @@ def tanh_values(data: xr.Dataset) -> float:
     Statistic: median relative deviation from eq. (14) over image sets and shares, of one network a
     share.
     """
-    return _median_error(data, TANH)
+    return float(error(trained(of_case(data, TANH)), "labels").median())

@@ -3,7 +3,7 @@
 A network that diverged has no sharpness and is left out of every number.
 """
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import xarray as xr
 
@@ -85,13 +85,15 @@ def trained(data: xr.Dataset) -> xr.Dataset:
     return data.sel(network=chosen)
 
 
-def by_replicate(data: xr.Dataset, values: xr.DataArray, *, largest: bool = False) -> xr.DataArray:
-    """The mean of the networks' values for each replicate, or the largest of them.
+def by_replicate(
+    data: xr.Dataset, values: xr.DataArray, of_each: Literal["mean", "median", "max"] = "mean"
+) -> xr.DataArray:
+    """The networks' values of each replicate in one number.
 
     Args:
         data: of the networks.
         values: one for each of them, NaN where there is none.
-        largest: whether the largest counts, of what is said of all.
+        of_each: what is taken of a replicate's; the largest of what is said of all.
 
     Raises:
         NothingToMeasure: no network has a value.
@@ -99,7 +101,8 @@ def by_replicate(data: xr.Dataset, values: xr.DataArray, *, largest: bool = Fals
     known = values.dropna("network")
     needs(known.size, "this configuration has no networks of which that can be said")
     groups = known.groupby(data["replicate"].sel(network=known["network"]))
-    return groups.max() if largest else groups.mean()
+    pooled: xr.DataArray = getattr(groups, of_each)()
+    return pooled
 
 
 def trends(data: xr.Dataset) -> xr.DataArray:

@@ -77,7 +77,7 @@ figure_4 = of_pairs.about("anon2026data", "Figure 4")
 def early(data: xr.Dataset, source: str) -> xr.DataArray:
     """The trace by eq. (7) holds very well, even early in training, when the loss is high.
 
-    Statistic: relative difference between Hutchinson's estimate and the trace, mean over the
+    Statistic: relative difference between Hutchinson's estimate and the trace. Mean over the
     recorded epochs at which more than half of the loss above that of least squares remains. Each
     epoch has probes of its own: a draw. Interval: Student's t.
 
@@ -160,7 +160,7 @@ def residual_bound(data: xr.Dataset) -> float:
 
 
 @figure_4.shown(
-    "Assumption 1, last sentence; appendix B, text on Figure 4",
+    "Appendix B, text on Figure 4",
     at_most(
         -1.0,
         "−1 is a fall at every recorded epoch; 0.1 allows for two neighbours out of order",

@@ -11,6 +11,7 @@ from hessian_papers.ledger.conditions import THROUGHOUT_TRAINING, Condition
 from hessian_papers.ledger.statements import Cases, Statements
 from hessian_papers.ledger.words import MOST
 from hessian_papers.studies.images.derived import EARLY, EARLY_IN_TRAINING, quotient, spread, worst
+from hessian_spectra.statistics import rank_correlation
 
 LEARNING = "section 4, last paragraph"
 BALANCE = "section 3, below Assumption 3"
@@ -248,3 +249,27 @@ def sharpness_falls_early(data: xr.Dataset, source: str, labels: str, inputs: st
     known = lowest.dropna("replicate")
     needs(known.size, "this configuration records no early epoch beside the start")
     return known - 1
+
+
+@courses.typically(
+    "Assumption 1, last sentence",
+    at_most(
+        -1.0,
+        "−1 is a fall at every recorded epoch; 0.1 allows for two neighbours out of order",
+        tolerance=0.1,
+    ),
+    id="assumption-1-gains-with-training",
+    each=_of_each_set("labels", "inputs"),
+    name="loss-{labels}-{inputs}-{source}",
+)
+def loss_falls(data: xr.Dataset, source: str, labels: str, inputs: str) -> xr.DataArray:
+    """Assumption 1, that the loss is near zero, becomes more accurate with training.
+
+    Statistic: Spearman's correlation of epoch and loss above that of least squares. Interval:
+    Student's t over replicates.
+    """
+    runs = _of_set(data, source, labels=labels, treated=inputs)
+    losses = runs["loss"].sel(replicate=_clean(runs))
+    epochs = losses["epoch"].values.astype(float)
+    values = [rank_correlation(epochs, each.values) for each in losses.transpose("replicate", ...)]
+    return xr.DataArray(values, coords={"replicate": losses["replicate"]}, dims="replicate")
