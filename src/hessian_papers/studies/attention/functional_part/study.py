@@ -140,9 +140,9 @@ class Network(NamedTuple):
             (w, v), x = (weights[self.v > 0] for weights in (w, v)), x.relu()
         inner, variance = w @ v, x.square().mean()
         residual = variance * 0 if fitted else (x * (inner * x - y)).mean()
-        sums = variance * (w @ w), variance * (v @ v)
-        root = sum(sums) ** 2, 4 * residual**2, 8 * variance * residual * inner
-        return torch.stack([*sums, *root])
+        scales = torch.stack([variance * (w @ w), variance * (v @ v)])
+        under_root = scales.sum() ** 2, 4 * residual**2, 8 * variance * residual * inner
+        return torch.cat([scales, torch.stack(under_root)])
 
 
 def networks(config: Config, count: int, norms: Sequence[float] | None = None) -> Iterator[Network]:
