@@ -91,9 +91,8 @@ def stated() -> Iterator[str]:
 def configured() -> Iterator[str]:
     """The texts that stand in files of settings: leads, findings, statements without a function."""
     yield from (lead["sentence"] for lead in inputs.leads().values())
-    yield from (
-        finding["sentence"] for finding in read_yaml(ROOT / "conf/findings.yaml")["findings"]
-    )
+    every = read_yaml(ROOT / "conf/findings.yaml")["findings"]
+    yield from (each[key] for each in every for key in ("sentence", "setting", "would_change"))
     of_studies = (read_yaml(file).values() for file in PACKAGE.glob("studies/*/*/statements.yaml"))
     for entries in (*of_studies, read_yaml(PACKAGE / "ledger/not_run.yaml")):
         yield from (entry[key] for entry in entries for key in TEXTS if entry.get(key))

@@ -4,6 +4,7 @@ The page draws it in its own colours, so that it is dark where the page is. It i
 processor: what is round-off is drawn as the bound that it is.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from hessian_papers.report.findings import WAYS, Group, Picture
 
 # In units of the drawing, of which a narrow screen has as many pixels.
 _LEFT, _RIGHT, _INDENTED = 12, 346, 100
-_TOP, _HEADING, _ROW, _APART, _FEET = 17, 17, 16.0, 5, 20
+_TOP, _HEADING, _ROW, _LETTERS, _APART, _FEET = 17, 17, 16.0, 12, 5, 20
 # So many cases have room for their names, if these have at most so many letters: beside the cases,
 # or else above them. More cases share a height.
 _NAMED, _SHORT, _LONG, _SHARED = 4, 13, 50, 130
@@ -104,11 +105,10 @@ class _Axis:
             decades = [d for d in range(first, last + 1) if d % step == 0]
             every = [p * 10.0**d for d in decades for p in parts]
         else:
-            base = 10.0 ** math.floor(math.log10((high - low) / _TICKS))
-            step_ = next(
-                base * part for part in (1, 2, 5, 10) if base * part * _TICKS >= high - low
-            )
-            every = [round(step_ * n, 12) for n in range(-_TICKS * 10, _TICKS * 10)]
+            rough = (high - low) / (_TICKS + 1)
+            base = 10.0 ** math.floor(math.log10(rough))
+            by = next(base * part for part in (1, 2, 5, 10) if base * part >= rough)
+            every = [round(by * n, 12) for n in range(math.ceil(low / by), math.ceil(high / by))]
         return [value for value in every if low <= value <= high]
 
 
@@ -134,12 +134,33 @@ def _drawn(group: Group, picture: Picture) -> list[CaseRecord]:
     return cases
 
 
+def _height(cases: Sequence[CaseRecord]) -> float:
+    """The height of a row."""
+    return _ROW if len(cases) <= _NAMED else max(2.2, min(9.0, _SHARED / len(cases)))
+
+
 def _names(cases: Sequence[CaseRecord]) -> list[str]:
-    """The words of each case that not all of them have in common, where there is room for them."""
+    """The words of each case that not all of them have in common, where there is room for them.
+
+    Of many cases those of one label, at the first of those in a row that have it.
+    """
+    if len(cases) > _NAMED:
+        return _names_of_runs(cases)
     words = [[*case.labels.values()] for case in cases]
     common = set[str].intersection(*map(set, words))
     names = [", ".join(word for word in own if word not in common) for own in words]
-    room = 1 < len(cases) <= _NAMED and max(map(len, names)) <= _LONG
+    room = len(cases) > 1 and max(map(len, names)) <= _LONG
+    return names if room else [""] * len(cases)
+
+
+def _names_of_runs(cases: Sequence[CaseRecord]) -> list[str]:
+    """The words of the label that changes least from case to case, where each begins."""
+    columns = ([case.labels.get(name, "") for case in cases] for name in cases[0].labels)
+    grouped = ([[*run] for _, run in itertools.groupby(column)] for column in columns)
+    runs = min((each for each in grouped if len(each) > 1), key=len, default=[])
+    names = [name for run in runs for name in (run[0], *[""] * (len(run) - 1))]
+    lines = [len(run) * _height(cases) for run in runs]
+    room = runs and min(lines) >= _LETTERS and max(map(len, names)) <= _SHORT
     return names if room else [""] * len(cases)
 
 
@@ -185,9 +206,10 @@ def _row(case: CaseRecord, picture: Picture, axis: _Axis, y: float, height: floa
 
 def _with_number(row: Row, number: str) -> Row:
     """A row with its number beside it, on the side where there is room."""
-    left = row.value > (_LEFT + _RIGHT) / 2
-    at = (row.value - 8 if left else row.value + 8, row.y + 4, "end" if left else "start")
-    return replace(row, name=number, name_at=at)
+    start, end = row.ends or (row.value, row.value)
+    if row.value > (_LEFT + _RIGHT) / 2:
+        return replace(row, name=number, name_at=(start - 8, row.y + 4, "end"))
+    return replace(row, name=number, name_at=(end + 8, row.y + 4, "start"))
 
 
 def drawing(picture: Picture) -> Drawing:
@@ -203,7 +225,7 @@ def drawing(picture: Picture) -> Drawing:
     for (says, cases), own_names in zip(pairs, names, strict=True):
         headings.append((plain(says), y + 12))
         y += _HEADING
-        height = _ROW if len(cases) <= _NAMED else max(2.2, min(9.0, _SHARED / len(cases)))
+        height = _height(cases)
         for case, name in zip(cases, own_names, strict=True):
             y += (own_line := _ROW - 2 if name and not beside else 0.0)
             row = _row(case, picture, axis, y + height / 2, height)

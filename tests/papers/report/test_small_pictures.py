@@ -51,6 +51,19 @@ def test_many_cases_share_a_height():
     assert not any(row.name for row in made.rows)
 
 
+def test_many_cases_are_named_where_a_label_that_they_share_begins():
+    """The one that changes least: a network of several layers."""
+    of = [{"labels": {"layer": f"fc{k % 3}", "network": f"F-{k // 3}"}} for k in range(6)]
+    cases = [case for labels in of for case in group("a", 0.5, **labels).cases]
+    made = drawing(Picture("r", "number", [Group("a", cases)]))
+    assert [row.name for row in made.rows] == ["F-0", "", "", "F-1", "", ""]
+
+
+def test_ticks_are_round_wherever_the_numbers_are():
+    made = drawing(Picture("r", "number", [group("a", 1003.0, 1007.0)]))
+    assert [text for _, text in made.ticks] == ["1003", "1004", "1005", "1006", "1007"]
+
+
 def test_names_for_which_there_is_no_room_are_left_out():
     long = {"labels": {"of": "x" * 60}}
     cases = [*group("a", 0.1, **long).cases, *group("a", 0.2).cases]
