@@ -45,7 +45,7 @@ def sides(*, methods=ALL, seeds=4, network="F-600", bounds=ORDERED, ranks=CORREL
 
 
 test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
-    "bounds", "decay_matters_little"
+    "bounds", "decay_matters_little", "variance_falls_with_curvature"
 )
 
 
@@ -93,14 +93,49 @@ def test_a_bound_with_decaying_intervals_is_held_against_the_regular_one():
     np.testing.assert_allclose(increase, 0.111 / 0.11 - 1, atol=2e-3)
 
 
-def test_the_trainer_is_held_against_three_rows_of_its_network():
-    names = {
-        entry.id
-        for entry in statements.entries(
-            Study("bounds", {"paper": "wu2022dissecting", "artifact": "Table 10"}), data_of(sides())
-        )
-    }
-    rows = {name for name in names if "local-against-printed" in name}
-    assert {name.partition("printed-")[2] for name in rows} == {
-        "base-T-600", "approximate-T-600", "iterative-T-600",
+def cases_of(data, artifact="Table 10"):
+    """The cases on a run by their names."""
+    about = Study("bounds", {"paper": "wu2022dissecting", "artifact": artifact})
+    return {entry.id.partition("/")[2]: entry for entry in statements.entries(about, data)}
+
+
+def test_the_trainer_is_held_against_the_tightest_row_of_its_network():
+    cases = cases_of(data_of(sides()))
+    (name,) = (name for name in cases if "local-against-printed" in name)
+    assert name == "local-against-printed-iterative-T-600"
+    for bound, outcome in ((0.1, "holds"), (0.1198, "open"), (0.123, "fails")):
+        planted = data_of(sides(bounds=ORDERED | {"local": bound}))
+        entry = cases_of(planted)[name]
+        assert entry.bound.outcome(entry.measure()) == outcome
+    assert entry.measure().value == pytest.approx(0.123 / 0.1198 - 1, abs=1e-3)
+
+
+def test_every_row_that_is_printed_is_a_case_measured_or_not():
+    run = cases_of(data_of(sides(methods=("base", "iterative", "local"))))
+    rows = {name: entry for name, entry in run.items() if name.startswith("table-10-")}
+    assert [*rows] == [
+        "table-10-T-600-base", "table-10-T-600-approximate", "table-10-T-600-iterative",
+        "table-10-T-600-iterative, decaying", "table-10-T-600-iterative, printed output",
+    ]  # fmt: skip
+    assert len(rows["table-10-T-600-base"].measure().replicates.numbers) == 4
+    with pytest.raises(NothingToMeasure, match="no posterior by the method approximate"):
+        rows["table-10-T-600-approximate"].measure()
+
+
+@pytest.mark.parametrize(("sign", "outcome"), [(1, "holds"), (-1, "fails")])
+def test_variances_of_figure_31_fall_with_curvature(sign, outcome):
+    ranks = {name: sign * value for name, value in CORRELATED.items()}
+    data = data_of(sides(network="F-200^2", ranks=ranks))
+    cases = cases_of(data, "Figure 31")
+    fall = {name: each for name, each in cases.items() if name.startswith("variance-falls-with")}
+    assert {name.rpartition("F-200^2-")[2] for name in fall} == {
+        "approximate", "iterative", "iterative, printed output",
     }  # fmt: skip
+    for entry in fall.values():
+        assert entry.bound.outcome(entry.measure()) == outcome
+
+
+def test_a_network_that_the_paper_does_not_have_is_beyond_it():
+    cases = cases_of(data_of(sides(network="F-8")), "section 6, beyond the paper")
+    assert {entry.heading.book for entry in cases.values()} == {"beyond"}
+    assert "local-below-local, standard-F-8" in cases

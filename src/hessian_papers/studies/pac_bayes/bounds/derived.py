@@ -31,6 +31,22 @@ def printed_rows(data: xr.Dataset) -> list[Row]:
     return [row for row in rows_of(data) if row.method in data["method"].values]
 
 
+def tightest_rows(data: xr.Dataset) -> list[Row]:
+    """Of each network that a run has the row of Table 10 with the smallest bound."""
+    rows = sorted(rows_of(data), key=lambda row: row.bound)
+    return [*{row.network: row for row in reversed(rows)}.values()]
+
+
+def of_paper(network: str) -> bool:
+    """Whether Table 10 has a network.
+
+    Example:
+        >>> of_paper("F-1200"), of_paper("F-8")
+        (True, False)
+    """
+    return network in {row.architecture for row in table10()}
+
+
 def chance(data: xr.Dataset) -> float:
     """The error of guessing, from which on a bound says nothing."""
     return 1 - 1 / int(data["classes"])
