@@ -20,6 +20,7 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     layerwise,
     convolutions,
     overlaps,
+    rectified,
     certificates,
 )
 from hessian_papers.theorems.catalogue import PAPERS, THEOREMS, Theorem, drawn

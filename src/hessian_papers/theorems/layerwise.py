@@ -1,11 +1,11 @@
 """Layer-wise Hessians, their factors and eigenvectors: the identities of wu2022dissecting.
 
-Source: wu2022dissecting, section 2, appendices A, B.2.3, F.1, F.3, G.3 and G.5. A layer has the
+Source: wu2022dissecting, sections 2 to 4, appendices A to D, F.1, F.3, G.3 and G.5. A layer has the
 weight ``W (m, n)``, whose row-by-row vector is w, inputs x and outputs z; c scores follow.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Self
@@ -16,7 +16,7 @@ from torch.func import jacrev
 from torch.nn.functional import cross_entropy
 
 from hessian_papers.theorems.catalogue import Error, theorem
-from hessian_papers.theorems.errors import excess, relative, worst
+from hessian_papers.theorems.errors import basis_error, excess, relative, worst
 from hessian_papers.theorems.instances import Instance, measured
 from hessian_spectra.closed_form.instances import Draw
 
@@ -81,13 +81,16 @@ class Classifiers(Instance):
 
     @classmethod
     def edges(cls, draw: Draw) -> dict[str, Self]:
-        """Networks whose inputs deviate from their mean orthogonally."""
+        """Networks whose inputs deviate from their mean orthogonally, and two layers' first."""
         edges = {}
         for inputs in (2, 3, 4):
             away = draw.normal(draw.size, inputs - 1)
             away = torch.cat([torch.zeros(2 * len(away), 1), torch.cat([away, -away])], dim=1)
             x = away + 4 * torch.eye(inputs)[0]
             edges[f"{inputs} inputs"] = cls.of(draw, x, 0, inputs, 3)
+        for classes in (2, 3):
+            x = draw.normal(draw.size, 3)
+            edges[f"two layers, {classes} classes"] = cls.of(draw, x, 0, 3, 4, classes)
         return edges
 
     @classmethod
@@ -125,6 +128,43 @@ class Classifiers(Instance):
     def by_weight(self, w: Tensor) -> Tensor:
         """The scores by w."""
         return self.after(self.inputs @ w.view_as(self.weight).mT + self.biases[self.place])
+
+    @property
+    def parameters(self) -> Tensor:
+        """All weights and biases in a row, each layer's weight before its bias."""
+        pairs = zip(self.weights, self.biases, strict=True)
+        return torch.cat([part.flatten() for pair in pairs for part in pair])
+
+    def by_all(self, parameters: Tensor) -> Tensor:
+        """The scores by all :attr:`parameters`."""
+        z, place = self.x, 0
+        for number, weight in enumerate(self.weights):
+            m, n = weight.shape
+            w, b = parameters[place : place + m * n], parameters[place + m * n :][:m]
+            z = (z.relu() if number else z) @ w.view(m, n).mT + b
+            place += m * n + m
+        return z
+
+    @property
+    def of_all_outputs(self) -> list[Tensor]:
+        """G of each layer ``(N, c, m)``."""
+        return [replace(self, place=place).jacobians() for place in range(len(self.weights))]
+
+    @property
+    def of_all_parameters(self) -> Tensor:
+        """``F (N, c, p)``: ``G ⊗ xᵀ`` and G of each layer."""
+        parts = []
+        for place, jacobians in enumerate(self.of_all_outputs):
+            inputs = replace(self, place=place).inputs
+            parts += [torch.einsum("scm,sn->scmn", jacobians, inputs).flatten(2), jacobians]
+        return torch.cat(parts, dim=2)
+
+    @property
+    def places(self) -> list[slice]:
+        """Where the weight and the bias of each layer stand in a row, one after the other."""
+        sizes = [size for w in self.weights for size in (w.numel(), len(w))]
+        ends = torch.tensor(sizes).cumsum(dim=0).tolist()
+        return [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
 
     @property
     def scores(self) -> Tensor:
@@ -174,6 +214,12 @@ class Classifiers(Instance):
         return of(self.weight.flatten())
 
     @measured
+    def full_hessian(self) -> Tensor:
+        """The Hessian of the mean loss by all :attr:`parameters` ``(p, p)``."""
+        of = second_derivative(lambda w: cross_entropy(self.by_all(w), self.y))
+        return of(self.parameters)
+
+    @measured
     def weight_jacobians(self) -> Tensor:
         """``∂s/∂w`` of the scores s of each sample ``(N, c, m n)``."""
         return jacrev(self.by_weight)(self.weight.flatten())
@@ -182,6 +228,12 @@ class Classifiers(Instance):
     def second_moments(self) -> Tensor:
         """``E[x xᵀ]``, sample by sample."""
         return torch.stack([torch.outer(x, x) for x in self.inputs]).mean(dim=0)
+
+    @measured
+    def row_projector(self) -> Tensor:
+        """The projector on the rows of W ``(n, n)``, by singular vectors."""
+        rows = torch.linalg.svd(self.weight, full_matrices=False).Vh
+        return rows.mT @ rows
 
     @property
     def factors(self) -> tuple[Tensor, Tensor]:
@@ -196,6 +248,76 @@ class Classifiers(Instance):
         spans = [torch.kron(units[0], column[:, None].contiguous()) for column in v.mT]
         spans += [torch.kron(column[:, None].contiguous(), units[1]) for column in u.mT]
         return torch.stack([(span.mT @ h).square().sum(dim=0) for span in spans])
+
+
+@theorem("dissecting eq. (2)", dissecting="eq. (1), (2), (10) to (14), (23)")
+def layer_hessian_is_a_mean_of_products(net: Classifiers, printed: bool = False) -> Error:
+    """The Hessian with respect to a layer's weights, row by row, is the mean of $M ⊗ xx^⊤$ over the
+    samples, and a diagonal block of the full Hessian.
+
+    In print: eq. (10): the sum over the samples
+    """
+    products = torch.stack(
+        [torch.kron(M, torch.outer(x, x)) for M, x in zip(gram(net.rows), net.inputs, strict=True)]
+    )
+    stated = products.sum(dim=0) if printed else products.mean(dim=0)
+    own = net.places[2 * net.place]
+    return worst(*(relative(stated, of) for of in (net.weight_hessian, net.full_hessian[own, own])))
+
+
+@theorem("dissecting section 3", dissecting="section 3")
+def product_of_independent_factors(net: Classifiers) -> Error:
+    """Where inputs and M are independent the Hessian is $E[M] ⊗ E[xx^⊤]$. Elsewhere an eigenvalue
+    differs from the product's by no more than the norm of the difference.
+
+    Remark: The second sentence is Weyl's inequality: the paper has "close".
+    """
+    M, x = gram(net.rows), net.inputs
+    every = [torch.kron(of, torch.outer(each, each)) for of in net.output_hessians for each in x]
+    product = torch.kron(M.mean(dim=0), gram(x) / len(x))
+    away = product - net.weight_hessian
+    values = [torch.linalg.eigvalsh(of) for of in (product, net.weight_hessian)]
+    bound = torch.linalg.matrix_norm(away, 2)
+    return worst(
+        relative(product, torch.stack(every).mean(dim=0)),
+        excess((values[0] - values[1]).abs(), bound, over=float(values[1].abs().max())),
+    )
+
+
+@theorem("dissecting appendix D", dissecting="appendix D")
+def eigenpairs_of_the_product(net: Classifiers) -> Error:
+    """The products of the factors' eigenvectors are all $mn$ eigenvectors of $E[M] ⊗ E[xx^⊤]$. The
+    full Hessian's products with vectors of one layer, cut to this layer, are its Hessian's.
+    """
+    M, second = net.output_hessians.mean(dim=0), net.second_moments
+    (left, u), (right, v) = (torch.linalg.eigh(of) for of in (M, second))
+    vectors, values = torch.kron(u, v), torch.kron(left, right)
+    own = net.places[2 * net.place]
+    unit = torch.zeros(len(net.parameters), own.stop - own.start, dtype=M.dtype)
+    unit[own] = torch.eye(own.stop - own.start, dtype=M.dtype)
+    return worst(
+        basis_error(torch.kron(M, second), vectors, values),
+        relative((net.full_hessian @ unit)[own], net.weight_hessian),
+    )
+
+
+@theorem("dissecting eq. (27)", dissecting="eq. (26), (27), (251), (256) to (259)")
+def full_hessian_of_two_terms(net: Classifiers) -> Error:
+    r"""The full Hessian is $E[F^⊤AF] + E[Σ_i (∂ℓ/∂z_i) ∇^2 z_i]$, with $G^⊤ ⊗ x$ and $G^⊤$ of each
+    layer in $F^⊤$. With respect to the outputs of all layers it is $E[G^⊤AG]$.
+
+    Remark: In print the derivative $∂ℓ/∂z_i$ lacks a $∂$.
+    """
+    root, scores = roots(net.scores), net.scores
+    slope = scores.softmax(dim=1) - torch.eye(scores.shape[1])[net.y].to(scores)
+    rest = second_derivative(lambda w: (slope * net.by_all(w)).sum() / len(scores))(net.parameters)
+    first = gram(root @ net.of_all_parameters).mean(dim=0)
+    biases = torch.cat([torch.arange(of.start, of.stop) for of in net.places[1::2]])
+    joint = gram(root @ torch.cat(net.of_all_outputs, dim=2)).mean(dim=0)
+    return worst(
+        relative(first + rest, net.full_hessian),
+        relative(joint, net.full_hessian[biases][:, biases]),
+    )
 
 
 @theorem("dissecting eq. (25)", dissecting="eq. (16), (25) and Lemma B.12")
@@ -233,22 +355,38 @@ def smallest_eigenvalue_of_the_softmax_hessian(net: Classifiers, printed: bool =
     )
 
 
-@theorem("dissecting eq. (21)", dissecting="eq. (17), (19), (21), (22), and section 4")
-def output_hessian_by_the_jacobian(net: Classifiers, printed: bool = False) -> Error:
+@theorem("dissecting eq. (21)", dissecting="eq. (15), (17) to (22), (24)")
+def output_hessian_by_the_jacobian(net: Classifiers) -> Error:
     r"""The Hessian of a sample's loss with respect to a layer's outputs z is $M = G^⊤AG$, and its
     mean that with respect to the bias. G is the product of the later weights and of
     $D = \operatorname{diag}(1[z > 0])$.
-
-    In print: section 4: $D = \operatorname{diag}(1[y ≥ 0])$ for $y = \operatorname{relu}(z)$, the
-        identity
     """
-    stated = gram(roots(net.scores) @ net.jacobians(active_at_zero=printed))
+    stated = gram(net.rows)
     return worst(
         relative(stated, net.output_hessians), relative(stated.mean(dim=0), net.bias_hessian)
     )
 
 
-@theorem("dissecting Definition 2.2", dissecting="Definition 2.2, with eq. (23)")
+@theorem("dissecting eq. (4)", dissecting="eq. (4), (38)")
+def closed_form_of_the_first_layer(net: Classifiers, printed: bool = False) -> Error:
+    r"""In a network of two layers the first one has $M = E[DW^⊤AWD]$ and
+    $H = E[DW^⊤AWD ⊗ xx^⊤]$ with $D = \operatorname{diag}(1[z > 0])$, whatever the labels are.
+
+    In print: $D = \operatorname{diag}(1[y ≥ 0])$ for $y = \operatorname{relu}(z)$, the identity
+    """
+    if (len(net.weights), net.place) != (2, 0):
+        return None
+    M = gram(roots(net.scores) @ net.jacobians(active_at_zero=printed))
+    H = torch.einsum("sij,sa,sb->iajb", M, net.inputs, net.inputs) / len(M)
+    other = replace(net, y=net.y.flip(0))
+    return worst(
+        relative(M.mean(dim=0), net.bias_hessian),
+        relative(H.flatten(2).flatten(0, 1), net.weight_hessian),
+        relative(other.weight_hessian, net.weight_hessian),
+    )
+
+
+@theorem("dissecting Definition 2.2", dissecting="section 2, Definition 2.2, with eq. (23)")
 def matricisation(net: Classifiers, printed: bool = False) -> Error:
     r"""With $\operatorname{Mat}(h)_{ij} = h_{(i-1)n+j}$ an eigenvector of the layer's Hessian has
     $E[M \operatorname{Mat}(h) xx^⊤] = λ \operatorname{Mat}(h)$.
@@ -267,6 +405,45 @@ def matricisation(net: Classifiers, printed: bool = False) -> Error:
     )
     image = torch.as_tensor(image) / len(net.inputs)
     return relative(image, values[:, None, None] * matrices, over=float(values.abs().max()))
+
+
+@theorem(
+    "dissecting section 2: the Kronecker product",
+    of="matricisation",
+    source="the product of a matrix with both factors",
+    dissecting="section 2, Basic Notations",
+)
+def kronecker_index(net: Classifiers, printed: bool = False) -> Error:
+    """The entries of $M ⊗ N$ are $M_{i_1j_1} N_{i_2j_2}$, at row $(i_1, i_2)$ and column
+    $(j_1, j_2)$: its product with a matrix's rows is $MXN^⊤$.
+
+    In print: $M_{i_1i_2} N_{j_1j_2}$
+    """
+    z = net.layer_outputs
+    M, N = gram(net.rows).mean(dim=0), gram(z) / len(z)
+    size = len(M)
+    stated = torch.einsum("ik,jl->ikjl" if printed else "ij,kl->ikjl", M, N)
+    unit = torch.eye(size * size, dtype=M.dtype).view(-1, size, size)
+    actual = (M @ unit @ N.mT).flatten(1).mT
+    return relative(stated.flatten(2).flatten(0, 1), actual)
+
+
+@theorem(
+    "dissecting Lemma B.7",
+    source="the projector on the rows, by their singular vectors",
+    dissecting="Lemma B.7, eq. (65)",
+)
+def rows_and_their_projector(net: Classifiers) -> Error:
+    """$‖W^⊤W - P_W‖_F = ‖WW^⊤ - I‖_F$ of any W with independent rows, with the projector $P_W$ on
+    their span. So the Gram matrix tends to the projector as fast as Corollary B.1 has it.
+
+    Remark: The paper bounds the left side by a multiple of the right one.
+    """
+    W = net.weight / torch.linalg.matrix_norm(net.weight, 2)
+    if W.shape[0] > W.shape[1]:
+        return None
+    eye = torch.eye(len(W), dtype=W.dtype)
+    return relative((W.mT @ W - net.row_projector).norm(), (W @ W.mT - eye).norm())
 
 
 @theorem("dissecting eq. (265), (266)", dissecting="Definition F.1, eq. (265), (266)")

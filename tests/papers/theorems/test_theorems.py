@@ -20,6 +20,7 @@ OF_THEORY = {
     "alignments-of-vectors": "singular values of a number; there is no network",
     "attention-monotone": "a bound as a weight is stretched; that it is a bound is another",
     "recipe-whitening": "inputs that are made, against the span of those that are given",
+    "kronecker-index": "entries of a product against the product; there is no Hessian",
     "recipe-subset": "samples of each class that are chosen, against the share that is asked for",
 }
 # What no instance comes close to breaks by a small mistake.

@@ -32,7 +32,24 @@ def test_what_is_said_of_gaussian_inputs_is_beyond_the_paper():
     gaussian = [each for each in entries if "gaussian" in each.id]
     assert {each.heading.book for each in gaussian} == {"beyond"}
     assert {each.heading.printed for each in gaussian} == {None}
-    assert len(gaussian) == 4 * (len(claims.GAUSSIAN) + len(claims.FALLING))
+    assert len(gaussian) == 4 * len(claims.GAUSSIAN)
+
+
+def test_corollary_b5_is_wrong_in_print_as_the_rows_space_is():
+    data = data_of(noise=0.0).sel(LABELS)
+    assert claims.space_of_the_rows(data).value == pytest.approx(0.0, abs=1e-3)
+    assert claims.space_of_the_rows(data, printed=True).value == pytest.approx(-0.171)
+
+
+def test_the_projected_norm_of_the_hessian_is_that_of_the_output_hessian_in_the_limit():
+    data = data_of(noise=0.0).sel(LABELS)
+    d = round(256**1.5)
+    matrix = np.full((3, 3), 1 / (2 * np.pi)) + np.eye(3) * (np.pi - 1) / (2 * np.pi)
+    assert claims.rectified_norm(3.0) == pytest.approx((matrix**2).sum())
+    factor = ((d + np.pi - 1) / (2 * np.pi)) ** 2 / claims.rectified_norm(float(d))
+    expected = 0.7 * factor - float(data["projected_limit"])
+    assert claims.projected_hessian_copy(data).value == pytest.approx(expected)
+    assert abs(factor - 1) < 0.01
 
 
 def test_means_are_those_of_the_largest_width():
