@@ -155,7 +155,7 @@ def share_by(replicate: str, holds: xr.DataArray, known: xr.DataArray) -> Estima
     Args:
         replicate: the dimension of replicates, as ``seed``. Settings of one replicate have it in
             common: its number is their share, and these are pooled by Student's t. Along this
-            dimension alone it is a share with Wilson's interval.
+            dimension alone, or where all of these are alike, it has Wilson's interval.
         holds: booleans along it, and along others.
         known: of the same dimensions. A replicate of which nothing is known is left out.
 
@@ -166,7 +166,9 @@ def share_by(replicate: str, holds: xr.DataArray, known: xr.DataArray) -> Estima
     """
     others = [dim for dim in holds.dims if dim != replicate]
     numbers = holds.astype(float).where(known).mean(others).dropna(replicate).values
-    return _as_share(mean_of(numbers)) if others else share_of([*numbers])
+    # Where all have none of it, or all of it, nothing varies: that is no proof for others.
+    alike = {*numbers} <= {0.0} or {*numbers} <= {1.0}
+    return _as_share(mean_of(numbers)) if others and not alike else share_of([*numbers])
 
 
 def _as_share(estimate: Estimate) -> Estimate:

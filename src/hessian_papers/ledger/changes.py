@@ -125,7 +125,8 @@ def _decided(statement: StatementRecord, runs: Sequence[CaseRecord]) -> Statemen
 
     def in_print_fails(run: CaseRecord) -> bool:
         if run.printed_error is None or run.expected is None:
-            return statement.verdict == "corrected"
+            of_another = run.printed is None and any(case.printed for case in statement.cases)
+            return statement.verdict == "corrected" and not of_another
         return run.bound.outcome(Estimate(run.printed_error)) == "fails"
 
     again = [

@@ -29,9 +29,10 @@ A row is one statement; its cases (networks, layers, parametrisations, states) s
 | left open | *depends* where readings of what the paper leaves open disagree |
 
 *Corrected*: the print is wrong, ours is proved. *Open*: an interval contains the bound. *Not
-tested*: not at the paper's setting; a smaller one may confirm, never refute. A statement that rests
-on our reading of a word calls no paper wrong: it *depends* on the word. The strongest run of a case
-decides: one at the paper's scale, else another recorded one, else today's demo.
+tested*: not at the paper's setting, where a smaller one may confirm, never refute, or not in the
+state that the sentence is about. A statement that rests on our reading of a word calls no paper
+wrong: it *depends* on the word. The strongest run of a case decides: one at the paper's scale, else
+another recorded one, else today's demo.
 
 The numbers here are of recorded runs. Where today's run alone measures a statement its verdict
 stands here, and the page has its numbers, which differ from processor to processor.

@@ -129,6 +129,14 @@ def test_draws_along_several_dimensions_are_no_draws_of_one_share():
     assert share_by("seed", alike, known) == Estimate(4 / 7, low, 1.0)
 
 
+@pytest.mark.parametrize("holds", [False, True])
+def test_what_no_seed_or_every_seed_has_may_be_otherwise_in_others(holds):
+    """Nothing varies among eight seeds; that is no proof of none or all."""
+    alike = xr.DataArray(np.full((8, 12), holds), dims=("seed", "draw"))
+    known = xr.full_like(alike, fill_value=True)
+    assert share_by("seed", alike, known) == share_of([holds] * 8)
+
+
 def test_what_one_draw_has_is_more_than_nothing():
     some = share_by(
         "seed",

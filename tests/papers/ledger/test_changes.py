@@ -64,6 +64,15 @@ def test_where_one_ledger_has_more_cases_verdicts_are_of_what_is_common(ledger):
     assert move.verdicts == ("reproduced", "differs")
 
 
+def test_a_misprint_corrects_its_own_part_alone(ledger):
+    """Where that part is not common, what is common is not corrected."""
+    plain = with_case(replace(ledger[1], quantifier="always", book="theorems"), outcome="holds")
+    (case,) = plain.cases
+    part = replace(case, id=f"{case.id}, part", sentence="It is 2x.", printed="3x")
+    both = replace(plain, cases=[case, part], verdict="corrected", printed="3x")
+    assert moves([both], [replace(plain, verdict="reproduced")]) == []
+
+
 def test_without_a_common_case_nothing_is_said(ledger):
     assert moves([ledger[1]], [with_case(ledger[1], id="mine/other")]) == []
 
