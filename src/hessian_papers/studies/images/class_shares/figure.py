@@ -158,7 +158,7 @@ def draw(data: xr.Dataset) -> Figure:
         axes.set_visible(False)
     formulas = [
         style.entry("labels alone, eq. (14)", **EQUATION),
-        style.entry("least squares, balanced layers", **FIT),
+        style.entry("least squares, balanced layers (in each set's colour)", **FIT),
         style.entry("bound at the weights, eq. (6)", **FIT | {"linestyle": ":"}),
         style.entry("first layer (raw inputs)", **FIT | {"linestyle": "--"}),
         style.entry(r"$2/\eta$ at the start (raw inputs)", **EDGE),

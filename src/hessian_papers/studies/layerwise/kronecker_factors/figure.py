@@ -6,7 +6,7 @@ from typing import Any
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
 
 from hessian_papers.studies.layerwise.kronecker_factors.derived import middle_damping
 from hessian_papers.studies.layerwise.layers import own_layers
@@ -68,7 +68,7 @@ def _drawn(data: xr.Dataset, name: str, looks: Looks, label: str) -> tuple[Figur
             axes.xaxis.set_major_locator(LogLocator(numticks=3))
             axes.xaxis.set_minor_locator(NullLocator())
             style.letter(axes, f"({next(letters)}) {layer}")
-            axes.set_xlabel("loss")
+            axes.set_xlabel("loss, falling")
             panels.append(axes)
         for axes in row[own.sizes["layer"] :]:
             axes.remove()
@@ -80,12 +80,12 @@ def draw(data: xr.Dataset) -> Figure:
     """The spectral error of each product."""
     looks = _shown(data, PRODUCTS)
     figure, panels = _drawn(data, "spectral", looks, "error over the norm")
-    means = data["spectral"].sel(form=list(looks)).mean("seed")
-    highest = max(float(means.max()), 1.0)
+    errors = data["spectral"].sel(form=list(looks))
     for axes in panels:
         axes.axhline(1, color=style.GREY, linewidth=0.6)
-        axes.set_ylim(0, 1.1 * highest)
-        axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5]))
+        axes.set_yscale("log")
+        # All of each band: the errors of single networks reach far above the mean.
+        axes.set_ylim(float(errors.min()) / 1.2, max(float(errors.max()), 1.0) * 1.2)
     handles = [style.entry(**look) for look in looks.values()]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure
