@@ -80,7 +80,7 @@ def beyond_chance(share):
     chance = [[0.0] * round(200 * share - 1) + [2.0] * round(200 - 200 * share)]
     data = of(chance=("network jitter", chance), distance=("pair network", [[1.0]]))
     data = data.assign(pair=["best"], largest=("network", [1.0]))
-    return paired_eigenvalues._share_beyond_chance(data).value
+    return paired_eigenvalues._share_beyond_chance(data).item()
 
 
 def another_minimum(excess):

@@ -35,7 +35,7 @@ def test_what_a_configuration_leaves_out_is_named():
     without = diverged()["correlation"]
     for measure, labels in (
         (functions.gauss_newton_approximates, {"parametrisation": "sp"}),
-        (functions.sum_closer, {"time": "trained"}),
+        (functions.sum_closer, {"parametrisation": "sp"}),
     ):
         with pytest.raises(NothingToMeasure, match=r"has no teacher whose ratios are all finite$"):
             measure(without.sel(labels))
@@ -44,8 +44,9 @@ def test_what_a_configuration_leaves_out_is_named():
 def test_teachers_are_the_replicates_and_not_their_networks():
     """The networks of one teacher have its data in common."""
     data = of(ensemble(PARAMETRISATIONS, networks=96, teachers=8, noise=0.3))["correlation"]
-    for time in ("initialisation", "trained"):
-        actual = functions.sum_closer(data.sel(time=time, size=3))
-        assert actual.dims == ("teacher",)
-        expected = data["closer"].sel(time=time, size=3).mean(["parametrisation", "depth"])
-        np.testing.assert_allclose(actual, expected)
+    place = {"size": 3, "parametrisation": "sp"}
+    actual = functions.sum_closer(data.sel(place))
+    assert actual.dims == ("teacher",)
+    np.testing.assert_allclose(
+        actual, data["closer"].sel(place | {"time": "trained"}).squeeze("depth")
+    )

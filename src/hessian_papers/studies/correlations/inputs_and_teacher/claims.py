@@ -185,12 +185,12 @@ def large_teachers_raise_the_alignment(data: xr.Dataset) -> xr.DataArray:
     state=FINISHED,
 )
 def teacher_moves_the_driver(data: xr.Dataset, parametrisation: str) -> xr.DataArray:
-    """After training a larger teacher turns the correlation from the first matrix to the second
-    with sampled inputs, but not with white ones: the second moments of the inputs do so.
+    """After training on sampled inputs a larger teacher turns the correlation from the first matrix
+    to the second. With white inputs it does not.
 
     Statistic: r of the first matrix's squared spectral norm minus r of the second's, mean over D,
-    with the smallest teacher minus with the largest. Of the fewest samples, minus the same of white
-    inputs; interval: Student's t over teachers.
+    with the smallest teacher minus with the largest. Of that the difference between the fewest
+    samples and white inputs; interval: Student's t over teachers.
     """
     needs(data.sizes["scale"] >= 2, "this configuration has a single scale of the teacher")
     trained = of_the_time(data.sel(time="trained", parametrisation=parametrisation))

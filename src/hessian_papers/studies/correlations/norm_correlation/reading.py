@@ -112,7 +112,7 @@ def mean(data: xr.Dataset, statistic: str, region: str = "all", **labels: Any) -
 
 
 def lowest(values: Iterable[xr.DataArray]) -> xr.DataArray:
-    """That of several statistics of each teacher whose mean is lowest.
+    """The one of several statistics of each teacher whose mean is lowest.
 
     Example:
         >>> rows = xr.DataArray([[0.0, 1.0], [0.25, 0.5]], dims=("size", "teacher"))

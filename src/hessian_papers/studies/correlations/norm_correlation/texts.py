@@ -10,8 +10,8 @@ TWO_OF_A_KIND = (
 )
 PROPORTIONAL = (
     "All singular values of a weight matrix with D well below the width are of similar "
-    "size, and its nuclear norm is then nearly proportional to its Frobenius norm: the two "
-    "correlations nearly coincide, and their difference is within the interval."
+    "size. Its nuclear norm is then nearly proportional to its Frobenius norm, and the two "
+    "correlations nearly coincide."
 )
 MIRRORED = (
     "Under NTP all entries have one distribution, so the network read backwards, "

@@ -133,7 +133,8 @@ def _share_beyond_chance(points: xr.Dataset) -> xr.DataArray:
     _require_curved(points)
     matched = (points["chance"] <= points["distance"].sel(pair="best")).sum("jitter")
     closer = ((1 + matched) / (1 + points.sizes["jitter"]) <= LEVEL).where(curved(points))
-    return closer.mean("point").dropna("network").rename(network="draw")
+    share = closer.mean([dim for dim in closer.dims if dim != "network"])
+    return share.dropna("network").rename(network="draw")
 
 
 statements = Statements()
@@ -212,14 +213,14 @@ def no_pair_stands_out(data: xr.Dataset) -> Estimate:
     return median(_ratios(_of(data, *beyond(data), least=2)))
 
 
-# How close "very close" is: the paper names no yardstick, and plots the mean eigenvalue.
+# How close "very close" is: the paper names no yardstick, and plots the mean eigenvalue beside it.
 very_close = figures.having(id="sum-is-nearly-the-trace-over-d", otherwise=FEW, book="readings")
 
 
 @very_close.left_open(_place, NEARLY)
 def nearly(data: xr.Dataset) -> Estimate:
     r"""Beyond the assumptions the sum of two eigenvalues is very close to $\operatorname{tr}(H)/D$.
-    The paper does not say what the distance is held against. One reading: that number.
+    The paper does not say compared with what. One reading: with that number.
 
     Statistic: smallest distance over $\operatorname{tr}(H)/D$, median over the networks with
     $D > 1$; interval: 99 %, between order statistics.

@@ -45,8 +45,8 @@ def _defined(data: xr.Dataset) -> xr.Dataset:
 
 @statements.typically(PLACE, SIGN, over=["time"])
 def second_moments_come_nearer(data: xr.Dataset) -> xr.DataArray:
-    """The sum of the layers' terms with the second moments of the inputs, in place of the
-    sharpness, has nearly its correlations with norms: more nearly than the sum without them.
+    """The sum of the layers' terms is a surrogate of the sharpness. With the second moments of the
+    inputs its correlations with norms are nearer to those of the sharpness than without.
 
     Statistic: root mean square over points with $D > 1$ of r with the sum minus r with the
     sharpness, of the same networks; without the second moments minus with them; interval:

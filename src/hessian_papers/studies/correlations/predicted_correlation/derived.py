@@ -1,4 +1,4 @@
-"""How far the correlations with a surrogate are off, of which figure and claims are made."""
+"""The misses of correlations with a surrogate, of which figure and claims are made."""
 
 import xarray as xr
 

@@ -83,16 +83,17 @@ def formulas_miss(data: xr.Dataset) -> xr.DataArray:
         source="anon2026data (10): the sum is exact for white inputs and no residual",
     ),
     id="sum-of-norms-is-closer",
-    over=["time", "size"],
-    state=AT_BOTH_TIMES,
+    over=["parametrisation", "size"],
+    state=FINISHED,
 )
 def sum_closer(data: xr.Dataset) -> xr.DataArray:
-    """The sum of both squared spectral norms is closer to the sharpness than the larger of them.
+    """After training on sampled inputs the sum of both squared spectral norms is closer to the
+    sharpness than the larger of them.
 
-    Statistic: fraction of a teacher's networks for which it is closer, in logarithms, mean over
-    parametrisations; interval: Student's t over teachers.
+    Statistic: fraction of a teacher's networks for which it is closer, in logarithms; interval:
+    Student's t over teachers.
 
-    Remark: Where D is small one norm is a small part of the sum, and the second moments of the
-    inputs change the larger term by more than that.
+    Remark: Where D is 1 or 2 one norm is a small part of the sum under SP and μP. The second
+    moments of the inputs change the larger term by more.
     """
-    return _mean(_of_two_layers(data, "closer"))
+    return _mean(_of_two_layers(data.sel(time="trained"), "closer"))

@@ -43,7 +43,7 @@ class Config(PointsConfig):
 
 
 def ratios(dims: str) -> Variables:
-    """What :func:`over_formulas` makes of networks at points with these dimensions."""
+    """The variables that :func:`over_formulas` makes, of points with these dimensions."""
     of_each = f"{dims} teacher"
     return {
         "formula": Variable("formula", LABEL),
@@ -72,11 +72,11 @@ def over_formulas(points: xr.Dataset, dims: tuple[str, ...]) -> Arrays:
     kept = np.stack(
         [flat["sharpness"].values / flat[key].values for key in FORMULAS.values()], axis=-1
     )
-    found = [
+    each = [
         _of_one_teacher(np.moveaxis(kept[..., own, :], -2, 0))
         for own in members(points["teacher"].values)
     ]
-    of_each = {name: np.stack([each[name] for each in found], axis=len(dims)) for name in found[0]}
+    of_each = {name: np.stack([own[name] for own in each], axis=len(dims)) for name in each[0]}
     return {"formula": np.array(list(FORMULAS)), **of_each}
 
 
