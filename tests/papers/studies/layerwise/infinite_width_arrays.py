@@ -16,6 +16,10 @@ FALLING = {
     "formula": (0.05, 0.2),
     "layer": (1.2, np.nan),
     "layer_ratio": (6.0, np.nan),
+    "row_norms": (1.0, np.nan),
+    "first_gram": (2.0, np.nan),
+    "second_gram": (3.0, np.nan),
+    "conditioned": (0.05, np.nan),
 }
 STAYING = {
     "printed_space": (0.171, 0.001),
@@ -29,6 +33,9 @@ STAYING = {
     "projected": (0.7, 1.02),
     "projected_copy": (0.7, 1.02),
     "row_sum": (1.05, 1.05),
+    "largest_first": (0.8, np.nan),
+    "largest_second": (0.9, np.nan),
+    "columns": (0.25, np.nan),
 }
 
 

@@ -76,6 +76,32 @@ def test_an_independent_copy_is_the_mean_over_all_pairs_of_inputs():
     torch.testing.assert_close(actual.independent(net.second), total / 144, rtol=1e-12, atol=1e-15)
 
 
+def test_a_softmax_given_two_active_units_is_the_mean_over_their_inputs():
+    net = network()
+    actual = Expectations.sampled(net, 200, 200, generator(1, "a"))
+    u = actual.inputs @ net.first.T
+    mean, variance = net.pre_activations
+    first, second = (mean / variance.sqrt()).abs().argsort()[:2].tolist()
+    chosen = u[(u[:, first] > 0) & (u[:, second] > 0)]
+    p = torch.softmax(chosen.relu() @ net.second.T, dim=1)
+    total = sum(torch.diag(q) - torch.outer(q, q) for q in p)
+    assert 20 < len(chosen) < 100
+    torch.testing.assert_close(actual.conditioned, total / len(chosen))
+
+
+def test_weights_are_held_against_the_lemmas():
+    net = network()
+    values, (n, d) = quantities.weight_quantities(net), net.first.shape
+    W = net.first.numpy()
+    assert float(values["first_gram"]) == pytest.approx(
+        np.abs(np.linalg.eigvalsh(W @ W.T) - 1).max()
+    )
+    alpha = np.log(d) / np.log(n) - 1
+    norms = np.sqrt((W**2).sum(axis=0))
+    assert float(values["columns"]) == pytest.approx(norms.max() / (5 * n ** (-alpha / 2)))
+    assert float(values["largest_first"]) == pytest.approx(np.abs(W).max() / (2 * d ** (-1 / 3)))
+
+
 def test_factors_have_the_law_of_the_weights_products():
     """Bartlett's factor: E L Lᵀ = I, variances 2/d on the diagonal and 1/d beside it."""
     d, count = 12, 4000

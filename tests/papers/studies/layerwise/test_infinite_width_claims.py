@@ -16,7 +16,9 @@ from hessian_papers.studies.layerwise.infinite_width.figure import caption, cont
 from hessian_papers.studies.layerwise.infinite_width.study import VARIABLES
 from tests.papers.studies.layerwise.pictures import require_readable
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("infinite_width")
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
+    "infinite_width", "weights_tend", "weights_are_bounded", "conditioned"
+)
 
 
 LABELS = {"law": "rectified", "classes": 3, "alpha": 0.5}
@@ -33,6 +35,18 @@ def test_what_is_said_of_gaussian_inputs_is_beyond_the_paper():
     assert {each.heading.book for each in gaussian} == {"beyond"}
     assert {each.heading.printed for each in gaussian} == {None}
     assert len(gaussian) == 4 * len(claims.GAUSSIAN)
+
+
+def test_weights_tend_and_stay_below_bounds_and_a_softmax_forgets_two_units():
+    data = data_of(noise=0.0)
+    assert claims.weights_tend(data, "first_gram", **LABELS).value == pytest.approx(-1)
+    assert claims.weights_are_bounded(data, "columns", **LABELS).value == pytest.approx(0.25)
+    error = claims.conditioned(data.sel(LABELS)).value
+    assert error == pytest.approx((0.05 / 256) ** 0.5)
+    wrong = data_of(noise=0.0, constant={"first_gram": 1.0, "columns": 1.1, "conditioned": 0.01})
+    assert claims.weights_tend(wrong, "first_gram", **LABELS).value == pytest.approx(0, abs=1e-9)
+    assert claims.weights_are_bounded(wrong, "columns", **LABELS).low > 1
+    assert claims.conditioned(wrong.sel(LABELS)).low > 0.05
 
 
 def test_corollary_b5_is_wrong_in_print_as_the_rows_space_is():

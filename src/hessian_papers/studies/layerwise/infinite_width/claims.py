@@ -253,7 +253,7 @@ def rectified_norm(inputs: float) -> float:
         >>> round(rectified_norm(1.0), 12)  # E x² = 1/2
         0.25
     """
-    return float(stated(np.array([inputs]))["exact_norm"][0])
+    return float(np.asarray(stated(np.array([inputs]))["exact_norm"])[0])
 
 
 def _projected(data: xr.Dataset, name: str) -> Estimate:
@@ -280,6 +280,51 @@ def row_sums(data: xr.Dataset, printed: bool = False) -> Estimate:
     """
     squares = xr.DataArray(data["row_sum"].values.ravel(), dims="draw").dropna("draw")
     return Estimate(*(float(end) - (not printed) for end in over_draws(squares)))
+
+
+WEIGHTS = statements.having(id="weights-of-a-wide-network", name="{quantity}-{classes}-{alpha}")
+
+
+@WEIGHTS.always(
+    "Lemmas B.3 and B.5, Corollary B.1",
+    at_most(0.0, "the quantity falls; the lemmas give no rate", source=GIVEN),
+    each=_of("row_norms", "first_gram", "second_gram"),
+)
+def weights_tend(data: xr.Dataset, quantity: str, **case: Any) -> Estimate:
+    """As the width grows, rows of the second layer's weights tend to unit vectors, and $WW^⊤$ of
+    both layers' to I.
+
+    Statistic: exponent p of the mean over draws of the weights, $n^p$, of the largest deviation of
+    a row's squared norm from 1, or of $‖WW^⊤ - I‖$; interval: jackknife over draws.
+    """
+    values = measured(data.sel(case), quantity)
+    return exponent(values, values["width"])
+
+
+@WEIGHTS.always(
+    "Lemmas B.4 and B.8, Corollary B.2",
+    at_most(1.0, "the lemma's bound"),
+    each=_of("largest_first", "largest_second", "columns"),
+)
+def weights_are_bounded(data: xr.Dataset, quantity: str, **case: Any) -> Estimate:
+    """No entry of the weights exceeds $2 b^{-1/3}$, of b inputs of a layer, and no column's norm
+    $5 n^{-α/2}$.
+
+    Statistic: the largest one over this bound at the largest width, mean over draws of the weights.
+    """
+    return _widest(data.sel(case), quantity)
+
+
+@rectified.always(
+    "Lemma B.11 and Corollary B.3", CLOSE, id="softmax-does-not-depend-on-two-active-units"
+)
+def conditioned(data: xr.Dataset) -> Estimate:
+    """In the limit $E[A]$ is unchanged where two units are known to be active.
+
+    Statistic: relative Frobenius distance of the two for units that are active half of the time, at
+    the largest width, root mean square over draws of the weights.
+    """
+    return _error(data, "conditioned")
 
 
 @rectified.always("Lemma B.9", CLOSE, id="law-of-the-pre-activations")

@@ -83,6 +83,29 @@ def activation_errors(active: Tensor, halves: list[Expectations]) -> Numbers:
     }
 
 
+def weight_quantities(network: Network) -> Numbers:
+    """How far the weights are from what a wide network's tend to, and from the lemmas' bounds."""
+    first, second = network.first, network.second
+    (n, d), grams = first.shape, [
+        torch.linalg.matrix_norm(W @ W.T - torch.eye(len(W)).to(W), 2) for W in (first, second)
+    ]  # fmt: skip
+    # n^(−α/2) is the root of n / d.
+    return {
+        "row_norms": (second.square().sum(dim=1) - 1).abs().max(),
+        "first_gram": grams[0],
+        "second_gram": grams[1],
+        "largest_first": first.abs().max() * d ** (1 / 3) / 2,
+        "largest_second": second.abs().max() * n ** (1 / 3) / 2,
+        "columns": first.norm(dim=0).max() * (d / n) ** 0.5 / 5,
+    }
+
+
+def conditioned_softmax(halves: Sequence[Expectations]) -> Numbers:
+    """The squared distance of E[A], given that two units are active, from E[A], relative."""
+    a, b = (half.conditioned - half.softmax for half in halves)
+    return {"conditioned": _product(a, b) / _product(*(half.softmax for half in halves))}
+
+
 def output_quantities(
     network: Network, active: Tensor, halves: list[Expectations], spaces: list[Tensor]
 ) -> Numbers:

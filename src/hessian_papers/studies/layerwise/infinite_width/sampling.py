@@ -89,6 +89,8 @@ class Expectations:
         both: ``E[D_i D_j]`` ``(n, n)``; its diagonal is how often each unit is active.
         roots: ``R_s`` ``(k, c, n)`` with ``R_sᵀ R_s = D Wᵀ A W D``, of the first k inputs.
         inputs: these inputs, ``(k, d)``.
+        conditioned: ``E[A]`` of the inputs at which two units are active, those that are most
+            nearly active half of the time ``(c, c)``.
     """
 
     softmax: Tensor
@@ -96,6 +98,7 @@ class Expectations:
     both: Tensor
     roots: Tensor
     inputs: Tensor
+    conditioned: Tensor
 
     @classmethod
     def sampled(
@@ -106,6 +109,9 @@ class Expectations:
         softmax, output, both = (
             torch.zeros(size, size, dtype=torch.float64) for size in (classes, width, width)
         )
+        mean, variance = network.pre_activations
+        units = (mean.square() / variance).argsort()[:2]
+        conditioned, hits = torch.zeros_like(softmax), 0.0
         roots: list[Tensor] = []
         inputs: list[Tensor] = []
         for x, u in network.inputs(count, draws):
@@ -117,6 +123,9 @@ class Expectations:
             output += rows.T @ rows
             both += on.T @ on
             softmax += torch.diag(p.sum(dim=0)) - p.T @ p
+            chosen = p[on[:, units].prod(dim=1) > 0]
+            conditioned += torch.diag(chosen.sum(dim=0)) - chosen.T @ chosen
+            hits += len(chosen)
             # None of those beyond: a slice of length 0.
             missing = kept - sum(len(item) for item in roots)
             roots.append(root[:missing])
@@ -127,6 +136,7 @@ class Expectations:
             both=both / count,
             roots=torch.cat(roots),
             inputs=torch.cat(inputs),
+            conditioned=conditioned / hits if hits else torch.full_like(softmax, torch.nan),
         )
 
     def independent(self, second: Tensor) -> Tensor:

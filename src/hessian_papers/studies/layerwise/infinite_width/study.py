@@ -22,10 +22,12 @@ from hessian_papers.labelled import Variable, Variables, assembled, data_set
 from hessian_papers.studies.base import StudyConfig
 from hessian_papers.studies.layerwise.infinite_width.quantities import (
     activation_errors,
+    conditioned_softmax,
     layer_quantities,
     output_quantities,
     softmax_errors,
     top_space,
+    weight_quantities,
 )
 from hessian_papers.studies.layerwise.infinite_width.sampling import Expectations, Network
 from hessian_papers.theorems import rectified
@@ -82,7 +84,8 @@ class Config(StudyConfig):
         require(enough, "samples", expected, self.samples)
 
 
-# Of each network. What is about H is NaN for Gaussian inputs, whose E[xxᵀ] is not near rank one.
+# Of each network. What is about H is NaN for Gaussian inputs, whose E[xxᵀ] is not near rank one,
+# and so is what is about the weights and about two active units.
 QUANTITIES = {
     "independence": "one less the overlap of S₁ and S₂ of Theorem 4.2",
     "space": "one less the overlap of S₁ with its form",
@@ -97,6 +100,13 @@ QUANTITIES = {
     "active": "P(D_jj = 1) less its form, mean square over units",
     "printed_active": "P(D_jj = 1) less 1/2, mean square over units",
     "row_sum": "Σ_j W_ij, mean square over classes",
+    "row_norms": "largest | ‖W_i‖² − 1 | of the second layer",
+    "first_gram": "‖W Wᵀ − I‖ of the first layer, spectral norm",
+    "second_gram": "‖W Wᵀ − I‖ of the second layer",
+    "largest_first": "largest entry of the first layer over 2 d^(−1/3)",
+    "largest_second": "largest entry of the second layer over 2 n^(−1/3)",
+    "columns": "largest norm of a column of the first layer over 5 n^(−α/2)",
+    "conditioned": "‖E[A | two units are active] − E[A]‖² over ‖E[A]‖²",
     "norms": "‖M‖² over ‖M*‖²",
     "projections": "‖W M Wᵀ‖² over ‖W M* Wᵀ‖²",
     "projected": "‖W M Wᵀ‖² over ‖M‖²",
@@ -173,7 +183,8 @@ def measure(labels: Mapping[str, Any], samples: int, layer_samples: int, seed: i
     spaces = [top_space(half.output, classes - 1) for half in halves]
     values |= output_quantities(network, moments.active, halves, spaces)
     if kept:
-        values |= layer_quantities(halves, spaces)
+        values |= layer_quantities(halves, spaces) | weight_quantities(network)
+        values |= conditioned_softmax(halves)
     values["row_sum"] = network.second.sum(dim=1).square().mean()
     numbers = {name: float(value) for name, value in values.items()} | {"samples": samples}
     return {name: np.array(value) for name, value in {**labels, **numbers}.items()}
