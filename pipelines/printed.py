@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from hessian_papers.ledger.evaluation import measurements
 from hessian_spectra.files import write_bytes
 from hessian_spectra.pictures import rendered
 from hessian_spectra.validation import one_of, require
@@ -34,7 +33,7 @@ def printed(study: str) -> Iterator[Path]:
     runs = [run for run in known if run.provenance.arrays]
     require(bool(runs), study, "a run that is here, see dvc repro", "none")
     for run in runs:
-        figure, _ = picture(run, measurements([run]))
+        figure, _ = picture(run)
         name = f"{study}-recorded" if run.provenance.recorded else study
         path = RESULTS / "pdf" / f"{name}.pdf"
         write_bytes(path, rendered(figure, ["pdf"])["pdf"])
