@@ -85,7 +85,9 @@
     const statements = [];
     const ofFigure = new Map();
     for (const [entry, fields] of read().statements) {
-      const rated = chosen === "" || entry.verdict === chosen ? fit(fields) : 0;
+      // What is ours comes after what the papers say.
+      const share = entry.ours ? 0.5 : 1;
+      const rated = chosen === "" || entry.verdict === chosen ? share * fit(fields) : 0;
       if (rated > 0) {
         statements.push([rated, entry]);
         for (const place of entry.figures) {
@@ -125,7 +127,7 @@
     if (entry.verdict) {
       name.className = `badge ${entry.verdict.replace(" ", "-")}`;
     }
-    text.append(name, ` ${entry.title}${entry.artifact === "Symbol" ? `: ${entry.name}` : ""}`);
+    text.append(name, entry.ours ? " beyond the papers:" : "", ` ${entry.title}${entry.artifact === "Symbol" ? `: ${entry.name}` : ""}`);
     link.append(text);
     row.append(link);
     return row;
@@ -142,7 +144,10 @@
     const many = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
     const { figures, statements, places } = results;
     const elsewhere = places.length > 0 ? `, ${many(places.length, "other place")}` : "";
-    count.textContent = `${many(figures.length, "figure")}, ${many(statements.length, "statement")}${elsewhere}`;
+    const ours = statements.filter(([, entry]) => entry.ours).length;
+    const said = many(statements.length - ours, "statement");
+    const apart = ours > 0 ? ` and ${ours} of ours` : "";
+    count.textContent = `${many(figures.length, "figure")}, ${said}${apart}${elsewhere}`;
     const first = [...places.slice(0, PLACES), ...figures.slice(0, FIGURES)].sort((a, b) => b[0] - a[0]);
     // What a symbol means stands near the top, however many pictures have it.
     const meaning = first.findIndex(([, entry]) => !("image" in entry));

@@ -65,13 +65,13 @@ def _statement(statement: StatementRecord, figures: Mapping[str, int], at: Links
     measured = (figures[study] for study in studies if study in figures)
     misprints = (f"misprint. In print: {part.printed}." for part in statement.misprints)
     parts = (part.sentence for part in statement.parts[1:])
-    ours = ["beyond the papers"] if statement.book == "beyond" else []
-    said = [*misprints, *parts, *ours, statement.state, statement.assumes, statement.statistic]
+    said = [*misprints, *parts, statement.state, statement.assumes, statement.statistic]
     return {
         "figures": [*dict.fromkeys(measured)],
         "name": f"{statement.id} {plain(_words(statement.places.values()))}",
         "title": plain(statement.sentence),
         "verdict": statement.verdict,
+        "ours": statement.book == "beyond",
         "caption": plain(" ".join([*said, _words(labels)])),
         "href": at.row(statement),
     }

@@ -10,8 +10,9 @@ import pytest
 import sample_reports
 from matplotlib import image as images
 
-from hessian_papers.report import FRONT, INDEX, address, build, index, read
+from hessian_papers.report import FRONT, INDEX, STATES, address, build, index, read
 from hessian_papers.report.findings import Finding, Group, Picture, measured
+from hessian_papers.report.verdicts import UNDECIDED
 from hessian_spectra.pictures import style
 from tests.pages import ROOT
 from tests.papers.report.test_colours import contrast
@@ -35,8 +36,7 @@ def folder(sample_root, tmp_path_factory):
         Finding(name, f"It holds{more}.", True, content.statements[:1], "cracking-fig7", **said)
         for name, more in (("one", ""), ("two", " for every width" * 9))
     ]
-    parts = [part for section in content.sections for part in content.parts(section.key)]
-    for part in (FRONT, *parts):
+    for part in content.parts:
         file = Path(root) / address(part)
         file.parent.mkdir(exist_ok=True)
         file.write_text(build(content, findings, part=part))
@@ -124,9 +124,13 @@ def test_the_first_screen_has_the_playground_and_its_switch(visit, width, height
 
 def test_the_first_screen_says_what_there_is_without_a_click(visit):
     said = re.sub(r"\s+", " ", on_screen(visit.page))
-    statements = sample_reports.statements()
-    for verdict, count in Counter(str(s["verdict"]) for s in statements).items():
-        assert f"{count} {verdict}" in said
+    own = [s for s in sample_reports.statements() if s["book"] != "beyond"]
+    counted = Counter(str(s["verdict"]) for s in own)
+    for verdict in counted.keys() - UNDECIDED:
+        assert f"{counted[verdict]} {verdict}" in said
+    undecided = sum(counted[verdict] for verdict in UNDECIDED)
+    assert f"{undecided} undecided, because" in said
+    assert f"{len(sample_reports.statements()) - len(own)} statements of ours" in said
     assert "hessian-spectra inspect mine:factory" in said
     assert "[Of a small convolutional network: the spectral density" in said
     size = "async (i) => { await i.decode(); return [i.naturalWidth, i.naturalHeight]; }"
@@ -157,7 +161,7 @@ def test_the_picture_of_a_finding_can_be_read(visit, width, scheme):
 
 
 @pytest.mark.parametrize(
-    "address_", [FRONT, "singh2026cracking.html", "singh2026cracking/cracking-fig7.html"]
+    "address_", [FRONT, STATES, "singh2026cracking.html", "singh2026cracking/cracking-fig7.html"]
 )
 def test_every_page_leads_to_documentation_readme_and_repository(visit, address_):
     visit.go(address_)
@@ -210,7 +214,16 @@ def test_words_add_and_never_hide(visit):
 def test_a_count_shows_the_statements_of_its_verdict(visit):
     visit.page.locator("#first .counts a", has_text="differs").click()
     differing = [s for s in sample_reports.statements() if s["verdict"] == "differs"]
+    ours = [s for s in differing if s["book"] == "beyond"]
     visit.page.locator("#results .badge").first.wait_for(state="visible")
+    # The papers' come first, as many as are counted, and ours are counted apart.
+    said = visit.page.locator("#results-count").inner_text()
+    assert f"{len(differing) - len(ours)} statements and {len(ours)} of ours" in said
+    rows = visit.page.locator("#results li", has=visit.page.locator(".badge")).all_inner_texts()
+    assert ["beyond the papers:" in row for row in rows] == sorted(
+        "beyond the papers:" in row for row in rows
+    )
+    assert sum("beyond the papers:" in row for row in rows) == len(ours) > 0
     assert visit.page.locator("#results .badge.differs").count() == len(differing)
     assert visit.page.locator("#results .badge").count() == len(differing)
 
@@ -396,7 +409,13 @@ def test_it_can_be_worked_by_keyboard(whole):
     assert page.locator("details.entry").first.get_attribute("open") is not None
 
 
-PAGES = [FRONT, "singh2026cracking.html", "singh2026cracking/cracking-fig7.html", "whole.html"]
+PAGES = [
+    FRONT,
+    STATES,
+    "singh2026cracking.html",
+    "singh2026cracking/cracking-fig7.html",
+    "whole.html",
+]
 
 
 @pytest.mark.parametrize("address_", PAGES)
