@@ -179,12 +179,13 @@ def _said(says: str, cases: Sequence[CaseRecord], picture: Picture) -> str:
 def _axis(picture: Picture, groups: Sequence[Sequence[CaseRecord]], left: int) -> _Axis:
     every = [number for own in groups for case in own for number in _estimate(case, picture.way)]
     every += [case.printed_error or 0.0 for own in groups for case in own if picture.in_print]
-    numbers = [number for number in every if math.isfinite(number)]
+    numbers = [number for number in every if math.isfinite(number)] or [0.0]
     logarithmic = picture.way == "factor" or (
         min(numbers) > 0 and max(numbers) / min(numbers) > _WIDE and picture.line is None
     )
     numbers += [picture.line[0]] if picture.line else []
-    low, high = min(numbers), max(numbers)
+    # A factor that is bounded above alone is at least 0, which is on no axis of decades.
+    low, high = min(n for n in numbers if n > 0 or not logarithmic), max(numbers)
     room = 0.05 * (high - low) or 1.0
     ends = (low / 1.5, high * 1.5) if logarithmic else (low - room, high + room)
     return _Axis(ends, logarithmic, left)
@@ -241,7 +242,7 @@ def drawing(picture: Picture) -> Drawing:
         foot=round(y, 1),
         headings=headings,
         rows=rows,
-        ticks=[(axis.place(at), _tick(at, picture.way)) for at in axis.ticks()],
+        ticks=[(axis.place(at), _tick(at, picture.way)) for at in (axis.ticks() if rows else ())],
         line=(axis.place(picture.line[0]), picture.line[1]) if picture.line else None,
         in_print=picture.in_print,
         axis=plain(picture.axis),

@@ -105,3 +105,10 @@ def test_a_statement_without_an_erratum_is_not_among_the_prints():
 def test_an_interval_that_is_unbounded_ends_with_the_axis():
     made = drawing(Picture("r", "number", [group("a", (0.5, None, 0.75)), group("b", 0.0)]))
     assert made.rows[0].ends[0] < made.rows[1].value
+    made = drawing(Picture("r", "factor", [group("a", (0.5, None, 0.75))], (1.0, "no change")))
+    assert made.rows[0].ends[0] <= made.line[0] < made.rows[0].value < made.rows[0].ends[1]
+
+
+def test_a_picture_of_nothing_has_neither_rows_nor_ticks():
+    made = drawing(Picture("r", "bound", [group("a", 1e-15)], in_print=True))
+    assert (made.rows, made.ticks) == ([], [])
