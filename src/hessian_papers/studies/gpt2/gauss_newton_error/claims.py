@@ -147,7 +147,7 @@ def residual_drives_the_error(data: xr.Dataset, attention: str, part: str) -> xr
     """The residual drives the difference between Hessian and GGN to zero during training.
 
     Statistic: rank correlation of the residual norm and the gap between the largest eigenvalues,
-    mean over seeds. It is along a run and, as we read "to zero", along the second half of its steps.
+    mean over seeds. It is along a run and, as we read "to zero", along its second half.
     """
     runs = chosen(data, along="residual", variant=WITH[attention])
     runs = runs.isel(step=runs["step"].values >= PARTS[part] * int(runs["step"][-1]))
