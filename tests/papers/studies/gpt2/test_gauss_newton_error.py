@@ -210,7 +210,7 @@ def test_what_is_not_there_is_named():
         claims.not_worse_at_start(read(later.assign_coords(step=later["step"] + 1)))
     few = pretrained().isel(step=slice(2))
     with pytest.raises(NothingToMeasure, match=r"fewer than 3 measurements$"):
-        claims.residual_drives_the_error(read(few), "without")
+        claims.residual_drives_the_error(read(few), "without", "the whole")
 
 
 def test_the_residual_drives_the_gap_not_its_share_of_the_eigenvalue():
@@ -221,7 +221,9 @@ def test_the_residual_drives_the_gap_not_its_share_of_the_eigenvalue():
     networks["ggn"][:] = eigenvalue - residual
     data = read(networks)
     assert (data["measured"].diff("step") > 0).all()
-    np.testing.assert_allclose(claims.residual_drives_the_error(data, "with"), [1.0, 1.0])
+    for part in claims.PARTS:
+        actual = claims.residual_drives_the_error(data, "with", part)
+        np.testing.assert_allclose(actual, [1.0, 1.0])
 
 
 def test_a_run_that_diverged_leaves_what_all_others_have():

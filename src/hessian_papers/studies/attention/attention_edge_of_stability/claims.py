@@ -123,13 +123,13 @@ def _phenomena(data: xr.Dataset) -> dict[str, bool]:
     state=THROUGHOUT_TRAINING,
 )
 def both_are_present(data: xr.Dataset) -> float:
-    """Progressive sharpening and the edge of stability are present: the sharpness rises to $2/η$
-    and oscillates around it, while the loss decreases over long times, though not at every step.
+    """Progressive sharpening and the edge of stability are present. The sharpness rises to $2/η$
+    and oscillates around it; the loss decreases over long times, though not at every step.
 
     Statistic: fraction of six that the run has. Up to $2/η$ the rank correlation of sharpness and
     step is at least 0.8; the sharpness reaches 95 % of $2/η$. From then on its mean is within 5 %
-    of $2/η$, 90 % of its changes reverse the previous one, the rank correlation of loss and step is
-    at most −0.9, and a step raises the loss.
+    of $2/η$, and 90 % of its changes reverse the previous one. There the rank correlation of loss
+    and step is at most −0.9, and a step raises the loss.
     """
     return float(np.mean([*_phenomena(data).values()]))
 
@@ -150,9 +150,9 @@ def at_a_range_of_rates(data: xr.Dataset, at: float, **_: str) -> float:
     """Progressive sharpening and the edge of stability can be observed for a range of learning
     rates.
 
-    Statistic: fraction of draws (a sequence of normal numbers and small initial weights) whose
-    sharpness reaches $2/η$ and then hovers around it: its mean is within 5 %, and 90 % of its
-    changes reverse the previous one. One such draw shows that it can be.
+    Statistic: fraction of draws whose sharpness reaches $2/η$ and then hovers around it. Its mean
+    is within 5 %, and 90 % of its changes reverse the previous one. A draw is a sequence of normal
+    numbers with small initial weights; one shows that it can be.
     """
     return float(_stay(data.sel(rate=at)).mean())
 
@@ -197,7 +197,7 @@ def _named(data: xr.Dataset, means: dict[str, str]) -> list[Labels]:
 
 
 def _oscillates(data: xr.Dataset, name: str, at: float) -> xr.DataArray:
-    """Of which draws that hover something is so."""
+    """Whether something is so, of each draw that hovers."""
     draws = data.sel(rate=at)
     draws = draws.isel(draw=_stay(draws))
     needs(draws.sizes["draw"], "at this learning rate no draw stays at the edge of stability")
@@ -220,8 +220,8 @@ def _oscillates(data: xr.Dataset, name: str, at: float) -> xr.DataArray:
     state=HOVERING,
 )
 def of_most_oscillations(data: xr.Dataset, name: str, at: float, **_: str) -> xr.DataArray:
-    """Where the sharpness hovers around $2/η$ in trainings on any sequence, it does so in opposite
-    phase to the trace and along with $ξ$, of which the norms of $w_Q$ and $w_K$ make most.
+    """In trainings on any sequence, too, the sharpness hovers around $2/η$ in opposite phase to the
+    trace and along with $ξ$. The norms of $w_Q$ and $w_K$ account for most of that.
 
     Statistic: fraction of those draws (a sequence of normal numbers and initial weights) of which
     this holds once the sharpness has reached $2/η$; interval: Wilson's, 95 %.
@@ -243,8 +243,8 @@ def could_include(data: xr.Dataset, name: str, at: float, **_: str) -> xr.DataAr
     """The terms that drive the oscillation could include the alignment of $w_Q$ and $w_K$, and the
     residual.
 
-    Statistic: fraction of the draws (a sequence of normal numbers and initial weights) that hover
-    around $2/η$ of which this holds once the sharpness has reached it; interval: Wilson's, 95 %.
+    Statistic: fraction of the draws that hover around $2/η$ of which this holds; interval:
+    Wilson's, 95 %. A draw is a sequence of normal numbers with initial weights.
 
     Remark: 'Could include' is the paper's wording; the paper does not measure it. In $ξ^2$ the term
     $3(β^2 - αζ)(‖w_Q‖^2 + ‖w_K‖^2)$ dominates; $3γ^2$ and the alignment term contribute little. The
@@ -315,8 +315,8 @@ def opposite_phase(data: xr.Dataset) -> float:
     """Sharpness and trace oscillate in completely opposite phases, which suggests that the terms
     that define $ξ$ drive the oscillation.
 
-    Statistic: correlation of the sharpness's one-step changes with those of $ξ$, and with those of
-    the trace with the other sign, once the sharpness has reached $2/η$; the smaller of the two.
+    Statistic: correlation of the one-step changes of the sharpness and of $ξ$, and of the sharpness
+    and of minus the trace; the smaller one. It is of the steps from $2/η$ on.
     """
     trace, half_width, sharpness = (
         _changes(data, name) for name in ("trace", "half_width", "sharpness")

@@ -189,7 +189,8 @@ def draws(data: xr.Dataset, sweep: str, largest: float = math.inf) -> xr.Dataset
     lambda case: ALL if case["quantifier"] == "everywhere" else MOST,
     id="{id}",
     otherwise=lambda case: case["otherwise"],
-    state=lambda case: AT_INITIALISATION if case["sweep"] == "query_key" else ANY_STATE,
+    # Of the bulk and w_Q, w_K the sentence is about uniform attention, at initialisation.
+    state=lambda case: AT_INITIALISATION if case["id"].startswith("bulk") else ANY_STATE,
     each=_each_range,
     name="{name}{range}",
     shown=("means",),

@@ -93,6 +93,8 @@ def part(data: xr.Dataset, model: str, quantity: str, at: str) -> xr.DataArray:
 
     Statistic: what the residuals add to it, or take from it, over the sum of that and what it is
     without residuals; interval: Student's t over draws.
+
+    Remark: It grows with the residuals. The paper's sentence counts terms, not how large they are.
     """
     return _parts(data, quantity).sel(model=model, at=at)
 

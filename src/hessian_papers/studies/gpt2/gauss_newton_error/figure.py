@@ -192,7 +192,7 @@ def caption(data: xr.Dataset) -> str:
 
 
 def _larger(data: xr.Dataset) -> str:
-    """What the curves say where they cross, of the first quantity that runs are compared at."""
+    """The sentence on where the curves cross, of the first quantity that is compared."""
     along = compared_at(data)[0]
     with contextlib.suppress(NothingToMeasure):
         share = float(larger(data, along).mean())

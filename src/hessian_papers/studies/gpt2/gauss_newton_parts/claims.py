@@ -79,7 +79,7 @@ def worse_with_attention(data: xr.Dataset, held: str) -> Replicated:
     state=ANY_STATE,
 )
 def released_sharpness(data: xr.Dataset) -> xr.DataArray:
-    """The paper's figures were made with a library whose product is wrong for the weights of layer
+    """The paper's curves were made with a library whose product is wrong for the weights of layer
     norms. That product has nearly the right largest eigenvalue.
 
     Statistic: largest relative difference over networks and steps, with what both residuals leave
@@ -113,7 +113,7 @@ def operations_add_up(data: xr.Dataset) -> float:
 )
 def softmax_widens(data: xr.Dataset) -> xr.DataArray:
     r"""Activations with second derivatives, such as softmax, are expected to induce a larger gap
-    between the largest eigenvalues of the Hessian and the GGN than piecewise linear ones do.
+    between Hessian and GGN than piecewise linear ones.
 
     Statistic: part of softmax in $v^⊤Fv$ over $v^⊤Fv$ at the last step, mean over seeds. A
     piecewise linear function has no such part.
