@@ -19,8 +19,8 @@ LEAST_BULK, LEAST_TRACE = 1e-6, 1e-5
 ROUND_OFF = "float64 leaves about 1e-15 of the largest eigenvalue; 1e-10 is our bound for exact"
 THEOREM = {"singh2026cracking": "Theorem 3.1, eq. (1)", "singh2024closed": "Theorem 1, eq. (1)"}
 BELOW = {
-    "singh2026cracking": "text below eq. (2), Figure 7",
-    "singh2024closed": "text below Theorem 1, Figure 1",
+    "singh2026cracking": "text below eq. (2)",
+    "singh2024closed": "text below Theorem 1",
 }
 TRACE = {"singh2026cracking": "Appendix C", "singh2024closed": "section 1, trace formula"}
 
