@@ -83,9 +83,7 @@ def measured(name, sides, *of):
     return getattr(module, name)(planted_data(sides, VARIABLES), *of)
 
 
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
-    "class_shares", "kaiming_increasing", "kaiming_values"
-)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("class_shares")
 
 
 def only_small_shares_of_many(sides):

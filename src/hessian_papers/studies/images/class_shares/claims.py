@@ -291,8 +291,8 @@ def kaiming_increasing(data: xr.Dataset, source: str) -> xr.DataArray:
 def kaiming_values(data: xr.Dataset) -> xr.DataArray:
     """From Kaiming's initialisation the theoretical predictions stay intact.
 
-    Statistic: relative deviation from eq. (14), median over image sets and shares. Interval:
-    Student's t over replicates.
+    Statistic: relative deviation from eq. (14), median over image sets and shares. It is largest at
+    equal shares, which the median leaves out. Interval: Student's t over replicates.
     """
     own = of_case(data, KAIMING)
     return by_replicate(own, error(own, "labels"), "median")
