@@ -268,7 +268,7 @@ def _uneven(data: xr.Dataset) -> list[str]:
 def alignment_rises(data: xr.Dataset) -> xr.DataArray:
     """The other reading: larger than where the first matrix has the larger entries, at small D.
 
-    Statistic: r of the absolute alignment at the D of similar entries, by a factor of at most 1.5,
+    Statistic: r of the absolute alignment where the entries are within a factor of 1.5,
     minus r where those of $W_1$ are larger. Means over D; interval: Student's t over
     teachers.
     """
