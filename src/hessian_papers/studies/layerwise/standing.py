@@ -10,7 +10,6 @@ import xarray as xr
 from hessian_papers.labelled import Variable, Variables
 from hessian_papers.ledger.bounds import needs
 from hessian_papers.ledger.conditions import Condition
-from hessian_papers.studies.layerwise.ensembles import LABELS
 from hessian_papers.work import Item
 from hessian_spectra.files import Arrays
 
@@ -81,7 +80,9 @@ def with_standing(items: Sequence[Item], networks: xr.Dataset) -> list[Item]:
     """
 
     def stand(labels: Arrays) -> Arrays:
-        return standing_of(networks, *(labels[name].item() for name in LABELS))
+        return standing_of(
+            networks, *(labels[name].item() for name in ("network", "seed", "epoch"))
+        )
 
     return [{**item, "labels": item["labels"] | stand(item["labels"])} for item in items]
 
