@@ -88,7 +88,7 @@ def not_run() -> list[Entry]:
 
     Example:
         >>> not_run()[0].heading.places
-        {'wu2022dissecting': 'appendix F.2, Figures 7, 8, 10, 24 and 25'}
+        {'wu2022dissecting': 'appendices F.2.2 and F.2.3, Figures 7 and 8'}
     """
     return [_unmeasured(**entry) for entry in yaml.safe_load(NOT_RUN.read_text("utf-8"))]
 

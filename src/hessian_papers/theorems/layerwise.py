@@ -253,7 +253,7 @@ class Classifiers(Instance):
 @theorem("dissecting eq. (2)", dissecting="eq. (1), (2), (10) to (14), (23)")
 def layer_hessian_is_a_mean_of_products(net: Classifiers, printed: bool = False) -> Error:
     """The Hessian with respect to a layer's weights, row by row, is the mean of $M ⊗ xx^⊤$ over the
-    samples, and a diagonal block of the full Hessian.
+    samples. It is a diagonal block of the full Hessian.
 
     In print: eq. (10): the sum over the samples
     """

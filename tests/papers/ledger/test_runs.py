@@ -102,7 +102,7 @@ class TestRuns:
         ]
 
     def test_a_case_of_a_lower_scale_than_the_recorded_run_stands_beside(self, run):
-        """Of what is beyond the papers no setting is smaller than theirs."""
+        """A statement beyond the papers has no setting of theirs to be smaller than."""
         recorded = run("workstation", 5.0, recorded=True)
         (statement,) = evaluate([recorded, run("demo", 50.0, rows=[2])])
         assert statement.verdict == "reproduced"

@@ -58,9 +58,8 @@ def test_corollary_b5_is_wrong_in_print_as_the_rows_space_is():
 def test_the_projected_norm_of_the_hessian_is_that_of_the_output_hessian_in_the_limit():
     data = data_of(noise=0.0).sel(LABELS)
     d = round(256**1.5)
-    matrix = np.full((3, 3), 1 / (2 * np.pi)) + np.eye(3) * (np.pi - 1) / (2 * np.pi)
-    assert claims.rectified_norm(3.0) == pytest.approx((matrix**2).sum())
-    factor = ((d + np.pi - 1) / (2 * np.pi)) ** 2 / claims.rectified_norm(float(d))
+    along, norm = (d + np.pi - 1) / (2 * np.pi), d * 0.25 + d * (d - 1) / (2 * np.pi) ** 2
+    factor = along**2 / norm
     expected = 0.7 * factor - float(data["projected_limit"])
     assert claims.projected_hessian_copy(data).value == pytest.approx(expected)
     assert abs(factor - 1) < 0.01

@@ -27,7 +27,7 @@ def _error(data: xr.Dataset, form: str) -> xr.DataArray:
 
 
 @at_a_minimum.typically(
-    "appendix C, (260) to (263), Figures 2(c, d) and 5",
+    "appendix C, (260) to (263)",
     reading_of("nearly"),
     id="full-hessian-has-the-top-eigenvalues",
 )
@@ -42,7 +42,7 @@ def top_values(data: xr.Dataset) -> xr.DataArray:
 
 
 @at_a_minimum.typically(
-    "appendix C, (260) to (263), Figures 2(c, d) and 5",
+    "appendix C, (260) to (263)",
     at_least(0.5, OPEN, source="ours"),
     id="full-hessian-has-the-top-eigenspace",
     book="readings",

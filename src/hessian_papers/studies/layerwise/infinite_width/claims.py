@@ -23,7 +23,6 @@ from hessian_papers.ledger.conditions import (
 )
 from hessian_papers.ledger.statements import Labels, Statements
 from hessian_papers.studies.layerwise.infinite_width.derived import exponent, measured, over_draws
-from hessian_papers.theorems.rectified import stated
 from hessian_spectra.agreement import EXACT
 
 RECTIFIED = "rectified"
@@ -239,21 +238,11 @@ def projected_hessian_copy(data: xr.Dataset, printed: bool = False) -> Estimate:
     In print: it tends to 1
     """
     values = measured(data, "projected_copy")
-    d = float(data["inputs"].sel(width=values["width"].max()))
-    along = (d + np.pi - 1) / (2 * np.pi)
-    factor = along**2 / rectified_norm(d)
+    widest = data.sel(width=values["width"].max())
+    d = float(widest["inputs"])
+    factor = ((d + np.pi - 1) / (2 * np.pi)) ** 2 / float(widest["exact_norm"])
     limit = 1.0 if printed else float(data["projected_limit"])
     return Estimate(*(float(end) * factor - limit for end in _widest(data, "projected_copy")))
-
-
-def rectified_norm(inputs: float) -> float:
-    """``‖E[x xᵀ]‖²`` of so many rectified standard Gaussian inputs.
-
-    Example:
-        >>> round(rectified_norm(1.0), 12)  # E x² = 1/2
-        0.25
-    """
-    return float(np.asarray(stated(np.array([inputs]))["exact_norm"])[0])
 
 
 def _projected(data: xr.Dataset, name: str) -> Estimate:
@@ -321,8 +310,8 @@ def weights_are_bounded(data: xr.Dataset, quantity: str, **case: Any) -> Estimat
 def conditioned(data: xr.Dataset) -> Estimate:
     """In the limit $E[A]$ is unchanged where two units are known to be active.
 
-    Statistic: relative Frobenius distance of the two for units that are active half of the time, at
-    the largest width, root mean square over draws of the weights.
+    Statistic: relative Frobenius distance of the two at the largest width, root mean square over
+    draws of the weights. The units are active half of the time.
     """
     return _error(data, "conditioned")
 

@@ -84,7 +84,7 @@ def activation_errors(active: Tensor, halves: list[Expectations]) -> Numbers:
 
 
 def weight_quantities(network: Network) -> Numbers:
-    """How far the weights are from what a wide network's tend to, and from the lemmas' bounds."""
+    """The distance of the weights from what a wide network's tend to, and from lemmas' bounds."""
     first, second = network.first, network.second
     (n, d), grams = first.shape, [
         torch.linalg.matrix_norm(W @ W.T - torch.eye(len(W)).to(W), 2) for W in (first, second)

@@ -193,7 +193,7 @@ def weighted_connected(data: xr.Dataset, network: str, layer: str) -> xr.DataArr
     each=_all,
 )
 def independence_ends(data: xr.Dataset, network: str, layer: str) -> xr.DataArray:
-    """In all layers the independence of inputs and curvature ends with the loss: even the nearest
+    """In all layers the independence of inputs and curvature ends with the loss. Even the nearest
     Kronecker product errs more at a minimum than at initialisation.
 
     Statistic: spectral error of the product that is nearest in the Frobenius norm, over the

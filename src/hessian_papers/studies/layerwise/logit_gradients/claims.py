@@ -19,7 +19,7 @@ statements = Statements()
 
 
 @statements.exists(
-    "appendix G.5, Figure 29",
+    "appendix G.5",
     at_least(0.5, OPEN, source="ours"),
     id="gradients-cluster-by-score-at-initialisation",
     state=AT_INITIALISATION,
@@ -36,7 +36,7 @@ def by_score_at_first(data: xr.Dataset) -> xr.DataArray:
 
 
 @statements.exists(
-    "appendix G.5, Figure 30",
+    "appendix G.5",
     at_most(0.5, OPEN, source="ours"),
     id="gradients-cluster-weakly-by-class",
     state=NEAR_A_MINIMUM,

@@ -341,7 +341,7 @@ def _differing(data: xr.Dataset) -> list[Labels]:
 
 
 @statements.typically(
-    "appendix F.2.1, Figure 6",
+    "appendix F.2.1",
     NEAR_ONE,
     id="same-overlap-after-other-training",
     each=_differing,
