@@ -97,6 +97,9 @@ def test_a_row_is_a_case_of_each_paper_with_both_errors(records):
         "thm/linear-spectrum-2024",
         "thm/linear-spectrum-poster",
     }
+    assert {case.labels["paper"]: case.labels["place"] for case in spectrum.cases} == (
+        spectrum.places
+    )
     assert all(case.tolerance == 1e-10 and case.reason for case in spectrum.cases)
     assert [case.printed_error for case in vector.cases] == [1.0, 1.0]
     assert records["each-assumption-of-bias-is-needed"].cases[0].expected == 0.01

@@ -22,7 +22,9 @@ CITED = {
     "divergence-from-the-prior": "bound-holds-for-all-prior-variances",
 }
 
-statements = Statements().having(paper="{paper}", id="{cited}", name="{name}{suffix}")
+statements = Statements().having(
+    paper="{paper}", id="{cited}", name="{name}{suffix}", shown=("paper", "place")
+)
 
 
 def _cases(*, needed: bool) -> Cases:
