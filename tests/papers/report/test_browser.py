@@ -403,6 +403,17 @@ def test_nothing_runs_off_the_screen(visit, width, address_):
     assert wide <= width
 
 
+def test_no_number_of_a_case_is_cut_on_a_phone(visit):
+    """A column of a few letters breaks words and numbers at any of them."""
+    visit.go("whole.html")
+    visit.page.set_viewport_size({"width": 390, "height": 900})
+    visit.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    cells = visit.page.evaluate("""() => [...document.querySelectorAll('.cases td:nth-child(3)')]
+        .map((cell) => [cell.textContent, cell.clientWidth, cell.clientHeight])""")
+    assert len(cells) > 10
+    assert [text for text, wide, high in cells if high > 50 or wide < 150] == []
+
+
 def test_the_notation_tables_are_wide_enough_at_1280_pixels(visit):
     """A name in code that needs two lines is broken in its middle: its column is too narrow."""
     visit.page.evaluate("document.querySelector('#notation details').open = true")

@@ -103,6 +103,7 @@ def test_a_row_is_a_case_of_each_paper_with_both_errors(records):
         "thm/relu-blocks-poster",
         "thm/relu-gradient-2024",
     }
+    assert {case.labels["paper"] for case in cells.cases} == {*cells.places}
     assert all(case.tolerance == 1e-10 and case.reason for case in cells.cases)
     assert [case.printed_error for case in basis.cases] == [basis.cases[0].printed_error] * 2
     assert records["each-assumption-of-bias-is-needed"].cases[0].expected == 0.01

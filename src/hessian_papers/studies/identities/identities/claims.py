@@ -24,7 +24,9 @@ CITED = {
     "decorrelation": "decorrelation-is-needed",
 }
 
-statements = Statements().having(paper="{paper}", id="{cited}", name="{name}{suffix}")
+statements = Statements().having(
+    paper="{paper}", id="{cited}", name="{name}{suffix}", shown=("paper", "place")
+)
 
 
 def _cases(*, needed: bool) -> Cases:

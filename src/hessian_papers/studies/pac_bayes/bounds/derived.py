@@ -32,7 +32,7 @@ def printed_rows(data: xr.Dataset) -> list[Row]:
 
 
 def tightest_rows(data: xr.Dataset) -> list[Row]:
-    """Of each network that a run has the row of Table 10 with the smallest bound."""
+    """The row of Table 10 with the smallest bound for each network that a run has."""
     rows = sorted(rows_of(data), key=lambda row: row.bound)
     return [*{row.network: row for row in reversed(rows)}.values()]
 

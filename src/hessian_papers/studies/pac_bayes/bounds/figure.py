@@ -15,6 +15,7 @@ from hessian_papers.studies.pac_bayes.bounds.derived import (
     confidence,
     failures,
     printed_rows,
+    rows_of,
 )
 from hessian_spectra.pictures import style
 
@@ -62,7 +63,8 @@ def _bars(axes: Axes, data: xr.Dataset) -> None:
         for name, filled in (("bound", color), ("held_out_error", "white")):
             places = np.full(chosen.sizes["seed"], place)
             axes.plot(places, chosen[name], markerfacecolor=filled, **POINTS, color=color)
-    names = data["network"].values
+    called = {row.architecture: row.network for row in rows_of(data)}
+    names = [called.get(name, name) for name in data["network"].values.tolist()]
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.5, len(names) - 0.5)
 
