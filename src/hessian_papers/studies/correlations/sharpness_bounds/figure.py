@@ -1,4 +1,4 @@
-"""How far each formula is from the sharpness, by the size and the time."""
+"""Formulas of the sharpness: how far each is from it, by the size and the time."""
 
 import xarray as xr
 from matplotlib.figure import Figure
