@@ -23,6 +23,17 @@ DIVERGED = "diverged"
 TIMES = {unit: f"seconds of all items, one {unit} each" for unit in ("core", "GPU")}
 
 
+def is_below(scale: str | None, other: str | None) -> bool:
+    """Whether a run is at a lower one of the :data:`SCALES` than another, as far as both are known.
+
+    Example:
+        >>> is_below("demo", "paper"), is_below("paper", "demo"), is_below("demo", None)
+        (True, False, False)
+    """
+    known = scale in SCALES and other in SCALES
+    return known and SCALES.index(str(scale)) > SCALES.index(str(other))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
     """Where the numbers of one run of a study come from: what all that is made of it says of them.

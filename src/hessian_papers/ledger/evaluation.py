@@ -26,7 +26,8 @@ from hessian_papers.ledger.bounds import (
 from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
 from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
 from hessian_papers.ledger.verdicts import Case, Decision, decide
-from hessian_papers.results import SCALES, Provenance, sides_of
+from hessian_papers.papers import reading_order
+from hessian_papers.results import SCALES, Provenance, is_below, sides_of
 from hessian_spectra.files import MissingResultError, digest
 
 NOT_RUN = Path(__file__).with_name("not_run.yaml")
@@ -393,12 +394,7 @@ def _decision(heading: Heading, cases: Sequence[Measurement]) -> Decision:
     """
     if not heading.identity and any(_is_recorded(case) for case in cases):
         scales = {case.record.study: case.record.scale for case in cases if _is_recorded(case)}
-        cases = [
-            case
-            for case in cases
-            if _is_recorded(case)
-            or not (case.record.smaller or _is_below(case, scales.get(case.record.study)))
-        ]
+        cases = [case for case in cases if _is_recorded(case) or not _stands_aside(case, scales)]
     in_print_fails = any(case.in_print_fails for case in cases)
     measured = [case.case for case in cases]
     if heading.book == "beyond":
@@ -414,19 +410,19 @@ def _is_recorded(case: Measurement) -> bool:
     return case.record.recorded and case.record.measured is not None
 
 
-def _is_below(case: Measurement, scale: str | None) -> bool:
-    """Whether a run is at a lower scale than another one."""
-    own = case.record.scale
-    return own in SCALES and scale in SCALES and SCALES.index(own) > SCALES.index(scale)
+def _stands_aside(case: Measurement, scales: Mapping[str | None, str | None]) -> bool:
+    """Whether a case of today's run is smaller than the paper's, or than that of its study."""
+    record = case.record
+    return record.smaller or is_below(record.scale, scales.get(record.study))
 
 
 def _places(headings: Sequence[Heading]) -> dict[str, str]:
-    """Where a statement stands, by paper: the places of all its cases, each once."""
+    """Where a statement stands, by paper in their order: the places of all its cases, each once."""
     places: dict[str, list[str]] = {}
     for heading in headings:
         for paper, place in heading.places.items():
             places.setdefault(paper, []).append(place)
-    return {paper: _each_once(each) for paper, each in places.items()}
+    return {paper: _each_once(places[paper]) for paper in sorted(places, key=reading_order)}
 
 
 def _each_once(places: Iterable[str]) -> str:

@@ -181,6 +181,10 @@ def test_a_smaller_run_of_today_stands_aside():
     smaller = {"recorded": False, "scale": "demo", "departs": {"width": [8, 100]}}
     cases = [case("lead", 0, 0.2), case("lead", 1, 0.9, outcome="open", **smaller)]
     assert with_number({"largest": "lead"}, record("lead", cases=cases)).text == "0.20"
+    # What no paper has a setting of stands aside where the same study was recorded in more detail.
+    of_today = case("lead", 1, 0.9, recorded=False, scale="demo")
+    cases = [case("lead", 0, 0.2, scale="paper"), of_today]
+    assert with_number({"largest": "lead"}, record("lead", cases=cases)).text == "0.20"
 
 
 def test_several_cases_have_no_number_of_one():
