@@ -14,8 +14,6 @@ from hessian_papers.theorems.catalogue import ROOT, Error, theorem
 from hessian_papers.theorems.errors import excess, relative, worst
 from hessian_papers.theorems.two_layer import pair
 
-TWO_TOKENS = "attention of two tokens, from the network's outputs"
-
 
 def _bulk(net: Attention) -> Tensor:
     """The bulk eigenvalue γ that is measured: aᵀH_QK a, a orthogonal to the keys' weights."""
@@ -41,7 +39,7 @@ def attention_gamma(net: Attention, printed: bool = False) -> Error:
     return worst(*errors)
 
 
-@theorem("D.5: m_2", source=TWO_TOKENS, cracking="appendix D.5")
+@theorem("D.5: m_2", cracking="appendix D.5")
 def attention_second_moment(net: Attention, printed: bool = False) -> Error:
     """For two tokens (the task of appendix D.2) $m_2 = p(1 - p)(x_1 - x_2)^2$ is largest for
     uniform attention, $p = 1/2$. Small initial weights have it, so that $m_2$ can only fall.
@@ -49,6 +47,7 @@ def attention_second_moment(net: Attention, printed: bool = False) -> Error:
     In print: The norms of the moment vectors grow along with the sharpness
     Remark: $m_1$ and $m_3$ do. The error of the print is by how much $m_2$ is below its
         first value.
+    Measured by: attention of two tokens, from the network's outputs
     """
     gap = net.x[:, 1:] - net.x[:, :-1]
     if gap.shape[1] != 1 or bool((gap == 0).any()) or net.w_value == 0:

@@ -25,7 +25,6 @@ QUOTED = "PREV"
 POSTERIORS, EACH, VARIANCE = 400, 100, 1.0
 # The distances of their means from the prior's, of which the tightest bound is taken.
 DISTANCES = tuple(2.0**power for power in range(-6, 5))
-LABELS_ARE_COINS = "400 posteriors on samples whose labels are fair coins: the error is one half"
 # What is left out of a bound.
 KEPT, NO_DIVERGENCE, NO_LOGARITHM, SEEN = range(4)
 
@@ -47,7 +46,7 @@ class Trials(Instance):
     stream = "trials"
 
     is_network = False
-    source = LABELS_ARE_COINS
+    source = "400 posteriors on samples whose labels are fair coins: the error is one half"
 
     broken: int
 
@@ -89,7 +88,7 @@ class Trials(Instance):
         return float((self.bounds < 0.5).double().mean())
 
 
-@theorem("dissecting Theorem 6.1", dissecting="Theorem 6.1, Theorem H.1, eq. (275)")
+@theorem(dissecting="Theorem 6.1, Theorem H.1, eq. (275)")
 def bound_fails_as_rarely_as_promised(net: Trials) -> Error:
     r"""With a prior that does not depend on the samples, any posterior Q has $\mathrm{KL}(ê(Q)
     \,\|\, e(Q)) ≤ (\mathrm{KL}(Q \,\|\, P) + \ln(N/δ))/(N - 1)$ with probability $1 - δ$.
@@ -202,7 +201,7 @@ def mistakes_are_counted(net: Gaussians, printed: bool = False) -> Error:
     return relative((right if printed else ~right).double().mean(), net.mistakes, over=1.0)
 
 
-@theorem("dissecting eq. (276), (278)", dissecting="eq. (276) to (278)")
+@theorem(dissecting="eq. (276) to (278)")
 def bound_holds_for_all_prior_variances(net: Gaussians) -> Error:
     r"""For $λ = c e^{-j/b}$, $j ≥ 1$, $B_{RE}$ is Theorem H.1 at the confidence $6δ/(π^2 j^2)$.
     These add up to δ, so that all j hold at once. The objective $ê + \sqrt{B_{RE}/2}$ is no less
@@ -324,7 +323,7 @@ def surrogate(weights: Tensor) -> Tensor:
     return torch.logsumexp(weights.flatten() * torch.arange(1, weights.numel() + 1), 0)
 
 
-@theorem("dissecting eq. (279), (280)", dissecting="section 6, eq. (279), (280), Algorithm 1")
+@theorem(dissecting="section 6, eq. (279), (280), Algorithm 1")
 def turned_bases_keep_the_divergence(net: Turned) -> Error:
     r"""With orthonormal U and V, $U^⊤ \operatorname{Mat}(u) V$ is u in the basis, and
     $U \operatorname{Mat}(v) V^⊤$ its inverse. Prior and divergence do not depend on the basis.
@@ -401,7 +400,7 @@ class Rows(Instance):
         return torch.tensor(low, dtype=torch.float64)
 
 
-@theorem("dissecting Table 10", tolerance=ROUNDED, dissecting="Table 10")
+@theorem(tolerance=ROUNDED, dissecting="Table 10")
 def table_ten_follows_from_its_columns(net: Rows) -> Error:
     """The bounds of Table 10 whose prior has an index j of at least 1 follow from their rows.
 

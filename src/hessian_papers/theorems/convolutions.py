@@ -116,7 +116,7 @@ class Convolutions(Instance):
         return torch.stack([of(w, x, y) for x, y in zip(self.x, self.y, strict=True)])
 
 
-@theorem("dissecting eq. (29)", dissecting="eq. (29), (30)")
+@theorem(dissecting="eq. (29), (30)")
 def convolution_hessian(net: Convolutions) -> Error:
     """The Hessian of a sample's loss with respect to a kernel is $(I ⊗ X)M(I ⊗ X^⊤)$, with a patch
     in each column of X. $M = G^⊤AG$ is that with respect to the outputs at all positions.

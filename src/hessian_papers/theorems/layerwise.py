@@ -265,7 +265,7 @@ def layer_hessian_is_a_mean_of_products(net: Classifiers, printed: bool = False)
     return worst(*(relative(stated, of) for of in (net.weight_hessian, net.full_hessian[own, own])))
 
 
-@theorem("dissecting section 3", dissecting="section 3")
+@theorem(dissecting="section 3")
 def product_of_independent_factors(net: Classifiers) -> Error:
     """Where inputs and M are independent the Hessian is $E[M] ⊗ E[xx^⊤]$. Elsewhere an eigenvalue
     differs from the product's by no more than the norm of the difference.
@@ -284,7 +284,7 @@ def product_of_independent_factors(net: Classifiers) -> Error:
     )
 
 
-@theorem("dissecting appendix D", dissecting="appendix D")
+@theorem(dissecting="appendix D")
 def eigenpairs_of_the_product(net: Classifiers) -> Error:
     """The products of the factors' eigenvectors are all $mn$ eigenvectors of $E[M] ⊗ E[xx^⊤]$. The
     full Hessian's products with vectors of one layer, cut to this layer, are its Hessian's.
@@ -301,7 +301,7 @@ def eigenpairs_of_the_product(net: Classifiers) -> Error:
     )
 
 
-@theorem("dissecting eq. (27)", dissecting="eq. (26), (27), (251), (256) to (259)")
+@theorem(dissecting="eq. (26), (27), (251), (256) to (259)")
 def full_hessian_of_two_terms(net: Classifiers) -> Error:
     r"""The full Hessian is $E[F^⊤AF] + E[Σ_i (∂ℓ/∂z_i) ∇^2 z_i]$, with $G^⊤ ⊗ x$ and $G^⊤$ of each
     layer in $F^⊤$. With respect to the outputs of all layers it is $E[G^⊤AG]$.
@@ -355,7 +355,7 @@ def smallest_eigenvalue_of_the_softmax_hessian(net: Classifiers, printed: bool =
     )
 
 
-@theorem("dissecting eq. (21)", dissecting="eq. (15), (17) to (22), (24)")
+@theorem(dissecting="eq. (15), (17) to (22), (24)")
 def output_hessian_by_the_jacobian(net: Classifiers) -> Error:
     r"""The Hessian of a sample's loss with respect to a layer's outputs z is $M = G^⊤AG$, and its
     mean that with respect to the bias. G is the product of the later weights and of
@@ -410,7 +410,6 @@ def matricisation(net: Classifiers, printed: bool = False) -> Error:
 @theorem(
     "dissecting section 2: the Kronecker product",
     of="matricisation",
-    source="the product of a matrix with both factors",
     dissecting="section 2, Basic Notations",
 )
 def kronecker_index(net: Classifiers, printed: bool = False) -> Error:
@@ -418,6 +417,7 @@ def kronecker_index(net: Classifiers, printed: bool = False) -> Error:
     $(j_1, j_2)$: its product with a matrix's rows is $MXN^⊤$.
 
     In print: $M_{i_1i_2} N_{j_1j_2}$
+    Measured by: the product of a matrix with both factors
     """
     z = net.layer_outputs
     M, N = gram(net.rows).mean(dim=0), gram(z) / len(z)
@@ -428,16 +428,13 @@ def kronecker_index(net: Classifiers, printed: bool = False) -> Error:
     return relative(stated.flatten(2).flatten(0, 1), actual)
 
 
-@theorem(
-    "dissecting Lemma B.7",
-    source="the projector on the rows, by their singular vectors",
-    dissecting="Lemma B.7, eq. (65)",
-)
+@theorem(dissecting="Lemma B.7, eq. (65)")
 def rows_and_their_projector(net: Classifiers) -> Error:
     """$‖W^⊤W - P_W‖_F = ‖WW^⊤ - I‖_F$ of any W with independent rows, with the projector $P_W$ on
     their span. So the Gram matrix tends to the projector as fast as Corollary B.1 has it.
 
     Remark: The paper bounds the left side by a multiple of the right one.
+    Measured by: the projector on the rows, by their singular vectors
     """
     W = net.weight / torch.linalg.matrix_norm(net.weight, 2)
     if W.shape[0] > W.shape[1]:
@@ -446,7 +443,7 @@ def rows_and_their_projector(net: Classifiers) -> Error:
     return relative((W.mT @ W - net.row_projector).norm(), (W @ W.mT - eye).norm())
 
 
-@theorem("dissecting eq. (265), (266)", dissecting="Definition F.1, eq. (265), (266)")
+@theorem(dissecting="Definition F.1, eq. (265), (266)")
 def correspondences(net: Classifiers) -> Error:
     r"""$‖\operatorname{Mat}(h_j)v_i‖^2$ and $‖\operatorname{Mat}(h_j)^⊤u_i‖^2$ are the shares of
     $h_j$ in $R^m ⊗ v_i$ and in $u_i ⊗ R^n$. They sum to 1 over i, and to m and n over all j.
@@ -467,7 +464,7 @@ def correspondences(net: Classifiers) -> Error:
     )
 
 
-@theorem("dissecting eq. (264)", dissecting="appendix F.1, eq. (264)")
+@theorem(dissecting="appendix F.1, eq. (264)")
 def ratio_of_input_eigenvalues(net: Classifiers) -> Error:
     """The eigenvalues of $E[xx^⊤]$ have $λ_1/λ_2 ≥ ‖E[x]‖^2/‖Σ_x‖$ always, without the $-1$.
 

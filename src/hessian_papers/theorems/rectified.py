@@ -136,7 +136,7 @@ def density_of_a_rectified_gaussian(net: RectifiedInputs, printed: bool = False)
     return worst(relative(mass, actual), relative(beyond, 1 - actual))
 
 
-@theorem("dissecting eq. (172)", dissecting="eq. (172), (183), Lemmas B.20 and B.24")
+@theorem(dissecting="eq. (172), (183), Lemmas B.20 and B.24")
 def autocorrelation_of_rectified_inputs(net: RectifiedInputs) -> Error:
     r"""$E[xx^⊤] = 11^⊤/(2π) + (π - 1) I/(2π)$ of d rectified standard Gaussian inputs. Its
     eigenvalues are $(d + π - 1)/(2π)$, of $1/\sqrt{d}$, and $(π - 1)/(2π)$, and the sum of its

@@ -46,10 +46,7 @@ class Relu(TwoLayer, instances.Relu):
 
 
 @theorem(
-    "Theorem 3.4: spectrum",
-    cracking="Theorem 3.4",
-    closed="Corollary 5, eq. (43), (44)",
-    poster="key result, ReLU network",
+    cracking="Theorem 3.4", closed="Corollary 5, eq. (43), (44)", poster="key result, ReLU network"
 )
 def relu_spectrum(net: Relu) -> Error:
     """The spectrum is that of two linear networks, one for each cell: $±(n_±/n)δx_±$, and
@@ -59,7 +56,6 @@ def relu_spectrum(net: Relu) -> Error:
 
 
 @theorem(
-    "2024 Theorem 4: cells",
     cracking="appendix B.2",
     closed="Theorem 4, eq. (4), (37) to (42)",
     poster="key result, ReLU network",
@@ -69,7 +65,7 @@ def relu_blocks(net: Relu) -> Error:
     return relative(block_hessian(net.cells, len(net.w)), net.hessian)
 
 
-@theorem("2024 eq. (35), (36)", of="relu-blocks", closed="eq. (35), (36)")
+@theorem(of="relu-blocks", closed="eq. (35), (36)")
 def relu_gradient(net: Relu) -> Error:
     """The gradient with respect to $w_±$ is the cell's mean of $δx$ times $v_±$; with respect to
     $v_±$ it is that mean times $w_±$.
@@ -94,17 +90,13 @@ def relu_activation(net: Relu, printed: bool = False) -> Error:
     return relative(in_print if printed else stated, net.outputs)
 
 
-@theorem("Theorem 3.4: eigenvectors", cracking="section 3.2, Remark B.1", closed="section 2")
+@theorem(cracking="section 3.2, Remark B.1", closed="section 2")
 def relu_basis(net: Relu) -> Error:
     """The eigenvectors of the linear network carry over, cell by cell, to an orthonormal basis."""
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
 
-@theorem(
-    "section 3.2: tiny eigenvalues",
-    cracking="section 3.2, impact of ReLU",
-    closed="section 2, impact of ReLU",
-)
+@theorem(cracking="section 3.2, impact of ReLU", closed="section 2, impact of ReLU")
 def relu_tiny(net: Relu) -> Error:
     """A cell's eigenvalues are its share of the points times those of a network on its points
     alone. Of a rarely active cell they are tiny, and not zero.
@@ -118,7 +110,7 @@ def relu_tiny(net: Relu) -> Error:
     return worst(*errors) if errors else None
 
 
-@theorem("section 3.2: λ_max", cracking="section 3.2")
+@theorem(cracking="section 3.2")
 def relu_largest(net: Relu) -> Error:
     r"""$λ_{\max}$ is the larger of the two cells' large outliers."""
     return relative(net.spectrum.select("outlier").max(), net.eigenvalues[-1], over=net.size)

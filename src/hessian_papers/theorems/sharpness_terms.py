@@ -185,7 +185,6 @@ class CellTerms(Raised, Relu):
 
 
 @theorem(
-    "eq. (2): four terms",
     of="linear-squares",
     cracking="section 3.1, below eq. (2)",
     closed="section 1, on the semantics of sharpness",
@@ -213,7 +212,6 @@ def _raised_error(net: Raised) -> float:
 
 
 @theorem(
-    '"semantics of sharpness"',
     of="linear-squares",
     cracking="section 3.1, below eq. (2)",
     closed="section 1, on the semantics of sharpness",
@@ -247,12 +245,7 @@ def terms_last(net: LinearTerms, printed: bool = False) -> Error:
     return relative(4 * deviation**2, last, over=net.size**2)
 
 
-@theorem(
-    "section 3.2: four terms",
-    of="relu-largest",
-    tolerance=ROOT,
-    cracking="section 3.2, on the semantics of sharpness",
-)
+@theorem(of="relu-largest", tolerance=ROOT, cracking="section 3.2, on the semantics of sharpness")
 def terms_cells(net: CellTerms) -> Error:
     """With ReLU the sharpness is that of eq. (2), from the four terms of the cell where it is
     larger.
@@ -260,11 +253,7 @@ def terms_cells(net: CellTerms) -> Error:
     return relative(sharpness(net.moments), net.eigenvalues[-1], over=net.size)
 
 
-@theorem(
-    'section 3.2: "semantics"',
-    of="relu-largest",
-    cracking="section 3.2, on the semantics of sharpness",
-)
+@theorem(of="relu-largest", cracking="section 3.2, on the semantics of sharpness")
 def terms_cells_alone(net: CellTerms) -> Error:
     """In the cell with the larger curvature, increasing one of its four terms alone increases the
     sharpness. In the other cell it does not, until that cell has the larger curvature.
