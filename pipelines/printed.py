@@ -15,7 +15,7 @@ from hessian_spectra.validation import one_of, require
 from pipelines import chain, inputs
 from pipelines.figures import picture
 from pipelines.folders import MAP, PARAMS, RESULTS
-from pipelines.stage import failed
+from pipelines.messages import failed
 from pipelines.yaml_files import read_yaml
 
 

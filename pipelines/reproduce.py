@@ -380,6 +380,6 @@ if __name__ == "__main__":
         sys.exit(130)
     except Exception as error:
         # Hydra takes a second to load.
-        from pipelines.stage import failed
+        from pipelines.messages import failed
 
         sys.exit(failed(error))

@@ -80,6 +80,6 @@ if __name__ == "__main__":
     try:
         survey()
     except Exception as error:
-        from pipelines.stage import failed
+        from pipelines.messages import failed
 
         sys.exit(failed(error))

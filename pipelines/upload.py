@@ -23,6 +23,6 @@ if __name__ == "__main__":
     try:
         upload(*sys.argv[1:])
     except Exception as error:
-        from pipelines.stage import failed
+        from pipelines.messages import failed
 
         sys.exit(failed(error))

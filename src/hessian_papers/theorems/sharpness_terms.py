@@ -22,6 +22,13 @@ from hessian_spectra.closed_form.instances import Draw, without
 
 # The overall norm is raised by this share of itself.
 MORE_NORM = 0.2
+# A theorem on the semantics of sharpness.
+of_the_squares = partial(
+    theorem,
+    of="linear-squares",
+    cracking="section 3.1, below eq. (2)",
+    closed="section 1, on the semantics of sharpness",
+)
 
 
 def sharpness(of: Moments) -> Tensor:
@@ -184,11 +191,7 @@ class CellTerms(Raised, Relu):
         return sorted(super().cells, key=lambda cell: -float(sharpness(cell.moments)))
 
 
-@theorem(
-    of="linear-squares",
-    cracking="section 3.1, below eq. (2)",
-    closed="section 1, on the semantics of sharpness",
-)
+@of_the_squares()
 def terms_sum(net: LinearTerms) -> Error:
     """$(λ_1 - λ_2)^2$ is the sum of three non-negative terms. They are the imbalance of the layers'
     norms $σ^4(‖w‖^2 - ‖v‖^2)^2$, their non-collinearity $4σ^4(‖w‖^2‖v‖^2 - ⟨w, v⟩^2)$ and
@@ -211,11 +214,7 @@ def _raised_error(net: Raised) -> float:
     )
 
 
-@theorem(
-    of="linear-squares",
-    cracking="section 3.1, below eq. (2)",
-    closed="section 1, on the semantics of sharpness",
-)
+@of_the_squares()
 def terms_alone(net: LinearTerms) -> Error:
     """Increasing one of the four terms, with the other three fixed, increases the sharpness. Equal
     increases of the three squares have equal effects. Measured: the sharpness of networks and
