@@ -90,7 +90,7 @@ def _vertical(axes: Axes, case: xr.Dataset) -> None:
     """An axis that shows the bound beside what was measured, logarithmic where the values are."""
     names = ("value", "low", "high", "bound_low", "bound_high")
     columns = [case[name].values.ravel().tolist() for name in names]
-    rows = [Row(*estimate, (a, b)) for *estimate, a, b in zip(*columns, strict=True)]
+    rows = [Row(value, low, high, (a, b)) for value, low, high, a, b in zip(*columns, strict=True)]
     if is_wide(np.array(columns[:3])) or is_logarithmic(rows):
         style.logarithmic(axes)
         axes.set_ylim(axes.get_ylim())  # no room more for what is in green

@@ -1,7 +1,6 @@
 """The bound of a measured value, and what follows from it for one case."""
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -9,7 +8,6 @@ import numpy as np
 import xarray as xr
 
 from hessian_spectra.statistics import student_mean
-from hessian_spectra.validation import require
 
 Relation = Literal["<=", ">=", "="]
 # What a measured value says of a bound: all of its interval holds, none of it does, or a part.
@@ -128,25 +126,6 @@ def known_seeds(values: xr.DataArray, otherwise: str) -> xr.DataArray:
     rest = values.dropna("seed")
     needs(rest.size, otherwise)
     return rest
-
-
-def share_of(holds: Collection[Any]) -> Estimate:
-    """The share of draws of which something holds, with Wilson's 95 % interval.
-
-    Args:
-        holds: of draws along one dimension. Those along several are no draws of one share: see
-            :func:`estimate_of`.
-
-    Raises:
-        ValueError: there are several dimensions.
-
-    Example:
-        >>> [round(end, 3) for end in share_of([True, False] * 50)]
-        [0.5, 0.404, 0.596]
-    """
-    shape = np.asarray(holds).shape
-    require(len(shape) == 1, "share_of", "draws along one dimension (see estimate_of)", shape)
-    return wilson(float(sum(map(bool, holds)) / len(holds)), len(holds), NORMAL)
 
 
 # Dimensions of replicates, the highest first: draws within a teacher or a training are none.

@@ -5,7 +5,7 @@ k = ⟨w_K, w_Q⟩ and T = α + ζ N.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
@@ -18,6 +18,8 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.closed_form import instances
 from hessian_spectra.closed_form.instances import numbers
 
+# Parts of Theorem 3.5.
+of_the_spectrum = partial(theorem, of="attention-spectrum")
 # How far one of the two weight vectors grows (and the other shrinks, so that ⟨w_K, w_Q⟩ stays)
 # where the monotonicity of a bound is looked at.
 STRETCHES = (1.0, 1.05, 1.5, 4.0)
@@ -144,7 +146,7 @@ def attention_basis(net: Attention) -> Error:
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
 
-@theorem(of="attention-spectrum", tolerance=ROOT, cracking="appendix B.5")
+@of_the_spectrum(tolerance=ROOT, cracking="appendix B.5")
 def attention_viete(net: Attention) -> Error:
     r"""The outliers are $T/3 + 2\sqrt{-p/3} \cos(\frac13 \arccos((3q/2p)\sqrt{-3/p}) - 2πk/3)$,
     $k = 0, 1, 2$.
@@ -154,7 +156,7 @@ def attention_viete(net: Attention) -> Error:
     return relative(net.with_bulk(net.cubic.roots(), net.gamma), net.eigenvalues)
 
 
-@theorem(of="attention-spectrum", cracking="appendix B.5")
+@of_the_spectrum(cracking="appendix B.5")
 def attention_cubic(net: Attention) -> Error:
     """The outliers are the roots of the displayed third-order polynomial."""
     cubic = [-torch.ones_like(net.gamma), net.stated_trace, *net.polynomial]
@@ -247,7 +249,7 @@ def attention_outlier_bounds(net: Attention, printed: bool = False) -> Error:
     return net.outside(net.outliers, *cf.attention_outlier_bounds(*net.weighted))
 
 
-@theorem("Theorem 3.5: q", of="attention-spectrum", cracking="appendix B.5")
+@of_the_spectrum("Theorem 3.5: q", cracking="appendix B.5")
 def attention_q(net: Attention, printed: bool = False) -> Error:
     """$q = -(2T^3 + 9T[(β^2 - αζ)N + 2γζk + γ^2] + 27[2γ(β^2 - αζ)k - αγ^2])/27$.
 
@@ -264,7 +266,7 @@ def attention_q(net: Attention, printed: bool = False) -> Error:
     return roots_error(torch.stack(cubic), net.outliers)
 
 
-@theorem("Theorem 3.5: Hessian", of="attention-spectrum", cracking="appendix B.5, first display")
+@of_the_spectrum("Theorem 3.5: Hessian", cracking="appendix B.5, first display")
 def attention_display(net: Attention, printed: bool = False) -> Error:
     """The first displayed Hessian is in the order $(w_V, w_Q, w_K)$, in rows and columns.
 

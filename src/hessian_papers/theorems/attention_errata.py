@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from hessian_papers.theorems.attention import Attention
+from hessian_papers.theorems.attention import Attention, of_the_spectrum
 from hessian_papers.theorems.catalogue import ROOT, Error, theorem
 from hessian_papers.theorems.errors import excess, relative, worst
 from hessian_papers.theorems.two_layer import pair
@@ -71,7 +71,7 @@ def _singular(matrices: list[tuple[Tensor, Tensor]]) -> Error:
     return float(least.max())
 
 
-@theorem("B.5: reduced matrix", of="attention-spectrum", cracking="appendix B.5, below eq. (120)")
+@of_the_spectrum("B.5: reduced matrix", cracking="appendix B.5, below eq. (120)")
 def attention_reduced(net: Attention, printed: bool = False) -> Error:
     r"""At the outliers $ζww^⊤ - νI$ is singular, with $w = λw_Q + γw_K$, that is with
     $ζλ^2w_Qw_Q^⊤$.
@@ -97,11 +97,8 @@ def attention_reduced(net: Attention, printed: bool = False) -> Error:
     return _singular(matrices)
 
 
-@theorem(
-    "B.5: invertible",
-    of="attention-spectrum",
-    tolerance=ROOT,
-    cracking="appendix B.5, below the Schur complement",
+@of_the_spectrum(
+    "B.5: invertible", tolerance=ROOT, cracking="appendix B.5, below the Schur complement"
 )
 def attention_invertible(net: Attention, printed: bool = False) -> Error:
     r"""A is singular at the eigenvalues of the block of $w_V$ and $w_Q$, which are 0 and
@@ -127,9 +124,7 @@ def attention_invertible(net: Attention, printed: bool = False) -> Error:
     return relative(torch.cat(stated), measured, over=net.size)
 
 
-@theorem(
-    "B.5: Schur complement", of="attention-spectrum", cracking="appendix B.5, Schur complement"
-)
+@of_the_spectrum("B.5: Schur complement", cracking="appendix B.5, Schur complement")
 def attention_schur(net: Attention, printed: bool = False) -> Error:
     r"""At the outliers $ζw_Qw_Q^⊤ - λI + (ζw_Qv^⊤ + G)(E - ζvv^⊤)^{-1}(ζvw_Q^⊤ + G^⊤)$ is singular.
 

@@ -17,11 +17,10 @@ from hessian_papers.theorems.two_layer import pair
 from hessian_spectra import closed_form as cf
 from hessian_spectra.closed_form import instances
 
-# A theorem about the sextic, of which the whole characteristic polynomial is left at width 2.
+# Parts of Theorem B.1; of the sextic the whole characteristic polynomial is left at width 2.
+of_the_spectrum = partial(theorem, of="bias-spectrum")
 of_the_sextic = partial(
-    theorem,
-    of="bias-spectrum",
-    source="brute force at $m = 2$, where all six eigenvalues are roots",
+    of_the_spectrum, source="brute force at $m = 2$, where all six eigenvalues are roots"
 )
 
 
@@ -136,11 +135,8 @@ def bias_spectrum(net: Bias) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem(
-    of="bias-spectrum",
-    tolerance=ROOT,
-    cracking="eq. (68), (105) to (110)",
-    closed="eq. (5), (102) to (107)",
+@of_the_spectrum(
+    tolerance=ROOT, cracking="eq. (68), (105) to (110)", closed="eq. (5), (102) to (107)"
 )
 def bias_print(net: Bias) -> Error:
     r"""The pair is $S/2 ± \frac12\sqrt{S^2 + 12r^2}$, $S = ‖v‖^2 + ‖w‖^2$, the triple is Viète's
@@ -178,7 +174,7 @@ def bias_blocks(net: Biased) -> Tensor:
     return torch.cat([torch.cat(row, dim=1) for row in rows])
 
 
-@theorem(of="bias-spectrum", cracking="eq. (77) to (81)", closed="eq. (74) to (78)")
+@of_the_spectrum(cracking="eq. (77) to (81)", closed="eq. (74) to (78)")
 def bias_hessian(net: Bias) -> Error:
     """For $E[x] = 0$ the Hessian's blocks are those of the displayed equations."""
     return relative(bias_blocks(net), net.hessian)
@@ -210,7 +206,7 @@ def bias_parallel(net: Parallel) -> Error:
     return relative(net.eigenvalues_of(*parts, net.rho.abs()), net.eigenvalues)
 
 
-@theorem(of="bias-spectrum", cracking="eq. (89) to (99)", closed="eq. (86) to (96)")
+@of_the_spectrum(cracking="eq. (89) to (99)", closed="eq. (86) to (96)")
 def sextic_spectrum(net: Sextic) -> Error:
     """For $E[x] = 0$, $E[x^2] = 1$ and any v, b and y, the spectrum is $±r$ and 0 ($m - 2$ times
     each) and the corrected sextic's roots.
@@ -218,7 +214,7 @@ def sextic_spectrum(net: Sextic) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem("eq. (82), (83)", of="bias-spectrum", cracking="eq. (82), (83)")
+@of_the_spectrum("eq. (82), (83)", cracking="eq. (82), (83)")
 def bias_display(net: Bias, printed: bool = False) -> Error:
     """The lower left blocks of the displayed Hessian are $δx I + wv^⊤$ and $δ I + wb^⊤$.
 

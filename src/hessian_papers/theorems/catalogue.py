@@ -142,7 +142,7 @@ def theorem(label: str = "", **of: Any) -> Callable[[ErrorFunction], ErrorFuncti
     Raises:
         ValueError: the function measures no print, or one that is not there.
     """
-    places = {PAPERS[paper]: of.pop(paper) for paper in [*of] if paper in PAPERS}
+    places = {PAPERS[paper]: of.pop(paper) for paper in PAPERS if paper in of}
 
     def keep(function: ErrorFunction) -> ErrorFunction:
         first = next(iter(inspect.signature(function).parameters))

@@ -13,7 +13,7 @@ from torch import Tensor, distributions
 from hessian_papers.table10 import LARGEST, PRECISION, Row, table10
 from hessian_papers.theorems.catalogue import FAILS, ROUNDED, Error, theorem
 from hessian_papers.theorems.errors import excess, relative, worst
-from hessian_papers.theorems.instances import Instance, measured
+from hessian_papers.theorems.instances import WithoutNetwork, measured
 from hessian_spectra import closed_form as cf
 from hessian_spectra.closed_form.instances import Draw, orthonormal
 
@@ -30,7 +30,7 @@ KEPT, NO_DIVERGENCE, NO_LOGARITHM, SEEN = range(4)
 
 
 @dataclass(eq=False, kw_only=True)
-class Trials(Instance):
+class Trials(WithoutNetwork):
     """Posteriors over linear classifiers of samples whose labels are fair coins.
 
     The error of each on new samples is ½, whatever it is on its own. A posterior is ``N(w, λ I)``
@@ -44,8 +44,6 @@ class Trials(Instance):
     """
 
     stream = "trials"
-
-    is_network = False
     source = "400 posteriors on samples whose labels are fair coins: the error is one half"
 
     broken: int
@@ -110,7 +108,7 @@ def each_term_of_the_bound_is_needed(net: Trials) -> Error:
 
 
 @dataclass(eq=False, kw_only=True)
-class Gaussians(Instance):
+class Gaussians(WithoutNetwork):
     """A posterior and its prior, and scores of a network.
 
     Args:
@@ -123,8 +121,6 @@ class Gaussians(Instance):
     """
 
     stream = "gaussians"
-
-    is_network = False
 
     mean: Tensor
     basis: Tensor
@@ -238,7 +234,7 @@ def divergence_from_the_prior(net: Gaussians, printed: bool = False) -> Error:
 
 
 @dataclass(eq=False, kw_only=True)
-class Turned(Instance):
+class Turned(WithoutNetwork):
     """A layer's posterior in an orthonormal basis, and the objective of Algorithm 1.
 
     Args:
@@ -252,8 +248,6 @@ class Turned(Instance):
     """
 
     stream = "turned posteriors"
-
-    is_network = False
     source = "dense bases and Gaussians, and automatic differentiation"
 
     left: Tensor
@@ -356,7 +350,7 @@ def turned_bases_keep_the_divergence(net: Turned) -> Error:
 
 
 @dataclass(eq=False, kw_only=True)
-class Rows(Instance):
+class Rows(WithoutNetwork):
     """A row of Table 10.
 
     Args:
@@ -366,8 +360,6 @@ class Rows(Instance):
     """
 
     stream = "table rows"
-
-    is_network = False
 
     row: Row
 

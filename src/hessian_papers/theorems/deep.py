@@ -67,12 +67,6 @@ class Balanced(Deep, instances.Balanced):
         gaps = (values[:, None] - values).abs()
         return bool(((gaps > 1e-14) & (gaps < 1e-3)).any())
 
-    @property
-    def label_sharpness(self) -> Tensor:
-        """Eq. (14)."""
-        share = torch.linalg.svdvals(self.y)[0] ** 2 / len(self.y)
-        return cf.sharpness_from_labels(share, len(self.weights), self.input_scale)
-
     @measured
     def map(self) -> Tensor:
         """The network's map from inputs to outputs ``(d_L, d_0)``."""

@@ -57,7 +57,11 @@ def labels_values(net: Balanced) -> Error:
 @theorem(data="Equation 14")
 def labels_sharpness(net: Balanced) -> Error:
     r"""At zero loss $λ_{\max} = L σ_x^2(σ_{\max}(Y)/(\sqrt n σ_x))^{2(1-1/L)}$."""
-    return relative(net.label_sharpness, net.eigenvalues[-1]) if net.kind == ZERO_LOSS else None
+    if net.kind != ZERO_LOSS:
+        return None
+    share = torch.linalg.svdvals(net.y)[0] ** 2 / len(net.y)
+    stated = cf.sharpness_from_labels(share, len(net.weights), net.input_scale)
+    return relative(stated, net.eigenvalues[-1])
 
 
 @theorem(ours=True, data="Equation 14, beyond Assumption 1")
@@ -85,15 +89,10 @@ def labels_shares(net: Balanced) -> Error:
     return relative(shares.sort(descending=True).values, net.one_hot_values)
 
 
-def _gauss_newton_error(net: Balanced, kind: int) -> Error:
-    """The distance of the Hessian from the Gauss-Newton matrix, for targets of one kind."""
-    return relative(net.hessian, net.ggn) if net.kind == kind else None
-
-
 @theorem(source=BOTH, data="Equation 3")
 def labels_hessian(net: Balanced) -> Error:
     """At zero loss (Assumption 1) the Hessian is the Gauss-Newton matrix."""
-    return _gauss_newton_error(net, ZERO_LOSS)
+    return relative(net.hessian, net.ggn) if net.kind == ZERO_LOSS else None
 
 
 @theorem(of="labels-loss", ours=True, source=BOTH, data="Equation 3, beyond Assumption 1")
@@ -101,7 +100,7 @@ def least_squares_hessian(net: Balanced) -> Error:
     """The Hessian is the Gauss-Newton matrix at every least-squares solution, $(f(X) - Y)X^⊤ = 0$,
     whatever the loss.
     """
-    return _gauss_newton_error(net, LEAST_SQUARES)
+    return relative(net.hessian, net.ggn) if net.kind == LEAST_SQUARES else None
 
 
 @theorem(source=GAUSS_NEWTON, data="Equation 10")

@@ -4,6 +4,7 @@ Equations are those of singh2026cracking where no other paper is named.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import torch
 
@@ -18,6 +19,10 @@ from hessian_papers.theorems.two_layer import (
 )
 from hessian_spectra import closed_form as cf
 
+# Parts of Theorem 3.1, and of Theorem 3.2.
+of_the_spectrum = partial(theorem, of="linear-spectrum")
+of_the_vector = partial(theorem, of="linear-outlier-vector", poster="eigenvector structure")
+
 
 @theorem(cracking="Theorem 3.1", closed="Theorem 1", poster="key result, linear network")
 def linear_spectrum(net: Linear) -> Error:
@@ -27,7 +32,7 @@ def linear_spectrum(net: Linear) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem(of="linear-spectrum", tolerance=ROOT, cracking="eq. (1), (33)", closed="eq. (1), (33)")
+@of_the_spectrum(tolerance=ROOT, cracking="eq. (1), (33)", closed="eq. (1), (33)")
 def linear_root(net: Linear) -> Error:
     r"""The outliers are $T/2 ± \frac12\sqrt{T^2 + 4(δx^2 + 2σ^2δx⟨w, v⟩)}$ with
     $T = σ^2(‖w‖^2 + ‖v‖^2)$.
@@ -91,7 +96,7 @@ def linear_hidden_outlier(net: Linear) -> Error:
     return worst(relative(along.square().sum(), 1.0), hidden)
 
 
-@theorem(of="linear-spectrum", cracking="Theorem 3.1, footnote a")
+@of_the_spectrum(cracking="Theorem 3.1, footnote a")
 def linear_order(net: Linear) -> Error:
     """The small outlier never leaves the bulk's range and the large one never enters it:
     $-|δx| ≤ λ_2 ≤ |δx| ≤ λ_1$.
@@ -102,19 +107,19 @@ def linear_order(net: Linear) -> Error:
     return excess(torch.stack([-bulk, low, bulk]), torch.stack([low, bulk, high]), net.size)
 
 
-@theorem(of="linear-spectrum", cracking="eq. (5), (6)", closed="eq. (7), (8)")
+@of_the_spectrum(cracking="eq. (5), (6)", closed="eq. (7), (8)")
 def linear_gradient(net: Linear) -> Error:
     """$∇_w ℓ = δx v$ and $∇_v ℓ = δx w$."""
     return gradient_error(net)
 
 
-@theorem(of="linear-spectrum", cracking="eq. (7) to (9)", closed="eq. (9) to (11)")
+@of_the_spectrum(cracking="eq. (7) to (9)", closed="eq. (9) to (11)")
 def linear_hessian(net: Linear) -> Error:
     """The Hessian's blocks are $σ^2vv^⊤$, $σ^2ww^⊤$ and $δx I + σ^2vw^⊤$."""
     return relative(block_hessian(net.cells, len(net.w)), net.hessian)
 
 
-@theorem(of="linear-spectrum", cracking="eq. (12)")
+@of_the_spectrum(cracking="eq. (12)")
 def linear_hessian_gradient(net: Linear) -> Error:
     """$H∇ℓ = (δx T w + δx^2 v; δx T v + δx^2 w)$ with T the trace."""
     dx, swapped = net.moments.dx, torch.cat([net.w, net.v])
@@ -123,7 +128,7 @@ def linear_hessian_gradient(net: Linear) -> Error:
     return relative(stated, net.hessian @ net.gradient, over=over or 1.0)
 
 
-@theorem(of="linear-spectrum", cracking="eq. (13) to (32)", closed="eq. (13) to (32)")
+@of_the_spectrum(cracking="eq. (13) to (32)", closed="eq. (13) to (32)")
 def linear_determinant(net: Linear) -> Error:
     """$|H - λI| = (λ^2 - δx^2)^{m-1} (λ^2 - Tλ - (δx^2 + 2σ^2δx⟨w, v⟩))$."""
     probe = net.probe
@@ -148,12 +153,7 @@ def linear_outlier_vector(net: Linear) -> Error:
     return vectors_error(net.hessian, net.outlier_vectors, net.stated_outliers)
 
 
-@theorem(
-    of="linear-outlier-vector",
-    cracking="below Theorem 3.2",
-    closed="below Theorem 2",
-    poster="eigenvector structure",
-)
+@of_the_vector(cracking="below Theorem 3.2", closed="below Theorem 2")
 def linear_gradient_vector(net: Linear) -> Error:
     """Where the gradient does not vanish, $z = (λ/δx)∇ℓ + δx θ$."""
     dx = net.moments.dx

@@ -10,14 +10,14 @@ from torch import Tensor
 
 from hessian_papers.theorems.catalogue import Error, theorem
 from hessian_papers.theorems.errors import relative, worst
-from hessian_papers.theorems.instances import Instance, measured
+from hessian_papers.theorems.instances import WithoutNetwork, measured
 from hessian_papers.theorems.layerwise import descending
 from hessian_spectra import curvature as cv
 from hessian_spectra.closed_form.instances import Draw, orthonormal
 
 
 @dataclass(eq=False, kw_only=True)
-class Models(Instance):
+class Models(WithoutNetwork):
     """Two models' Kronecker factors with $τ_m γ_1 > τ_1 γ_2$.
 
     Args:
@@ -26,8 +26,6 @@ class Models(Instance):
     """
 
     stream = "models"
-
-    is_network = False
     source = "canonical angles between the spaces of dense eigenvectors"
 
     @classmethod

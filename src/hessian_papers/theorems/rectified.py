@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hessian_papers.theorems.catalogue import Error, theorem
 from hessian_papers.theorems.errors import basis_error, relative, worst
-from hessian_papers.theorems.instances import Instance, measured
+from hessian_papers.theorems.instances import WithoutNetwork, measured
 from hessian_spectra.closed_form.instances import Draw
 
 
@@ -85,12 +85,10 @@ def by_quadrature(inputs: np.ndarray) -> dict[str, np.ndarray]:
 
 
 @dataclass(eq=False, kw_only=True)
-class RectifiedInputs(Instance):
+class RectifiedInputs(WithoutNetwork):
     """As many inputs as ``x`` has entries, each the rectification of a standard Gaussian number."""
 
     stream = "rectified inputs"
-
-    is_network = False
     source = "integrals over the density, by quadrature"
 
     @classmethod

@@ -4,7 +4,7 @@ A cell is a sign of the input with the neurons that fire there.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import torch
@@ -23,6 +23,9 @@ from hessian_papers.theorems.two_layer import (
 )
 from hessian_spectra.closed_form import instances
 from hessian_spectra.closed_form.instances import Draw
+
+# Parts of Remark B.1.
+of_the_basis = partial(theorem, of="relu-basis")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -116,7 +119,7 @@ def relu_largest(net: Relu) -> Error:
     return relative(net.spectrum.select("outlier").max(), net.eigenvalues[-1], over=net.size)
 
 
-@theorem("eq. (62), (65)", of="relu-basis", cracking="eq. (62), (65)", closed="eq. (64), (65)")
+@of_the_basis("eq. (62), (65)", cracking="eq. (62), (65)", closed="eq. (64), (65)")
 def relu_outlier_vector(net: Relu, printed: bool = False) -> Error:
     """$z_± = λ(w_±; v_±) + (n_±/n)δx_±(v_±; w_±)$, zero outside the cell.
 
@@ -140,11 +143,8 @@ def _bulk_error(net: Relu, *, any_vector: bool = False, without_share: bool = Fa
     return pairs_error(net.hessian, pairs)
 
 
-@theorem(
-    "after eq. (64): vector",
-    of="relu-basis",
-    cracking="below eq. (64), (67)",
-    closed="below eq. (64), (65)",
+@of_the_basis(
+    "after eq. (64): vector", cracking="below eq. (64), (67)", closed="below eq. (64), (65)"
 )
 def relu_bulk_vector(net: Relu, printed: bool = False) -> Error:
     """In $ẑ = (I - …)c$ the vector c is zero outside the cell.
@@ -154,11 +154,8 @@ def relu_bulk_vector(net: Relu, printed: bool = False) -> Error:
     return _bulk_error(net, any_vector=printed)
 
 
-@theorem(
-    "after eq. (64): value",
-    of="relu-basis",
-    cracking="below eq. (64), (67)",
-    closed="below eq. (64), (65)",
+@of_the_basis(
+    "after eq. (64): value", cracking="below eq. (64), (67)", closed="below eq. (64), (65)"
 )
 def relu_bulk_value(net: Relu, printed: bool = False) -> Error:
     r"""The bulk eigenvectors belong to $±(n_±/n)δx_±$.

@@ -14,7 +14,6 @@ from hessian_papers.ledger.bounds import (
     estimate_of,
     mean_of,
     positive,
-    share_of,
     wilson,
 )
 
@@ -37,9 +36,14 @@ def test_at_its_ends_the_share_is_just_so_many_deviations_away(part, number, dev
             assert off == pytest.approx(deviations * deviation, rel=1e-9)
 
 
+def share(holds, number):
+    """The estimate from so many draws, of which some have it."""
+    return estimate_of(xr.DataArray([True] * holds + [False] * (number - holds), dims="draw"))
+
+
 def test_intervals_of_shares_hold_them_as_often_as_they_say():
     """The mean is over all counts by their probability, and over shares at equal distances."""
-    ends = [share_of([True] * holds + [False] * (30 - holds))[1:] for holds in range(31)]
+    ends = [share(holds, 30)[1:] for holds in range(31)]
     held = [
         sum(
             scipy.stats.binom.pmf(holds, 30, share)
@@ -62,7 +66,7 @@ def test_intervals_of_shares_hold_them_as_often_as_they_say():
     ],
 )
 def test_shares_in_print(holds, number, low, high):
-    actual = share_of([True] * holds + [False] * (number - holds))
+    actual = share(holds, number)
     assert actual.value == holds / number
     assert (round(actual.low, 4), round(actual.high, 4)) == (low, high)
 
@@ -102,21 +106,17 @@ def test_a_number_that_is_left_has_no_interval():
 def test_of_draws_alone_the_share_that_holds_is_taken():
     values = replicates("draw", dtype=bool)
     actual = estimate_of(values)
-    assert actual == share_of([*values.values])
+    assert actual == wilson(float(values.mean()), values.size, NORMAL)
     assert actual.low < actual.value < actual.high
 
 
 def test_draws_along_several_dimensions_are_no_draws_of_one_share():
-    """Settings of one seed have it in common: so many booleans are not so many draws."""
-    with pytest.raises(ValueError, match=r"^share_of: expected draws along one dimension"):
-        share_of(np.ones((3, 4), dtype=bool))
-    with pytest.raises(ValueError, match=r"^share_of: expected draws along one dimension"):
-        share_of(replicates("seed", "draw", dtype=bool))
+    """What draws of one seed have in common makes them no more draws than there are seeds."""
     # Seeds that all or none of twelve draws have.
     alike = xr.DataArray(np.repeat([[True], [False]] * 4, 12, axis=1), dims=("seed", "draw"))
     expected = mean_of([1.0, 0.0] * 4)
     assert estimate_of(alike) == expected == estimate_of(alike[:, :2])
-    assert share_of(alike.values.ravel()).low > expected.low
+    assert share(48, 96).low > expected.low
 
 
 @pytest.mark.parametrize("share", [0, 6, 12])
@@ -133,7 +133,7 @@ def test_what_one_draw_has_is_more_than_nothing():
     assert some == Estimate(0.25, 0.0, 1.0)
     assert positive("one is enough").outcome(some) == "holds"
     assert positive("one is enough").outcome(Estimate(0.1, -0.1, 0.3)) == "open"
-    assert positive("one is enough").outcome(share_of([False] * 9)) == "open"
+    assert positive("one is enough").outcome(share(0, 9)) == "open"
 
 
 def test_a_replicate_that_is_not_known_is_not_left_out():
