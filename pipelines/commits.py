@@ -14,6 +14,7 @@ from pathlib import Path
 from hessian_papers.papers import PAPERS
 from hessian_spectra.files import MissingResultError, digest
 from pipelines.folders import REPORTS, RESULTS, WANDB
+from pipelines.git import git
 
 # What commits had, by the digest of what it is made from.
 STATES = WANDB / RESULTS / "states"
@@ -45,21 +46,12 @@ def lead_on() -> None:
 
 def changed() -> str | None:
     """The files behind figures that are not as in the last commit; ``None`` without Git."""
-    return _git("status", "--porcelain", "--", *MADE_FROM)
-
-
-def _git(*arguments: str) -> str | None:
-    """The answer of Git; ``None`` if it does not know, or there is none."""
-    command = ("git", *arguments)
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None
+    return git("status", "--porcelain", "--", *MADE_FROM)
 
 
 def _place(commit: str) -> Path | None:
     """Where what a commit has is kept: the same for commits that are made from the same."""
-    trees = _git("rev-parse", *(f"{commit}:{part}" for part in MADE_FROM))
+    trees = git("rev-parse", *(f"{commit}:{part}" for part in MADE_FROM))
     return None if trees is None else STATES / digest(trees)
 
 
@@ -91,7 +83,7 @@ def of_commit(name: str) -> Path | None:
         MissingResultError: what it had is not here.
     """
     verify = ("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-    commit = _experiments().get(name) or _git(*verify)
+    commit = _experiments().get(name) or git(*verify)
     if not commit or (place := _place(commit)) is None:
         return None
     if place.is_dir():
@@ -125,11 +117,11 @@ def _get(commit: str, part: str, target: Path) -> bool:
 
 def names() -> list[str]:
     """The names of the last commit, of branches and of experiments."""
-    branches = _git("for-each-ref", "--format=%(refname:short)", "refs/heads") or ""
+    branches = git("for-each-ref", "--format=%(refname:short)", "refs/heads") or ""
     return ["HEAD", *branches.split(), *_experiments()]
 
 
 def _experiments() -> dict[str, str]:
     """The commits of DVC's experiments by name."""
-    known = _git("for-each-ref", "--format=%(refname:lstrip=-1) %(objectname)", "refs/exps") or ""
+    known = git("for-each-ref", "--format=%(refname:lstrip=-1) %(objectname)", "refs/exps") or ""
     return dict(line.split() for line in known.splitlines())

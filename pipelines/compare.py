@@ -24,14 +24,15 @@ from hessian_papers.drawing.overlay import compared, differing
 from hessian_papers.formulas import plain
 from hessian_papers.ledger.changes import Move, against_print, moves
 from hessian_papers.progress import Progress
-from hessian_papers.report.comparison import Comparison, Overlay, Setting, counted, page, turns
+from hessian_papers.report.comparison import Comparison, Overlay, Setting, page, turns
 from hessian_papers.report.entries import shown
+from hessian_papers.report.verdicts import counted
 from hessian_spectra.files import digest
 from hessian_spectra.pictures import rendered
 from hessian_spectra.validation import require
 from pipelines.departures import changed
 from pipelines.folders import RESULTS, fill
-from pipelines.messages import is_mendable, kind, one_line
+from pipelines.messages import failed
 from pipelines.states import COMMITTED, PAPER, RECORDED, WORKSPACE, State, state
 
 # A line of the table: what it is about, and a column of each state.
@@ -193,10 +194,7 @@ def main(arguments: Sequence[str]) -> int:
         print(*table(result), sep="\n")
         path = write(result, names)
     except Exception as error:
-        if not is_mendable(error):
-            raise
-        print(f"{kind(error)}: {one_line(error)}", file=sys.stderr)
-        return 2
+        return failed(error)
     print(f"wrote {path}")
     return 0
 

@@ -1,20 +1,15 @@
 """The words by which a run on W&B is found: the commit, tags and a sentence."""
 
-import subprocess
 from collections.abc import Mapping
 from typing import Any
 
 from hessian_papers.tracking.settings import About
+from pipelines.git import git
 
 
 def commit() -> str | None:
     """The commit that is checked out here; None where there is no Git."""
-    command = ("git", "rev-parse", "--verify", "HEAD")
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()
+    return git("rev-parse", "--verify", "HEAD")
 
 
 def sweep(study: str, config: Mapping[str, Any], name: str) -> About:

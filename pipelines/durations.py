@@ -6,7 +6,6 @@ It writes conf/durations.yaml, with the seconds of one core of each stage of one
 file of the repository, not what each run measures: pages would be others after every run.
 """
 
-import sys
 from collections.abc import Mapping
 
 import yaml
@@ -14,6 +13,7 @@ import yaml
 from hessian_spectra.files import read_json, write_bytes
 from pipelines.evidence import processor
 from pipelines.inputs import DURATIONS
+from pipelines.lifetime import mendable
 from pipelines.reproduce import SPENT, graph
 
 HEADER = """\
@@ -50,7 +50,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
+    with mendable():
         main()
-    except ValueError as error:
-        sys.exit(str(error))

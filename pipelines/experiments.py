@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hessian_spectra.files import MissingResultError
+from pipelines.git import git
 
 HOW = "make one with `dvc exp run -S studies.<study>.<setting>=<value>`; -A shows those of all"
 # Where the output is no screen.
@@ -136,8 +137,7 @@ def _report(options: Sequence[str]) -> list[dict[str, Any]]:
     Raises:
         MissingResultError: there is no repository of Git, or DVC refuses the options.
     """
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, check=False)
-    if commit.returncode:
+    if git("rev-parse", "HEAD") is None:
         raise MissingResultError(
             "experiments: expected a Git repository with a commit, got none; experiments are "
             "commits of it: work in a clone, or run `git init`, `git add .` and `git commit`"

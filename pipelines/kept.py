@@ -4,7 +4,6 @@ An experiment's settings stay in `params.yaml`, and later runs keep them.
 """
 
 import reprlib
-import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ import yaml
 
 from pipelines.departures import different
 from pipelines.folders import CONF, PARAMS
+from pipelines.git import git
 
 # How a line of the settings begins that says what an experiment has left in them.
 KEPT = "# Settings of an experiment: "
@@ -46,19 +46,9 @@ def back(*paths: str) -> str:
     return f"git checkout HEAD -- {' '.join(paths)}"
 
 
-def _git(*arguments: str) -> str:
-    """The output of a command of Git; empty where it fails, as without a repository."""
-    try:
-        command = ("git", *arguments)
-        done = subprocess.run(command, capture_output=True, check=False)
-    except FileNotFoundError:
-        return ""
-    return "" if done.returncode else done.stdout.decode("utf-8", "replace")
-
-
 def edited() -> list[str]:
     """The files of ``conf`` that are not as they were committed; none without Git."""
-    return _git("diff", "--name-only", "HEAD", "--", str(CONF)).splitlines()
+    return (git("diff", "--name-only", "HEAD", "--", str(CONF)) or "").splitlines()
 
 
 def said() -> str:
@@ -66,9 +56,9 @@ def said() -> str:
 
     Without Git it is known of an experiment's settings alone, which the file itself names.
     """
-    here, committed = PARAMS.read_text("utf-8"), _git("show", f"HEAD:./{PARAMS}")
+    here, committed = PARAMS.read_text("utf-8").strip(), git("show", f"HEAD:./{PARAMS}")
     lines = [line for line in here.splitlines() if line.startswith(KEPT)]
-    if here == committed != _git("show", f":./{PARAMS}"):
+    if here == committed != git("show", f":./{PARAMS}"):
         # A commit would have them, and nothing else shows them.
         of_whom = f"{PARAMS} is staged with other settings, as a killed experiment leaves it"
         return f"{of_whom}; back with `{back(*OF_EXPERIMENT)}`"

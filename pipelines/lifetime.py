@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 # `prctl`, its option that asks for a signal at the parent's death, and where there is one.
@@ -26,6 +27,18 @@ def share_life(number: signal.Signals) -> None:
     """
     if _PRCTL is not None:
         _PRCTL(_AT_PARENTS_DEATH, int(number))
+
+
+@contextlib.contextmanager
+def mendable() -> Iterator[None]:
+    """A block whose errors end the process in one line, where the user can mend them."""
+    try:
+        yield
+    except Exception as error:
+        # Hydra takes a second to load.
+        from pipelines.messages import failed
+
+        sys.exit(failed(error))
 
 
 def end_with_dvc() -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import re
+import sys
 from typing import Any
 
 import hydra
@@ -53,6 +54,14 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, HydraException | OmegaConfBaseException):
         return _about_overrides(text)
     return " ".join(text.split()) or type(error).__name__
+
+
+def failed(error: Exception) -> int:
+    """Print what the user can mend, and give the code to end with; raise anything else."""
+    if not is_mendable(error):
+        raise error
+    print(f"{kind(error)}: {one_line(error)}", file=sys.stderr)
+    return 2
 
 
 def _lacks_memory(error: BaseException) -> bool:

@@ -15,7 +15,7 @@ from hessian_spectra.validation import one_of, require
 from pipelines import chain, inputs
 from pipelines.figures import picture
 from pipelines.folders import MAP, PARAMS, RESULTS
-from pipelines.stage import failed
+from pipelines.lifetime import mendable
 from pipelines.yaml_files import read_yaml
 
 
@@ -41,9 +41,7 @@ def printed(study: str) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    try:
+    with mendable():
         for name in sys.argv[1:]:
             for file in printed(name):
                 print(f"wrote {file}")
-    except Exception as error:
-        sys.exit(failed(error))

@@ -29,7 +29,7 @@ from hessian_papers.processes import cores, ended_by_termination
 from hessian_spectra.files import read_json, write_json
 from pipelines import warm
 from pipelines.alone import alone, refusing
-from pipelines.lifetime import share_life
+from pipelines.lifetime import mendable, share_life
 from pipelines.schedule import ALWAYS, Graph, items, take, urgency
 from pipelines.upload import upload
 
@@ -367,19 +367,15 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    try:
-        arguments = _arguments()
-        with ended_by_termination(), alone():
-            reproduce(**vars(arguments))
-            if not arguments.mend:
-                upload()
-    except Failed as ended:
-        sys.exit(ended.code)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)
-    except Exception as error:
-        # Hydra takes a second to load.
-        from pipelines.stage import failed
-
-        sys.exit(failed(error))
+    with mendable():
+        try:
+            arguments = _arguments()
+            with ended_by_termination(), alone():
+                reproduce(**vars(arguments))
+                if not arguments.mend:
+                    upload()
+        except Failed as ended:
+            sys.exit(ended.code)
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            sys.exit(130)

@@ -73,6 +73,11 @@ class Root:
     studies: dict[str, Any]
 
 
+def invalid(path: str, expected: str, got: Any) -> ConfigError:
+    """The error of a value at a place of the configuration."""
+    return ConfigError(f"invalid config at '{path}': expected {expected}, got {got}")
+
+
 def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0]
 
@@ -87,9 +92,9 @@ def plain(config: DictConfig) -> dict[str, Any]:
 def _require_finite(value: Any, path: str) -> None:
     """Refuse numbers that are none, wherever they stand, and those that no array holds."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise ConfigError(f"invalid config at '{path}': expected a finite number, got {value}")
+        raise invalid(path, "a finite number", value)
     if isinstance(value, int) and abs(value) > LARGEST:
-        raise ConfigError(f"invalid config at '{path}': expected at most {LARGEST}, got {value}")
+        raise invalid(path, f"at most {LARGEST}", value)
     if isinstance(value, dict):
         for key, entry in value.items():
             _require_finite(entry, f"{path}.{key}".strip("."))
@@ -169,9 +174,7 @@ def module_of(group: str, kind: Any, path: str, part: str = "study") -> ModuleTy
     """
     known = kinds(group)
     if kind not in known:
-        raise ConfigError(
-            f"invalid config at '{path}.kind': expected {one_of(known, kind, MAP)}, got {kind!r}"
-        )
+        raise invalid(f"{path}.kind", one_of(known, kind, MAP), repr(kind))
     suffix = f".{part}" if group == "studies" else ""
     return importlib.import_module(f"hessian_papers.{known[kind]}{suffix}")
 
@@ -253,10 +256,9 @@ def entry(config: DictConfig, group: str, name: str) -> Any:
     path = f"{prefix}.{name}"
     if not re.fullmatch(r"[\w-][\w.-]*", str(name)):
         # Folders and files are called like it.
-        expected = "a name of letters, digits, '-', '_' and '.'"
-        raise ConfigError(f"invalid config at '{prefix}': expected {expected}, got {name!r}")
+        raise invalid(prefix, "a name of letters, digits, '-', '_' and '.'", repr(name))
     if not OmegaConf.is_dict(entries[name]):
-        raise ConfigError(f"invalid config at '{path}': expected a mapping, got {entries[name]!r}")
+        raise invalid(path, "a mapping", repr(entries[name]))
     module = module_of(group, entries[name].get("kind"), path)
     return fit(module.Config, entries[name], path)
 
@@ -309,15 +311,11 @@ def _require_artifacts(studies: Mapping[str, Any]) -> None:
         known = {"paper": list(PAPERS), "artifact": artifacts(paper)}
         for field, got in (("paper", paper), ("artifact", artifact)):
             if got not in known[field]:
-                raise ConfigError(
-                    f"invalid config at 'studies.{name}.{field}': expected "
-                    f"{one_of(known[field], got, MAP)}, got {got!r}"
-                )
+                expected = one_of(known[field], got, MAP)
+                raise invalid(f"studies.{name}.{field}", expected, repr(got))
         if (other := owners.setdefault((paper, artifact), name)) != name:
-            raise ConfigError(
-                f"invalid config at 'studies.{name}.artifact': expected one of its own, got "
-                f"{artifact!r}, which {other} is of"
-            )
+            got = f"{artifact!r}, which {other} is of"
+            raise invalid(f"studies.{name}.artifact", "one of its own", got)
 
 
 def check(
@@ -357,10 +355,8 @@ def check(
     for name in others["data"]:
         data = known("data", name)
         if stored and data.stored and kept.root is None:
-            raise ConfigError(
-                f"invalid config at 'data.root': expected the folder of {', '.join(data.stored)} "
-                f"for the data set {name}, got null; add data.root=<folder>"
-            )
+            expected = f"the folder of {', '.join(data.stored)} for the data set {name}"
+            raise invalid("data.root", expected, "null; add data.root=<folder>")
     for name in others["networks"]:
         _suits(known("networks", name), f"networks.{name}", settings, known)
     for name in resolved["studies"]:

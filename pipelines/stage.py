@@ -26,7 +26,7 @@ from pipelines import inputs, schema
 from pipelines.departures import check_run, require_ours
 from pipelines.folders import CONF, INPUTS, MAP, PARAMS, REPORTS, RESULTS
 from pipelines.lifetime import end_with_dvc
-from pipelines.messages import is_mendable, kind, one_line
+from pipelines.messages import failed, one_line
 from pipelines.runs import Place, place_of, run_name
 from pipelines.yaml_files import read_yaml
 
@@ -281,14 +281,6 @@ def run(
 def _collect(jobs: Sequence[Job], flags: Sequence[str], collect: Collect | None) -> None:
     if collect and any(job.context and job.context.measured for job in jobs):
         collect(jobs, [name for f in flags for name in f.removeprefix(STATISTICS).split(",")])
-
-
-def failed(error: Exception) -> int:
-    """Print what the user can mend, and give the code to end with; raise anything else."""
-    if not is_mendable(error):
-        raise error
-    print(f"{kind(error)}: {one_line(error)}", file=sys.stderr)
-    return 2
 
 
 def main(

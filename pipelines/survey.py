@@ -13,7 +13,7 @@ from typing import Any
 from hessian_papers.memory import memory
 from pipelines import kept
 from pipelines.folders import CONF, EVIDENCE, INPUTS, PARAMS, REPORTS, ROOT, fill
-from pipelines.lifetime import end_with_dvc
+from pipelines.lifetime import end_with_dvc, mendable
 
 # Where code, settings and recorded runs are.
 FOLDERS = (ROOT / "src", ROOT / "pipelines", CONF, EVIDENCE)
@@ -77,9 +77,5 @@ def survey() -> None:
 if __name__ == "__main__":
     end_with_dvc()
     # Without Hydra, which takes a second to compose what stands resolved in the file.
-    try:
+    with mendable():
         survey()
-    except Exception as error:
-        from pipelines.stage import failed
-
-        sys.exit(failed(error))

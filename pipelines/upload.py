@@ -9,6 +9,7 @@ import sys
 from hessian_papers.tracking import upload_waiting
 from hessian_spectra.validation import require
 from pipelines.folders import CONF, WANDB
+from pipelines.lifetime import mendable
 from pipelines.yaml_files import read_yaml
 
 
@@ -20,9 +21,5 @@ def upload(*arguments: str) -> None:
 
 if __name__ == "__main__":
     # Without Hydra, which takes a second to compose all settings.
-    try:
+    with mendable():
         upload(*sys.argv[1:])
-    except Exception as error:
-        from pipelines.stage import failed
-
-        sys.exit(failed(error))

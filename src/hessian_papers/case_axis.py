@@ -12,22 +12,16 @@ class Row(NamedTuple):
     """One case of a statement.
 
     Attributes:
-        label: what tells it from the others of the statement.
         value: measured; NaN if nothing was.
         low: lower end of its interval; NaN if there is none.
         high: upper end.
         allowed: the smallest and the largest value with which the statement holds.
-        outcome: what it says: ``holds``, ``fails``, ``open`` or ``not measured``.
-        name: what tells it from all cases of a study.
     """
 
-    label: str
     value: float
     low: float
     high: float
     allowed: tuple[float, float]
-    outcome: str
-    name: str = ""
 
 
 def is_logarithmic(rows: Sequence[Row]) -> bool:

@@ -15,7 +15,6 @@ from hessian_papers.drawing.record import read_figures
 from hessian_papers.ledger.bounds import at_least
 from hessian_papers.ledger.record import read_ledger
 from hessian_papers.ledger.statements import Statements
-from hessian_papers.ledger.verdicts import everywhere
 from hessian_papers.results import folder_of, sides_of
 from hessian_spectra.files import digest
 from hessian_spectra.pictures import style
@@ -186,7 +185,7 @@ def planted(monkeypatch, tmp_path):
 
     bound = at_least(1.5, "between both runs")
 
-    @kind.statements.statement("a place", everywhere, bound, book="beyond")
+    @kind.statements.statement("everywhere", "a place", bound, book="beyond")
     def planted_number(data):
         """The number is large. Statistic: the number."""
         return float(data["number"])

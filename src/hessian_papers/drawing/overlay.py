@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator
 
 from hessian_papers.drawing.curves import panels_of
 from hessian_papers.drawing.interactive import Chart
-from hessian_papers.drawing.variables import COLOURS
+from hessian_papers.drawing.variables import COLOURS, row_by_row
 from hessian_spectra.pictures import style
 
 # The old curves: paler than anything that a figure draws, and wider than what is drawn over them.
@@ -135,11 +135,10 @@ def compared(pairs: Sequence[Pair], names: tuple[str, str]) -> Figure:
             lie over each other, both stand side by side, in the same colours.
     """
     cells = [cell for pair in pairs for cell in _cells(pair, names)]
-    columns = min(2, len(cells))
-    figure, grid = style.panels(-(-len(cells) // columns), columns, squeeze=False)
+    figure, places = row_by_row(len(cells), 2)
     known = dict.fromkeys(curve["name"] for cell in cells for curve in cell.new["curves"])
     colours = dict(zip(known, itertools.cycle(COLOURS), strict=False))
-    for axes, cell in zip(grid.flat, cells, strict=False):
+    for axes, cell in zip(places, cells, strict=True):
         style.letter(axes, cell.title)
         axes.set(xlabel=cell.new["x"], ylabel=cell.new["y"])
         if cell.image is None:
@@ -154,8 +153,6 @@ def compared(pairs: Sequence[Pair], names: tuple[str, str]) -> Figure:
             )
             axes.grid(visible=False)
             figure.colorbar(shown, ax=axes)
-    for axes in grid.flat[len(cells) :]:
-        axes.remove()
     _legend(figure, colours, names)
     return figure
 

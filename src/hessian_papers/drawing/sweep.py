@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from hessian_papers.case_axis import Row, is_logarithmic, limits
 from hessian_papers.drawing.forest import COLOURS
 from hessian_papers.drawing.variables import COLOURS as IN_TURN
-from hessian_papers.drawing.variables import is_wide
+from hessian_papers.drawing.variables import is_wide, row_by_row
 from hessian_spectra.pictures import style
 
 # Characters of a line of a sentence and of a statistic, and how many lines each has.
@@ -31,13 +31,10 @@ def picture(data: xr.Dataset, keys: Sequence[str], chosen: Sequence[str]) -> Fig
         keys: the settings that were swept.
         chosen: the cases that are drawn.
     """
-    columns = min(2, len(chosen))
-    figure, grid = style.panels(-(-len(chosen) // columns), columns, height=2.5, squeeze=False)
-    for axes, name in zip(grid.flat, chosen, strict=False):
+    figure, places = row_by_row(len(chosen), 2, height=2.5)
+    for axes, name in zip(places, chosen, strict=True):
         _panel(axes, data.sel(case=name), keys)
-    for axes in grid.flat[len(chosen) :]:
-        axes.remove()
-    handles, labels = grid.flat[0].get_legend_handles_labels()
+    handles, labels = places[0].get_legend_handles_labels()
     if labels:
         figure.legend(handles, labels, loc="outside upper center", ncols=4)
     return figure
@@ -93,10 +90,7 @@ def _vertical(axes: Axes, case: xr.Dataset) -> None:
     """An axis that shows the bound beside what was measured, logarithmic where the values are."""
     names = ("value", "low", "high", "bound_low", "bound_high")
     columns = [case[name].values.ravel().tolist() for name in names]
-    rows = [
-        Row("", value, low, high, (a, b), "")
-        for value, low, high, a, b in zip(*columns, strict=True)
-    ]
+    rows = [Row(value, low, high, (a, b)) for value, low, high, a, b in zip(*columns, strict=True)]
     if is_wide(np.array(columns[:3])) or is_logarithmic(rows):
         style.logarithmic(axes)
         axes.set_ylim(axes.get_ylim())  # no room more for what is in green

@@ -102,22 +102,38 @@ def picture(
         columns: of panels, at most.
         entries: further ones of the legend.
     """
-    columns = min(columns, len(panels))
-    rows = -(-len(panels) // columns)
-    figure, grid = style.panels(rows, columns, height=2.2, squeeze=False)
+    figure, places = row_by_row(len(panels), columns, height=2.2)
     handles: dict[str, Artist] = {}
-    for axes, letter, panel in zip(grid.flat, style.letters(), panels, strict=False):
+    for axes, letter, panel in zip(places, style.letters(), panels, strict=False):
         for values in panel.values:
             for name, look in _draw(axes, values, panel.along, looks):
                 mark = {"marker": "o"} if look.get("linestyle") == "none" else {}
                 handles.setdefault(name, style.entry(name, **{**mark, **look}))
         _finish(axes, panel)
         style.letter(axes, f"({letter}) {panel.title}")
-    for axes in grid.flat[len(panels) :]:
-        axes.remove()
     if len(shown := [*entries, *handles.values()]) > 1:
         figure.legend(handles=shown, loc="outside upper center", ncols=4)
     return figure
+
+
+def row_by_row(number: int, columns: int, **options: Any) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels, row by row.
+
+    Args:
+        number: of panels, at least one.
+        columns: of panels, at most.
+        options: of :func:`hessian_spectra.pictures.style.panels`.
+
+    Example:
+        >>> figure, panels = row_by_row(3, 2)
+        >>> len(panels), len(figure.axes)
+        (3, 3)
+    """
+    columns = min(columns, number)
+    figure, grid = style.panels(-(-number // columns), columns, squeeze=False, **options)
+    for axes in grid.flat[number:]:
+        axes.remove()
+    return figure, [*grid.flat[:number]]
 
 
 def _draw(axes: Axes, values: xr.DataArray, along: str, looks: Looks) -> Iterator[tuple[str, Look]]:

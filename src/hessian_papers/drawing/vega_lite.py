@@ -96,12 +96,8 @@ def _across(panel: Mapping[str, Any]) -> Iterator[tuple[None, None, str, list[fl
         values = _numbers(panel, "x" if each["axis"] == "y" else "y")
         if values:
             ends, level = [min(values), max(values)], [each["value"]] * 2
-            yield (
-                None,
-                None,
-                "threshold",
-                *((ends, level) if each["axis"] == "y" else (level, ends)),
-            )
+            x, y = (ends, level) if each["axis"] == "y" else (level, ends)
+            yield None, None, "threshold", x, y
 
 
 def _numbers(panel: Mapping[str, Any], axis: str) -> list[float]:

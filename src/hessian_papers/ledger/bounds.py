@@ -1,7 +1,6 @@
 """The bound of a measured value, and what follows from it for one case."""
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -9,7 +8,6 @@ import numpy as np
 import xarray as xr
 
 from hessian_spectra.statistics import student_mean
-from hessian_spectra.validation import require
 
 Relation = Literal["<=", ">=", "="]
 # What a measured value says of a bound: all of its interval holds, none of it does, or a part.
@@ -130,52 +128,6 @@ def known_seeds(values: xr.DataArray, otherwise: str) -> xr.DataArray:
     return rest
 
 
-def share_of(holds: Collection[Any]) -> Estimate:
-    """The share of draws of which something holds, with Wilson's 95 % interval.
-
-    Args:
-        holds: of draws along one dimension. Those along several are no draws of one share: see
-            :func:`estimate_of` and :func:`share_by`.
-
-    Raises:
-        ValueError: there are several dimensions.
-
-    Example:
-        >>> [round(end, 3) for end in share_of([True, False] * 50)]
-        [0.5, 0.404, 0.596]
-    """
-    shape = np.asarray(holds).shape
-    require(len(shape) == 1, "share_of", "draws along one dimension (see share_by)", shape)
-    return wilson(float(sum(map(bool, holds)) / len(holds)), len(holds), NORMAL)
-
-
-def share_by(replicate: str, holds: xr.DataArray, known: xr.DataArray) -> Estimate:
-    """The share that holds of what is known, as of trainings that do not diverge.
-
-    Args:
-        replicate: the dimension of replicates, as ``seed``. Settings of one replicate have it in
-            common: its number is their share, and these are pooled by Student's t. Along this
-            dimension alone, or where all of these are alike, it has Wilson's interval.
-        holds: booleans along it, and along others.
-        known: of the same dimensions. A replicate of which nothing is known is left out.
-
-    Example:
-        >>> holds = xr.DataArray([[True, False], [True, True]], dims=("seed", "setting"))
-        >>> share_by("seed", holds, holds.notnull())
-        Estimate(value=0.75, low=0.0, high=1.0)
-    """
-    others = [dim for dim in holds.dims if dim != replicate]
-    numbers = holds.astype(float).where(known).mean(others).dropna(replicate).values
-    # Where all have none of it, or all of it, nothing varies: that is no proof for others.
-    alike = {*numbers} <= {0.0} or {*numbers} <= {1.0}
-    return _as_share(mean_of(numbers)) if others and not alike else share_of([*numbers])
-
-
-def _as_share(estimate: Estimate) -> Estimate:
-    """A mean of shares, whose interval has none beyond 0 and 1."""
-    return Estimate(estimate.value, *(min(max(end, 0.0), 1.0) for end in estimate[1:]))
-
-
 # Dimensions of replicates, the highest first: draws within a teacher or a training are none.
 REPLICATES = ("teacher", "replicate", "seed", "draw", "instance")
 
@@ -211,7 +163,8 @@ def estimate_of(values: xr.DataArray) -> Estimate:
         values: numbers or booleans whose dimensions are :data:`REPLICATES`. They are averaged over
             all but the highest of these, and pooled by Student's t over that one: draws within a
             teacher or a training are no replicates. Booleans along one dimension are a share with
-            Wilson's interval.
+            Wilson's interval, and so are those along several that all replicates have in one share:
+            nothing varies among them, which is no proof for others.
 
     Returns:
         A :class:`Replicated` one where there is more than a number.
@@ -224,13 +177,18 @@ def estimate_of(values: xr.DataArray) -> Estimate:
         1.5
         >>> estimate_of(xr.DataArray([True, False] * 50, dims="draw")).low.__round__(3)
         0.404
+        >>> estimate_of(xr.DataArray([[True] * 9] * 4, dims=("seed", "draw"))).low.__round__(3)
+        0.51
     """
     if not values.ndim:
         return Estimate(float(values))
     replicates = replicates_of(values)
-    result = mean_of(replicates.numbers)
+    numbers = replicates.numbers
+    result = mean_of(numbers)
     if values.dtype.kind == "b":
-        result = share_of(values.values) if values.ndim == 1 else _as_share(result)
+        is_share = values.ndim == 1 or len({*numbers}) == 1
+        ends = wilson(result.value, len(numbers), NORMAL) if is_share else np.clip(result, 0.0, 1.0)
+        result = Estimate(*map(float, ends))
     return Replicated.of(result, replicates)
 
 

@@ -32,22 +32,18 @@ def write(path: Path, measured: Sequence[Measurement], made_from: Mapping[str, A
 
 
 def _record(case: Measurement) -> dict[str, Any]:
-    bound = replace(case.bound, expected=0.0)
+    bound, replicates = replace(case.bound, expected=0.0), None
+    if isinstance(case.estimate, Replicated):
+        dimension, labels, numbers = case.estimate.replicates
+        replicates = [dimension, labels, [*map(repr, numbers)]]
     return {
         "heading": asdict(case.heading),
         "record": asdict(case.record),
         "numbers": [repr(float(number)) for number in (*case.estimate, case.bound.expected)],
         "bound": asdict(bound),
         "in_print_fails": case.in_print_fails,
-        "replicates": _replicates(case.estimate),
+        "replicates": replicates,
     }
-
-
-def _replicates(estimate: Estimate) -> list[Any] | None:
-    if not isinstance(estimate, Replicated):
-        return None
-    dimension, labels, numbers = estimate.replicates
-    return [dimension, labels, [*map(repr, numbers)]]
 
 
 def read(path: Path, remedy: str) -> list[Measurement]:

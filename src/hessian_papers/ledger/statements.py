@@ -378,12 +378,12 @@ class Statements:
         """The decorators of statements that are ours alone."""
         return self.having(book="beyond")
 
-    def statement(self, place: Place, quantifier: Any, bound: Any, **of: Any) -> Decorator:
+    def statement(self, quantifier: Any, place: Place, bound: Any, **of: Any) -> Decorator:
         """Make a statement of a function.
 
         Args:
-            place: where it stands.
             quantifier: of the sentence.
+            place: where it stands.
             bound: what the measured value is compared with.
             of: further fields of :class:`Statement`.
         """
@@ -395,17 +395,14 @@ class Statements:
 
         return keep
 
-    def _quantified(self, quantifier: Quantifier, place: Place, bound: Any, **of: Any) -> Decorator:
-        return self.statement(place, quantifier, bound, **of)
-
     # A decorator for each quantifier, which takes the place and the bound.
-    always = partialmethod(_quantified, "always")
-    everywhere = partialmethod(_quantified, "everywhere")
-    typically = partialmethod(_quantified, "typically")
-    exists = partialmethod(_quantified, "exists")
-    printed = partialmethod(_quantified, "printed")
-    shown = partialmethod(_quantified, "shown")
-    left_open = partialmethod(_quantified, "left open")
+    always = partialmethod(statement, "always")
+    everywhere = partialmethod(statement, "everywhere")
+    typically = partialmethod(statement, "typically")
+    exists = partialmethod(statement, "exists")
+    printed = partialmethod(statement, "printed")
+    shown = partialmethod(statement, "shown")
+    left_open = partialmethod(statement, "left open")
 
     def identity(self, place: Place, bound: Any, **of: Any) -> Decorator:
         """Make an identity of a function: an error that is round-off, wherever it is measured."""

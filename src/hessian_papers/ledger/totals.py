@@ -80,7 +80,8 @@ def totals(statements: Sequence[StatementRecord]) -> Totals:
     A statement counts where it is said, whatever study it is measured on; what is beyond the papers
     counts in none of them, wherever its studies stand.
     """
-    own, beyond = _apart(statements)
+    own = [statement for statement in statements if statement.book != "beyond"]
+    beyond = [statement for statement in statements if statement.book == "beyond"]
     of_each = {
         paper: [statement for statement in own if paper in statement.places]
         for paper in sorted({p for statement in own for p in statement.places}, key=reading_order)
@@ -96,14 +97,6 @@ def totals(statements: Sequence[StatementRecord]) -> Totals:
         {paper: {b: tally for b, tally in of.items() if tally} for paper, of in books.items()},
         sum(len(statement.misprints) for statement in own),
     )
-
-
-def _apart(statements: Iterable[StatementRecord]) -> tuple[list[StatementRecord], ...]:
-    """The statements of the papers, and those beyond them."""
-    parts: tuple[list[StatementRecord], list[StatementRecord]] = ([], [])
-    for statement in statements:
-        parts[statement.book == "beyond"].append(statement)
-    return parts
 
 
 def summary(statements: Sequence[StatementRecord]) -> str:

@@ -45,14 +45,6 @@ BOOK_NAMES: Mapping[str, str] = {
     "beyond": "beyond the papers",
 }
 
-always: Quantifier = "always"
-everywhere: Quantifier = "everywhere"
-typically: Quantifier = "typically"
-exists: Quantifier = "exists"
-printed: Quantifier = "printed"
-shown: Quantifier = "shown"
-left_open: Quantifier = "left open"
-
 
 def book_title(book: str) -> str:
     """A book's name as a heading has it.

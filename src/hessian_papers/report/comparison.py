@@ -8,6 +8,7 @@ from typing import Any
 from hessian_papers.drawing.overlay import Pair
 from hessian_papers.ledger.changes import IN_PRINT, Move
 from hessian_papers.report.page import document
+from hessian_papers.report.verdicts import counted
 
 
 @dataclass(frozen=True)
@@ -74,18 +75,6 @@ class Comparison:
     def differs(self) -> bool:
         """Whether anything does."""
         return bool(self.settings or self.moves or self.overlays)
-
-
-def counted(some: int | Sequence[Any], noun: str) -> str:
-    """So many of something.
-
-    Example:
-        >>> counted(1, "panel"), counted([1, 2], "study")
-        ('1 panel', '2 studies')
-    """
-    number = some if isinstance(some, int) else len(some)
-    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number} {noun if number == 1 else many}"
 
 
 def turns(moves: Sequence[Move]) -> str:

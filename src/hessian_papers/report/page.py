@@ -107,10 +107,10 @@ def _totals(
     number = {"papers": sum(known.papers.values()), "beyond": sum(known.beyond.values())}
     line = (
         f"{number['papers']} statements of the papers and {number['beyond']} beyond them, with "
-        f"{len(all_cases(statements))} cases; {len(figures)} figures of {papers} "
-        f"{'paper' if papers == 1 else 'papers'}; {known.misprints} "
-        f"{'misprint' if known.misprints == 1 else 'misprints'}. A statement of several papers "
-        f"counts in each of them, and what is beyond the papers in none."
+        f"{len(all_cases(statements))} cases; {len(figures)} figures of "
+        f"{verdicts.counted(papers, 'paper')}; {verdicts.counted(known.misprints, 'misprint')}. "
+        f"A statement of several papers counts in each of them, and what is beyond the papers in "
+        f"none."
     )
     decided = verdicts.decided_by(statements)
     return {

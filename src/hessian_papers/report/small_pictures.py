@@ -15,6 +15,7 @@ from hessian_papers.ledger.bounds import Estimate
 from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.totals import round_off
 from hessian_papers.report.findings import WAYS, Group, Picture
+from hessian_papers.report.verdicts import counted
 
 # In units of the drawing, of which a narrow screen has as many pixels.
 _LEFT, _RIGHT, _INDENTED = 12, 346, 100
@@ -169,7 +170,7 @@ def _said(says: str, cases: Sequence[CaseRecord], picture: Picture) -> str:
     write = WAYS[picture.way][1]
     values = sorted(_estimate(case, picture.way).value for case in cases)
     ends = " to ".join(dict.fromkeys(write(value) for value in (values[0], values[-1])))
-    text = f"{plain(says)}: {len(values)} {'cases' if values[1:] else 'case'}, {ends}"
+    text = f"{plain(says)}: {counted(values, 'case')}, {ends}"
     if not picture.in_print:
         return text
     errors = [write(case.printed_error or 0.0) for case in (cases[0], cases[-1])]

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -83,6 +84,18 @@ def number(value: float | None) -> Markup:
     return Markup(f"{mantissa} × 10<sup>{sign}{digits}</sup>")
 
 
+def counted(some: int | Sequence[Any], noun: str) -> str:
+    """So many of something.
+
+    Example:
+        >>> counted(1, "panel"), counted([1, 2], "study")
+        ('1 panel', '2 studies')
+    """
+    number = some if isinstance(some, int) else len(some)
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {noun if number == 1 else many}"
+
+
 def style(verdict: str) -> str:
     """The class of a verdict's colours.
 
@@ -131,14 +144,14 @@ def outcomes(cases: Iterable[CaseRecord]) -> str:
         >>> outcomes([])
         ''
     """
-    counted = Counter(case.outcome for case in cases)
+    number_ = Counter(case.outcome for case in cases)
     verbs = {"holds": "hold", "fails": "fail"}
-    return words({verbs.get(name, name): counted[name] for name in OUTCOMES if counted[name]})
+    return words({verbs.get(name, name): number_[name] for name in OUTCOMES if number_[name]})
 
 
 def strips(cases: Sequence[CaseRecord]) -> list[str]:
     """Where each case lies on the axis of all: its bound, interval and value, as CSS variables."""
-    rows = [Row("", *case.estimate, case.bound.range, case.outcome) for case in cases]
+    rows = [Row(*case.estimate, case.bound.range) for case in cases]
     axis = limits(rows), is_logarithmic(rows)
     places = [
         zip("ablhv", (*row.allowed, row.low, row.high, row.value), strict=True) for row in rows
@@ -216,9 +229,7 @@ def of_ours(shown: Iterable[Shown]) -> list[Shown]:
 
 def tally(shown: Sequence[Shown]) -> str:
     """Some statements in one line: their verdicts."""
-    number_ = len(statements_of(shown))
-    noun = "statement" if number_ == 1 else "statements"
-    return f"{number_} {noun}: {words(shares(shown))}"
+    return f"{counted(statements_of(shown), 'statement')}: {words(shares(shown))}"
 
 
 def ground(shown: Sequence[Shown]) -> str:
@@ -228,11 +239,11 @@ def ground(shown: Sequence[Shown]) -> str:
         >>> ground([])
         ''
     """
-    counted = shares(shown)
-    ends = [0, *itertools.accumulate(counted.values())]
+    known = shares(shown)
+    ends = [0, *itertools.accumulate(known.values())]
     stops = [
         f"var(--{style(verdict)}-back) {100 * start / ends[-1]:.0f}% {100 * end / ends[-1]:.0f}%"
-        for verdict, (start, end) in zip(counted, itertools.pairwise(ends), strict=True)
+        for verdict, (start, end) in zip(known, itertools.pairwise(ends), strict=True)
     ]
     return f"background:linear-gradient(90deg,{','.join(stops)})" if stops else ""
 

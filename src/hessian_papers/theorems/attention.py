@@ -5,7 +5,7 @@ k = ⟨w_K, w_Q⟩ and T = α + ζ N.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
@@ -18,6 +18,8 @@ from hessian_spectra import closed_form as cf
 from hessian_spectra.closed_form import instances
 from hessian_spectra.closed_form.instances import numbers
 
+# Parts of Theorem 3.5.
+of_the_spectrum = partial(theorem, of="attention-spectrum")
 # How far one of the two weight vectors grows (and the other shrinks, so that ⟨w_K, w_Q⟩ stays)
 # where the monotonicity of a bound is looked at.
 STRETCHES = (1.0, 1.05, 1.5, 4.0)
@@ -126,7 +128,7 @@ class Rowwise(Instance, instances.Rowwise):
     """Self-attention with tanh of each score in the place of softmax."""
 
 
-@theorem("Theorem 3.5: spectrum", cracking="Theorem 3.5")
+@theorem(cracking="Theorem 3.5")
 def attention_spectrum(net: Attention) -> Error:
     """The spectrum is $±γ$, each $d_K - 1$ times, and three outliers. For a batch, $α$, $β$, $γ$
     and $ζ$ are the means over the sequences.
@@ -134,9 +136,7 @@ def attention_spectrum(net: Attention) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem(
-    "Theorem 3.5: eigenvectors (ours)", ours=True, cracking="Theorem 3.5, beyond its statement"
-)
+@theorem(ours=True, cracking="Theorem 3.5, beyond its statement")
 def attention_basis(net: Attention) -> Error:
     """The eigenvectors are known as well: those of a $3 × 3$ matrix and, for the bulk, vectors
     orthogonal to $w_K ± w_Q$.
@@ -146,7 +146,7 @@ def attention_basis(net: Attention) -> Error:
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
 
-@theorem("Theorem 3.5: Viète", of="attention-spectrum", tolerance=ROOT, cracking="appendix B.5")
+@of_the_spectrum(tolerance=ROOT, cracking="appendix B.5")
 def attention_viete(net: Attention) -> Error:
     r"""The outliers are $T/3 + 2\sqrt{-p/3} \cos(\frac13 \arccos((3q/2p)\sqrt{-3/p}) - 2πk/3)$,
     $k = 0, 1, 2$.
@@ -156,21 +156,21 @@ def attention_viete(net: Attention) -> Error:
     return relative(net.with_bulk(net.cubic.roots(), net.gamma), net.eigenvalues)
 
 
-@theorem("Theorem 3.5: cubic", of="attention-spectrum", cracking="appendix B.5")
+@of_the_spectrum(cracking="appendix B.5")
 def attention_cubic(net: Attention) -> Error:
     """The outliers are the roots of the displayed third-order polynomial."""
     cubic = [-torch.ones_like(net.gamma), net.stated_trace, *net.polynomial]
     return roots_error(torch.stack(cubic), net.outliers)
 
 
-@theorem("eq. (121): trace", of="attention-largest", cracking="eq. (121)")
+@theorem(of="attention-largest", cracking="eq. (121)")
 def attention_trace(net: Attention) -> Error:
     r"""$\operatorname{tr}(H) = α + ζ(‖w_K‖^2 + ‖w_Q‖^2)$, the sum of the three outliers."""
     traces = torch.stack([net.outliers.sum(), net.trace])
     return relative(net.stated_trace, traces, over=net.size)
 
 
-@theorem("Remark B.2", tolerance=ROOT, cracking="Remark B.2")
+@theorem(tolerance=ROOT, cracking="Remark B.2")
 def attention_query_key(net: Attention) -> Error:
     """The block of queries and keys is a two-layer linear network's: its bulk is $±γ$, too."""
     # That of a network with σ² = ζ and δx = γ.
@@ -181,7 +181,7 @@ def attention_query_key(net: Attention) -> Error:
     return relative(stated, torch.linalg.eigvalsh(net.hessian[1:, 1:]), over=net.size)
 
 
-@theorem("Remark B.3", cracking="Remark B.3")
+@theorem(cracking="Remark B.3")
 def attention_without_gamma(net: Attention) -> Error:
     """For $γ = 0$ two outliers solve a quadratic; the third and the bulk are 0."""
     if net.has_gamma:
@@ -190,7 +190,7 @@ def attention_without_gamma(net: Attention) -> Error:
     return relative(net.with_bulk(outliers, 0 * net.gamma), net.eigenvalues)
 
 
-@theorem("Remark B.4: outlier", of="attention-largest", cracking="Remark B.4, eq. (121)")
+@theorem(of="attention-largest", cracking="Remark B.4, eq. (121)")
 def attention_large_outlier(net: Attention) -> Error:
     r"""$T/3 + ξ/2 ≤ \text{largest outlier} ≤ T/3 + ξ$.
 
@@ -201,19 +201,14 @@ def attention_large_outlier(net: Attention) -> Error:
     return net.outside(net.outliers[-1:], centre + half_width / 2, centre + half_width)
 
 
-@theorem("section 3.3: |λ_min|", cracking="section 3.3")
+@theorem(cracking="section 3.3")
 def attention_smallest(net: Attention) -> Error:
     r"""$|λ_{\min}| ≤ |γ|$ for $d_K ≥ 2$: the bulk bounds the smallest eigenvalue in magnitude."""
     smallest = net.eigenvalues.abs().min()
     return excess(smallest, net.gamma.abs(), net.size) if net.has_bulk else None
 
 
-@theorem(
-    "Remark 3.1, stronger (ours)",
-    of="attention-dominant",
-    ours=True,
-    cracking="Remark 3.1, stronger",
-)
+@theorem(of="attention-dominant", ours=True, cracking="Remark 3.1, stronger")
 def attention_strong_condition(net: Attention) -> Error:
     """$κ(H) ≥ (2|T| + 3ξ)/(6|γ|)$ for $d_K ≥ 2$ and $γ ≠ 0$.
 
@@ -224,7 +219,7 @@ def attention_strong_condition(net: Attention) -> Error:
     return net.condition_error(cf.condition_number_bound(*net.weighted))
 
 
-@theorem("ζ ≥ 0: λ_max (ours)", ours=True, cracking="Remark B.4, beyond its statement")
+@theorem(ours=True, cracking="Remark B.4, beyond its statement")
 def attention_dominant(net: Attention) -> Error:
     """For $ζ ≥ 0$ the largest eigenvalue is an outlier: it is at least $|γ|$.
 
@@ -233,7 +228,7 @@ def attention_dominant(net: Attention) -> Error:
     return excess(net.gamma.abs(), net.outliers[-1], net.size) if net.zeta >= 0 else None
 
 
-@theorem("other activations", cracking="below Theorem 3.5")
+@theorem(cracking="below Theorem 3.5")
 def rowwise_spectrum(net: Rowwise) -> Error:
     """The theorem holds for other twice differentiable activations applied to each row (here tanh
     of each score).
@@ -254,7 +249,7 @@ def attention_outlier_bounds(net: Attention, printed: bool = False) -> Error:
     return net.outside(net.outliers, *cf.attention_outlier_bounds(*net.weighted))
 
 
-@theorem("Theorem 3.5: q", of="attention-spectrum", cracking="appendix B.5")
+@of_the_spectrum("Theorem 3.5: q", cracking="appendix B.5")
 def attention_q(net: Attention, printed: bool = False) -> Error:
     """$q = -(2T^3 + 9T[(β^2 - αζ)N + 2γζk + γ^2] + 27[2γ(β^2 - αζ)k - αγ^2])/27$.
 
@@ -271,7 +266,7 @@ def attention_q(net: Attention, printed: bool = False) -> Error:
     return roots_error(torch.stack(cubic), net.outliers)
 
 
-@theorem("Theorem 3.5: Hessian", of="attention-spectrum", cracking="appendix B.5, first display")
+@of_the_spectrum("Theorem 3.5: Hessian", cracking="appendix B.5, first display")
 def attention_display(net: Attention, printed: bool = False) -> Error:
     """The first displayed Hessian is in the order $(w_V, w_Q, w_K)$, in rows and columns.
 

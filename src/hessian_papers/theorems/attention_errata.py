@@ -9,12 +9,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from hessian_papers.theorems.attention import Attention
+from hessian_papers.theorems.attention import Attention, of_the_spectrum
 from hessian_papers.theorems.catalogue import ROOT, Error, theorem
 from hessian_papers.theorems.errors import excess, relative, worst
 from hessian_papers.theorems.two_layer import pair
-
-TWO_TOKENS = "attention of two tokens, from the network's outputs"
 
 
 def _bulk(net: Attention) -> Tensor:
@@ -41,7 +39,7 @@ def attention_gamma(net: Attention, printed: bool = False) -> Error:
     return worst(*errors)
 
 
-@theorem("D.5: m_2", source=TWO_TOKENS, cracking="appendix D.5")
+@theorem("D.5: m_2", cracking="appendix D.5")
 def attention_second_moment(net: Attention, printed: bool = False) -> Error:
     """For two tokens (the task of appendix D.2) $m_2 = p(1 - p)(x_1 - x_2)^2$ is largest for
     uniform attention, $p = 1/2$. Small initial weights have it, so that $m_2$ can only fall.
@@ -49,6 +47,7 @@ def attention_second_moment(net: Attention, printed: bool = False) -> Error:
     In print: The norms of the moment vectors grow along with the sharpness
     Remark: $m_1$ and $m_3$ do. The error of the print is by how much $m_2$ is below its
         first value.
+    Measured by: attention of two tokens, from the network's outputs
     """
     gap = net.x[:, 1:] - net.x[:, :-1]
     if gap.shape[1] != 1 or bool((gap == 0).any()) or net.w_value == 0:
@@ -72,7 +71,7 @@ def _singular(matrices: list[tuple[Tensor, Tensor]]) -> Error:
     return float(least.max())
 
 
-@theorem("B.5: reduced matrix", of="attention-spectrum", cracking="appendix B.5, below eq. (120)")
+@of_the_spectrum("B.5: reduced matrix", cracking="appendix B.5, below eq. (120)")
 def attention_reduced(net: Attention, printed: bool = False) -> Error:
     r"""At the outliers $ζww^⊤ - νI$ is singular, with $w = λw_Q + γw_K$, that is with
     $ζλ^2w_Qw_Q^⊤$.
@@ -98,11 +97,8 @@ def attention_reduced(net: Attention, printed: bool = False) -> Error:
     return _singular(matrices)
 
 
-@theorem(
-    "B.5: invertible",
-    of="attention-spectrum",
-    tolerance=ROOT,
-    cracking="appendix B.5, below the Schur complement",
+@of_the_spectrum(
+    "B.5: invertible", tolerance=ROOT, cracking="appendix B.5, below the Schur complement"
 )
 def attention_invertible(net: Attention, printed: bool = False) -> Error:
     r"""A is singular at the eigenvalues of the block of $w_V$ and $w_Q$, which are 0 and
@@ -128,9 +124,7 @@ def attention_invertible(net: Attention, printed: bool = False) -> Error:
     return relative(torch.cat(stated), measured, over=net.size)
 
 
-@theorem(
-    "B.5: Schur complement", of="attention-spectrum", cracking="appendix B.5, Schur complement"
-)
+@of_the_spectrum("B.5: Schur complement", cracking="appendix B.5, Schur complement")
 def attention_schur(net: Attention, printed: bool = False) -> Error:
     r"""At the outliers $ζw_Qw_Q^⊤ - λI + (ζw_Qv^⊤ + G)(E - ζvv^⊤)^{-1}(ζvw_Q^⊤ + G^⊤)$ is singular.
 

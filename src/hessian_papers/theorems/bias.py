@@ -5,6 +5,7 @@ Equations are those of singh2026cracking where no other paper is named.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -16,8 +17,11 @@ from hessian_papers.theorems.two_layer import pair
 from hessian_spectra import closed_form as cf
 from hessian_spectra.closed_form import instances
 
-# Of the sextic the whole characteristic polynomial is left at this width.
-BRUTE_FORCE_AT_WIDTH_2 = "brute force at $m = 2$, where all six eigenvalues are roots"
+# Parts of Theorem B.1; of the sextic the whole characteristic polynomial is left at width 2.
+of_the_spectrum = partial(theorem, of="bias-spectrum")
+of_the_sextic = partial(
+    of_the_spectrum, source="brute force at $m = 2$, where all six eigenvalues are roots"
+)
 
 
 def viete(p: Tensor, q: Tensor) -> Tensor:
@@ -89,6 +93,10 @@ class Biased(Instance, instances.Biased):
         """Theorem B.1 as it is printed, with all multiplicities."""
         return self.eigenvalues_of(self.pair, self.triple, self.squared.sqrt())
 
+    def sextic_error(self, sextic: Tensor) -> Error:
+        """The error of a sextic at all eigenvalues, which are its roots at width 2 alone."""
+        return roots_error(sextic, self.eigenvalues) if len(self.w) == 2 else None
+
     @property
     def mixed(self) -> tuple[Tensor, Tensor, Tensor]:
         """The terms of eq. (97), (98) that have a minus, halved."""
@@ -117,7 +125,7 @@ class Sextic(Biased, instances.Sextic):
     """Networks with any weights and targets; every other one has width 2."""
 
 
-@theorem("Theorem B.1: spectrum", cracking="Theorem B.1", closed="Theorem 6")
+@theorem(cracking="Theorem B.1", closed="Theorem 6")
 def bias_spectrum(net: Bias) -> Error:
     """Under the theorem's assumptions the spectrum is a pair, a triple, $±r$ ($m - 2$ times each,
     $r^2 = δx^2 + δ^2$) and 0 ($m - 1$ times).
@@ -127,12 +135,8 @@ def bias_spectrum(net: Bias) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem(
-    "Theorem B.1: formulas",
-    of="bias-spectrum",
-    tolerance=ROOT,
-    cracking="eq. (68), (105) to (110)",
-    closed="eq. (5), (102) to (107)",
+@of_the_spectrum(
+    tolerance=ROOT, cracking="eq. (68), (105) to (110)", closed="eq. (5), (102) to (107)"
 )
 def bias_print(net: Bias) -> Error:
     r"""The pair is $S/2 ± \frac12\sqrt{S^2 + 12r^2}$, $S = ‖v‖^2 + ‖w‖^2$, the triple is Viète's
@@ -142,7 +146,7 @@ def bias_print(net: Bias) -> Error:
     return None if len(net.w) == 1 else relative(net.printed_spectrum, net.eigenvalues)
 
 
-@theorem("Theorem B.1: trace", cracking="section 4, end of appendix B.3", closed="section 3")
+@theorem(cracking="section 4, end of appendix B.3", closed="section 3")
 def bias_trace(net: Bias) -> Error:
     r"""$\operatorname{tr}(H) = 2(‖v‖^2 + ‖w‖^2)$; the pair is centred at tr/4 and the triple at
     tr/6.
@@ -151,7 +155,7 @@ def bias_trace(net: Bias) -> Error:
     return relative(2 * halves, net.trace)
 
 
-@theorem("Theorem B.1: t'", cracking="below eq. (110)", closed="section 3, below eq. (107)")
+@theorem(cracking="below eq. (110)", closed="section 3, below eq. (107)")
 def bias_bound(net: Bias) -> Error:
     r"""The triple lies within $S/3 ± t'$, $t' = \frac23\sqrt{S^2 + 3r^2}$."""
     distances = (net.eigenvalues[None] - net.triple[:, None]).abs()
@@ -170,37 +174,24 @@ def bias_blocks(net: Biased) -> Tensor:
     return torch.cat([torch.cat(row, dim=1) for row in rows])
 
 
-@theorem(
-    "eq. (77) to (81): Hessian",
-    of="bias-spectrum",
-    cracking="eq. (77) to (81)",
-    closed="eq. (74) to (78)",
-)
+@of_the_spectrum(cracking="eq. (77) to (81)", closed="eq. (74) to (78)")
 def bias_hessian(net: Bias) -> Error:
     """For $E[x] = 0$ the Hessian's blocks are those of the displayed equations."""
     return relative(bias_blocks(net), net.hessian)
 
 
-@theorem(
-    "eq. (100) to (104)",
-    of="bias-spectrum",
-    source=BRUTE_FORCE_AT_WIDTH_2,
-    cracking="eq. (100) to (104)",
-    closed="eq. (97) to (101)",
-)
+@of_the_sextic(cracking="eq. (100) to (104)", closed="eq. (97) to (101)")
 def bias_quintic(net: Bias) -> Error:
     """Under the assumptions the sextic is $λ(λ^2 + Aλ + B)(λ^3 + Cλ^2 + Dλ + E)$ with the printed
     A to E.
     """
-    if len(net.w) != 2:
-        return None
     a = c = -net.total
     b, d, e = -3 * net.squared, -net.squared, net.squared * net.w2
     powers = [torch.ones_like(a), a + c, b + a * c + d, e + a * d + b * c, a * e + b * d, b * e]
-    return roots_error(torch.stack([*powers, torch.zeros_like(a)]), net.eigenvalues)
+    return net.sextic_error(torch.stack([*powers, torch.zeros_like(a)]))
 
 
-@theorem("Theorem B.1, weaker (ours)", ours=True, cracking="Theorem B.1, beyond its assumptions")
+@theorem(ours=True, cracking="Theorem B.1, beyond its assumptions")
 def bias_parallel(net: Parallel) -> Error:
     r"""$E[y] = E[yx] = 0$ can be weakened: pair and triple only need $(δx, δ)$ parallel to
     $(⟨w, v⟩, ⟨w, b⟩)$. With $C = |(⟨w, v⟩, ⟨w, b⟩)|$ and $ρ$ the residual along it, the pair is
@@ -215,12 +206,7 @@ def bias_parallel(net: Parallel) -> Error:
     return relative(net.eigenvalues_of(*parts, net.rho.abs()), net.eigenvalues)
 
 
-@theorem(
-    "Theorem B.1, any weights",
-    of="bias-spectrum",
-    cracking="eq. (89) to (99)",
-    closed="eq. (86) to (96)",
-)
+@of_the_spectrum(cracking="eq. (89) to (99)", closed="eq. (86) to (96)")
 def sextic_spectrum(net: Sextic) -> Error:
     """For $E[x] = 0$, $E[x^2] = 1$ and any v, b and y, the spectrum is $±r$ and 0 ($m - 2$ times
     each) and the corrected sextic's roots.
@@ -228,7 +214,7 @@ def sextic_spectrum(net: Sextic) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem("eq. (82), (83)", of="bias-spectrum", cracking="eq. (82), (83)")
+@of_the_spectrum("eq. (82), (83)", cracking="eq. (82), (83)")
 def bias_display(net: Bias, printed: bool = False) -> Error:
     """The lower left blocks of the displayed Hessian are $δx I + wv^⊤$ and $δ I + wb^⊤$.
 
@@ -243,10 +229,8 @@ def bias_display(net: Bias, printed: bool = False) -> Error:
     return relative(displayed, net.hessian)
 
 
-@theorem(
+@of_the_sextic(
     "eq. (92): ‖b‖",
-    of="bias-spectrum",
-    source=BRUTE_FORCE_AT_WIDTH_2,
     cracking="eq. (92) and the collected form",
     closed="eq. (89) and the collected form",
 )
@@ -255,21 +239,13 @@ def sextic_norm(net: Sextic, printed: bool = False) -> Error:
 
     In print: $(‖v‖^2 + ‖w‖^2)(‖b‖ + ‖w‖^2)$
     """
-    if len(net.w) != 2:
-        return None
     sextic, size = cf.bias_sextic(**net.arguments), net.b.norm()
     if printed:
         sextic[2] += (net.v2 + net.w2) * (size - size**2)
-    return roots_error(sextic, net.eigenvalues)
+    return net.sextic_error(sextic)
 
 
-@theorem(
-    "eq. (97), (98): sign",
-    of="bias-spectrum",
-    source=BRUTE_FORCE_AT_WIDTH_2,
-    cracking="eq. (97), (98)",
-    closed="eq. (94), (95)",
-)
+@of_the_sextic("eq. (97), (98): sign", cracking="eq. (97), (98)", closed="eq. (94), (95)")
 def sextic_sign(net: Sextic, printed: bool = False) -> Error:
     """The terms with $⟨v, b⟩⟨δv + δx b, w⟩$, $⟨v, b⟩δδx‖w‖^2$ and $⟨δv + δx b, w⟩δδx‖w‖^2$ have a
     minus.
@@ -277,12 +253,10 @@ def sextic_sign(net: Sextic, printed: bool = False) -> Error:
     In print: a plus: they stand outside the bracket opened by the minus in the line before
     Remark: The collected form below has the right sign.
     """
-    if len(net.w) != 2:
-        return None
     sextic = cf.bias_sextic(**net.arguments)
     if printed:
         sextic[3:6] += 4 * torch.stack(net.mixed)
-    return roots_error(sextic, net.eigenvalues)
+    return net.sextic_error(sextic)
 
 
 @theorem(tolerance=FAILS, assumption=lambda net: net.dropped, cracking="Theorem B.1")

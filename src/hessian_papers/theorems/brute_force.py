@@ -6,7 +6,7 @@ from hessian_papers.theorems.instances import Instance
 from hessian_spectra import curvature as cv
 
 
-@theorem("brute force: curvlinops", ours=True, every=10, cracking="appendix D.1")
+@theorem(ours=True, every=10, cracking="appendix D.1")
 def second_library(net: Instance) -> Error:
     """The Hessian operator behind all eigenvalues agrees with the paper's own library,
     curvlinops.

@@ -69,18 +69,19 @@ class Theorem:
 
     Args:
         name: by which it is cited.
-        label: what the figure calls it; empty if it is not drawn.
+        label: what the figure calls an erratum; nothing else is drawn.
         statement: the sentence; for an erratum, the corrected one.
         places: where it stands, by paper.
         family: the networks that it is about.
         error: measures it.
-        of: the theorem whose part it is, if it is no statement of its own.
+        of: the theorem whose part it is, which may be one further below, if it is no statement of
+            its own.
         ours: whether no paper has it.
         printed: for an erratum, what is in print.
         remark: what a reader should know about the difference.
         source: what the error is taken from.
-        tolerance: the largest error that still is agreement; of a needed assumption, the smallest
-            one that is none.
+        tolerance: one of :data:`REASONS`, the largest error that still is agreement; of a needed
+            assumption, the smallest one that is none.
         every: it is measured on every such instance of the family, for what takes long.
         assumption: if it says that assumptions are needed, which one an instance breaks.
     """
@@ -130,32 +131,18 @@ class Theorem:
 THEOREMS: dict[str, Theorem] = {}
 
 
-def theorem(
-    label: str = "",
-    *,
-    of: str = "",
-    ours: bool = False,
-    source: str = "",
-    tolerance: float = EXACT,
-    every: int = 1,
-    assumption: Callable[[Any], int] | None = None,
-    **places: str,
-) -> Callable[[ErrorFunction], ErrorFunction]:
+def theorem(label: str = "", **of: Any) -> Callable[[ErrorFunction], ErrorFunction]:
     """Put a function into the catalogue, under its own name.
 
     Args:
-        label: see :class:`Theorem`, like the other arguments.
-        of: the name of the theorem whose part it is, which may be one further below.
-        ours: whether no paper has it.
-        source: what the error is taken from, where neither the docstring nor the family says it.
-        tolerance: one of :data:`REASONS`.
-        every: on which instances it is measured.
-        assumption: which one an instance breaks.
-        places: where it stands, by paper of :data:`PAPERS`.
+        label: of an erratum, what the figure calls it.
+        of: where it stands, by paper of :data:`PAPERS`, and further fields of :class:`Theorem`;
+            ``source`` where neither the docstring nor the family says it.
 
     Raises:
         ValueError: the function measures no print, or one that is not there.
     """
+    places = {PAPERS[paper]: of.pop(paper) for paper in PAPERS if paper in of}
 
     def keep(function: ErrorFunction) -> ErrorFunction:
         first = next(iter(inspect.signature(function).parameters))
@@ -170,15 +157,10 @@ def theorem(
             name=name,
             label=label,
             statement=_line(statement),
-            places={PAPERS[paper]: place for paper, place in places.items()},
+            places=places,
             family=family,
             error=function,
-            of=of,
-            ours=ours or assumption is not None,
-            tolerance=tolerance,
-            every=every,
-            assumption=assumption,
-            **({"source": source or family.source} | texts),
+            **{"source": family.source, "ours": "assumption" in of, **of, **texts},
         )
         return function
 

@@ -13,7 +13,7 @@ from torch import Tensor, distributions
 from hessian_papers.table10 import LARGEST, PRECISION, Row, table10
 from hessian_papers.theorems.catalogue import FAILS, ROUNDED, Error, theorem
 from hessian_papers.theorems.errors import excess, relative, worst
-from hessian_papers.theorems.instances import Instance, measured
+from hessian_papers.theorems.instances import WithoutNetwork, measured
 from hessian_spectra import closed_form as cf
 from hessian_spectra.closed_form.instances import Draw, orthonormal
 
@@ -25,13 +25,12 @@ QUOTED = "PREV"
 POSTERIORS, EACH, VARIANCE = 400, 100, 1.0
 # The distances of their means from the prior's, of which the tightest bound is taken.
 DISTANCES = tuple(2.0**power for power in range(-6, 5))
-LABELS_ARE_COINS = "400 posteriors on samples whose labels are fair coins: the error is one half"
 # What is left out of a bound.
 KEPT, NO_DIVERGENCE, NO_LOGARITHM, SEEN = range(4)
 
 
 @dataclass(eq=False, kw_only=True)
-class Trials(Instance):
+class Trials(WithoutNetwork):
     """Posteriors over linear classifiers of samples whose labels are fair coins.
 
     The error of each on new samples is ½, whatever it is on its own. A posterior is ``N(w, λ I)``
@@ -45,9 +44,7 @@ class Trials(Instance):
     """
 
     stream = "trials"
-
-    is_network = False
-    source = LABELS_ARE_COINS
+    source = "400 posteriors on samples whose labels are fair coins: the error is one half"
 
     broken: int
 
@@ -89,7 +86,7 @@ class Trials(Instance):
         return float((self.bounds < 0.5).double().mean())
 
 
-@theorem("dissecting Theorem 6.1", dissecting="Theorem 6.1, Theorem H.1, eq. (275)")
+@theorem(dissecting="Theorem 6.1, Theorem H.1, eq. (275)")
 def bound_fails_as_rarely_as_promised(net: Trials) -> Error:
     r"""With a prior that does not depend on the samples, any posterior Q has $\mathrm{KL}(ê(Q)
     \,\|\, e(Q)) ≤ (\mathrm{KL}(Q \,\|\, P) + \ln(N/δ))/(N - 1)$ with probability $1 - δ$.
@@ -111,7 +108,7 @@ def each_term_of_the_bound_is_needed(net: Trials) -> Error:
 
 
 @dataclass(eq=False, kw_only=True)
-class Gaussians(Instance):
+class Gaussians(WithoutNetwork):
     """A posterior and its prior, and scores of a network.
 
     Args:
@@ -124,8 +121,6 @@ class Gaussians(Instance):
     """
 
     stream = "gaussians"
-
-    is_network = False
 
     mean: Tensor
     basis: Tensor
@@ -202,7 +197,7 @@ def mistakes_are_counted(net: Gaussians, printed: bool = False) -> Error:
     return relative((right if printed else ~right).double().mean(), net.mistakes, over=1.0)
 
 
-@theorem("dissecting eq. (276), (278)", dissecting="eq. (276) to (278)")
+@theorem(dissecting="eq. (276) to (278)")
 def bound_holds_for_all_prior_variances(net: Gaussians) -> Error:
     r"""For $λ = c e^{-j/b}$, $j ≥ 1$, $B_{RE}$ is Theorem H.1 at the confidence $6δ/(π^2 j^2)$.
     These add up to δ, so that all j hold at once. The objective $ê + \sqrt{B_{RE}/2}$ is no less
@@ -239,7 +234,7 @@ def divergence_from_the_prior(net: Gaussians, printed: bool = False) -> Error:
 
 
 @dataclass(eq=False, kw_only=True)
-class Turned(Instance):
+class Turned(WithoutNetwork):
     """A layer's posterior in an orthonormal basis, and the objective of Algorithm 1.
 
     Args:
@@ -253,8 +248,6 @@ class Turned(Instance):
     """
 
     stream = "turned posteriors"
-
-    is_network = False
     source = "dense bases and Gaussians, and automatic differentiation"
 
     left: Tensor
@@ -324,7 +317,7 @@ def surrogate(weights: Tensor) -> Tensor:
     return torch.logsumexp(weights.flatten() * torch.arange(1, weights.numel() + 1), 0)
 
 
-@theorem("dissecting eq. (279), (280)", dissecting="section 6, eq. (279), (280), Algorithm 1")
+@theorem(dissecting="section 6, eq. (279), (280), Algorithm 1")
 def turned_bases_keep_the_divergence(net: Turned) -> Error:
     r"""With orthonormal U and V, $U^⊤ \operatorname{Mat}(u) V$ is u in the basis, and
     $U \operatorname{Mat}(v) V^⊤$ its inverse. Prior and divergence do not depend on the basis.
@@ -357,7 +350,7 @@ def turned_bases_keep_the_divergence(net: Turned) -> Error:
 
 
 @dataclass(eq=False, kw_only=True)
-class Rows(Instance):
+class Rows(WithoutNetwork):
     """A row of Table 10.
 
     Args:
@@ -367,8 +360,6 @@ class Rows(Instance):
     """
 
     stream = "table rows"
-
-    is_network = False
 
     row: Row
 
@@ -401,7 +392,7 @@ class Rows(Instance):
         return torch.tensor(low, dtype=torch.float64)
 
 
-@theorem("dissecting Table 10", tolerance=ROUNDED, dissecting="Table 10")
+@theorem(tolerance=ROUNDED, dissecting="Table 10")
 def table_ten_follows_from_its_columns(net: Rows) -> Error:
     """The bounds of Table 10 whose prior has an index j of at least 1 follow from their rows.
 

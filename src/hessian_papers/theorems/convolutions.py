@@ -10,13 +10,13 @@ from torch.nn.functional import conv2d, cross_entropy, pad
 
 from hessian_papers.theorems.catalogue import Error, theorem
 from hessian_papers.theorems.errors import relative, worst
-from hessian_papers.theorems.instances import Instance, measured
-from hessian_papers.theorems.layerwise import SECOND_DERIVATIVES, gram, roots, second_derivative
+from hessian_papers.theorems.instances import WithoutNetwork, measured
+from hessian_papers.theorems.layerwise import SECOND_DERIVATIVES, gram, roots, second_derivatives
 from hessian_spectra.closed_form.instances import Draw
 
 
 @dataclass(eq=False, kw_only=True)
-class Convolutions(Instance):
+class Convolutions(WithoutNetwork):
     """A convolution, its ReLU and a linear layer of scores.
 
     Args:
@@ -31,8 +31,6 @@ class Convolutions(Instance):
     """
 
     stream = "convolutions"
-
-    is_network = False
     source = SECOND_DERIVATIVES
 
     kernel: Tensor
@@ -100,10 +98,8 @@ class Convolutions(Instance):
     @measured
     def output_hessians(self) -> Tensor:
         """M of each sample ``(N, m P, m P)``."""
-        of = second_derivative(self.loss_of)
-        return torch.stack(
-            [of(self.layer_outputs(x, self.kernel), y) for x, y in zip(self.x, self.y, strict=True)]
-        )
+        outputs = [self.layer_outputs(x, self.kernel) for x in self.x]
+        return second_derivatives(self.loss_of, outputs, self.y)
 
     @measured
     def weight_hessians(self) -> Tensor:
@@ -112,11 +108,10 @@ class Convolutions(Instance):
         def loss(w: Tensor, x: Tensor, y: Tensor) -> Tensor:
             return self.loss_of(self.layer_outputs(x, w.view_as(self.kernel)), y)
 
-        of, w = second_derivative(loss), self.kernel.flatten()
-        return torch.stack([of(w, x, y) for x, y in zip(self.x, self.y, strict=True)])
+        return second_derivatives(loss, [self.kernel.flatten()] * len(self.x), self.x, self.y)
 
 
-@theorem("dissecting eq. (29)", dissecting="eq. (29), (30)")
+@theorem(dissecting="eq. (29), (30)")
 def convolution_hessian(net: Convolutions) -> Error:
     """The Hessian of a sample's loss with respect to a kernel is $(I ⊗ X)M(I ⊗ X^⊤)$, with a patch
     in each column of X. $M = G^⊤AG$ is that with respect to the outputs at all positions.

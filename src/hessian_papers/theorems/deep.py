@@ -67,12 +67,6 @@ class Balanced(Deep, instances.Balanced):
         gaps = (values[:, None] - values).abs()
         return bool(((gaps > 1e-14) & (gaps < 1e-3)).any())
 
-    @property
-    def label_sharpness(self) -> Tensor:
-        """Eq. (14)."""
-        share = torch.linalg.svdvals(self.y)[0] ** 2 / len(self.y)
-        return cf.sharpness_from_labels(share, len(self.weights), self.input_scale)
-
     @measured
     def map(self) -> Tensor:
         """The network's map from inputs to outputs ``(d_L, d_0)``."""
@@ -91,7 +85,7 @@ class Balanced(Deep, instances.Balanced):
         return largest(torch.linalg.svdvals(one_hot) ** 2 / len(one_hot), self.outlets)
 
 
-@theorem("data eq. (4)", data="Equation 4")
+@theorem(data="Equation 4")
 def layers_jacobian(net: AnyLayers) -> Error:
     """$J_l = (P_l X)^⊤ ⊗ S_l$, for weights and outputs stacked column by column.
 
@@ -105,7 +99,7 @@ def layers_jacobian(net: AnyLayers) -> Error:
     return relative(total, net.jacobian_product.flatten())
 
 
-@theorem("data eq. (5)", of="layers-jacobian", source=GAUSS_NEWTON, data="Equation 5")
+@theorem(of="layers-jacobian", source=GAUSS_NEWTON, data="Equation 5")
 def layers_kernel(net: AnyLayers) -> Error:
     """$JJ^⊤/n = Σ_l (X^⊤P_l^⊤P_l X/n) ⊗ (S_l S_l^⊤)$, which shares its non-zero eigenvalues with
     the Gauss-Newton matrix, for any widths, depth and inputs.
@@ -113,14 +107,14 @@ def layers_kernel(net: AnyLayers) -> Error:
     return net.kernel_error([(p.mT @ p, s @ s.mT) for p, s in net.factors])
 
 
-@theorem("data eq. (6)", source=GAUSS_NEWTON, data="Equation 6")
+@theorem(source=GAUSS_NEWTON, data="Equation 6")
 def layers_bound(net: AnyLayers) -> Error:
     r"""For whitened inputs $λ_{\max} ≤ σ_x^2 Σ_l σ_{\max}^2(P_l) σ_{\max}^2(S_l)$."""
     top = net.ggn_eigenvalues[-1]
     return excess(top, net.bound, over=top.clamp_min(0)) if net.white else None
 
 
-@theorem("data eq. (7): any loss", data="Equation 7")
+@theorem(data="Equation 7")
 def layers_trace(net: AnyLayers) -> Error:
     r"""For whitened inputs $\operatorname{tr}(H) = σ_x^2 Σ_l ‖P_l‖_F^2 ‖S_l‖_F^2$.
 
@@ -133,7 +127,7 @@ def layers_trace(net: AnyLayers) -> Error:
     return net.trace_error(net.input_scale**2 * torch.stack(norms).sum())
 
 
-@theorem("data eq. (7): any inputs (ours)", ours=True, data="Equation 7, beyond its assumption")
+@theorem(ours=True, data="Equation 7, beyond its assumption")
 def layers_trace_any(net: AnyLayers) -> Error:
     r"""$\operatorname{tr}(H) = Σ_l \operatorname{tr}(P_l Σ P_l^⊤) ‖S_l‖_F^2$ for any inputs with
     second moments $Σ$, at any loss.
@@ -143,7 +137,7 @@ def layers_trace_any(net: AnyLayers) -> Error:
     return net.trace_error(cf.deep_linear_trace(list(net.weights), net.second_moments))
 
 
-@theorem("data: diagonal blocks (ours)", of="layers-trace-any", ours=True, data="below Equation 7")
+@theorem(of="layers-trace-any", ours=True, data="below Equation 7")
 def layers_blocks(net: AnyLayers) -> Error:
     """The diagonal blocks of the Hessian are $S_l^⊤S_l ⊗ P_l Σ P_l^⊤$, for weights flattened by
     rows, at any loss.
@@ -191,7 +185,7 @@ def balanced_alignment(net: Balanced, printed: bool = False) -> Error:
     return worst(*errors) if errors else None
 
 
-@theorem("data eq. (8)", of="balanced-pairs", source=GAUSS_NEWTON, data="Equation 8")
+@theorem(of="balanced-pairs", source=GAUSS_NEWTON, data="Equation 8")
 def balanced_kernel(net: Balanced) -> Error:
     """For strongly balanced layers $JJ^⊤/n = Σ_l (X^⊤(W_1^⊤W_1)^{l-1}X/n) ⊗ (W_L W_L^⊤)^{L-l}$."""
     power, depth = torch.linalg.matrix_power, len(net.weights)
@@ -199,12 +193,7 @@ def balanced_kernel(net: Balanced) -> Error:
     return net.kernel_error([(power(first, k), power(last, depth - 1 - k)) for k in range(depth)])
 
 
-@theorem(
-    "data section 3: eigenvectors",
-    of="balanced-pairs",
-    source=GAUSS_NEWTON,
-    data="Section 3, eigenvectors",
-)
+@theorem(of="balanced-pairs", source=GAUSS_NEWTON, data="Section 3, eigenvectors")
 def balanced_vectors(net: Balanced) -> Error:
     """The pairs $q_{ij}$ of a right singular vector of $W_1$ and a left one of $W_L$ give the
     eigenvectors $J^⊤q_{ij}$; they extend to an orthonormal basis of the parameter space.
@@ -221,7 +210,7 @@ def quotients(first: Tensor, last: Tensor, depth: int) -> Tensor:
     return torch.where(equal, depth * i ** (2 * (depth - 1)), unequal).flatten()
 
 
-@theorem("data eq. (9b)", of="balanced-pairs", source=GAUSS_NEWTON, data="Equation 9b")
+@theorem(of="balanced-pairs", source=GAUSS_NEWTON, data="Equation 9b")
 def balanced_quotient(net: Balanced) -> Error:
     """The sum in equation 9a is $(σ_i^{2L} - σ_j^{2L})/(σ_i^2 - σ_j^2)$, or $Lσ^{2(L-1)}$ for equal
     singular values.
@@ -235,12 +224,7 @@ def balanced_quotient(net: Balanced) -> Error:
     return net.spectrum_error(net.input_scale**2 * quotients(first, last, len(net.weights)))
 
 
-@theorem(
-    "data eq. (9b): λ_max",
-    of="balanced-pairs",
-    source=GAUSS_NEWTON,
-    data="Equation 9b, largest eigenvalue",
-)
+@theorem(of="balanced-pairs", source=GAUSS_NEWTON, data="Equation 9b, largest eigenvalue")
 def balanced_sharpness(net: Balanced) -> Error:
     r"""$λ_{\max} = L σ_x^2‖W_1‖_2^{2(L-1)}$, and the bound of equation 6 is attained."""
     top = net.ggn_eigenvalues[-1]

@@ -31,7 +31,6 @@ FAMILIES: list[type["Instance"]] = []
 class Instance(instances.Instance):
     """One network with its data, by brute force."""
 
-    # Some theorems are about bounds, without a network and its Hessian.
     is_network: ClassVar[bool] = True
     # What errors are taken from, where a theorem does not say it.
     source: ClassVar[str] = BRUTE_FORCE
@@ -93,3 +92,9 @@ class Instance(instances.Instance):
     def size(self) -> float:
         """The largest |λ| of the Hessian, as measured."""
         return float(self.eigenvalues.abs().max())
+
+
+class WithoutNetwork(Instance):
+    """What theorems about matrices, moments or bounds speak of: no network and its Hessian."""
+
+    is_network = False

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Self
 
@@ -27,9 +28,10 @@ from hessian_spectra.closed_form.instances import (
 
 BOTH = "both matrices, by automatic differentiation"
 NO_BRUTE_FORCE = "the recipe's own purpose; no brute force is needed"
+recipe = partial(theorem, of="recipe-weights", source=NO_BRUTE_FORCE)
 
 
-@theorem("data eq. (12)", data="Equation 12")
+@theorem(data="Equation 12")
 def labels_solution(net: Balanced) -> Error:
     """$W_L ⋯ W_1 = YX^⊤/(n σ_x^2)$, at zero loss and at every least-squares solution.
 
@@ -40,7 +42,7 @@ def labels_solution(net: Balanced) -> Error:
     return relative(net.y.mT @ net.x / (len(net.y) * net.input_scale**2), net.map)
 
 
-@theorem("data eq. (13)", of="labels-solution", data="Equation 13")
+@theorem(of="labels-solution", data="Equation 13")
 def labels_values(net: Balanced) -> Error:
     r"""At zero loss $σ_i^L(W) = σ_i(Y)/(\sqrt n σ_x)$.
 
@@ -52,13 +54,17 @@ def labels_values(net: Balanced) -> Error:
     return relative(stated, net.layer_values)
 
 
-@theorem("data eq. (14): no loss", data="Equation 14")
+@theorem(data="Equation 14")
 def labels_sharpness(net: Balanced) -> Error:
     r"""At zero loss $λ_{\max} = L σ_x^2(σ_{\max}(Y)/(\sqrt n σ_x))^{2(1-1/L)}$."""
-    return relative(net.label_sharpness, net.eigenvalues[-1]) if net.kind == ZERO_LOSS else None
+    if net.kind != ZERO_LOSS:
+        return None
+    share = torch.linalg.svdvals(net.y)[0] ** 2 / len(net.y)
+    stated = cf.sharpness_from_labels(share, len(net.weights), net.input_scale)
+    return relative(stated, net.eigenvalues[-1])
 
 
-@theorem("data eq. (14): least squares (ours)", ours=True, data="Equation 14, beyond Assumption 1")
+@theorem(ours=True, data="Equation 14, beyond Assumption 1")
 def labels_loss(net: Balanced) -> Error:
     r"""At a least-squares solution $λ_{\max} = L σ_x^2(σ_{\max}(YX^⊤)/(n σ_x^2))^{2(1-1/L)}$.
 
@@ -72,7 +78,7 @@ def labels_loss(net: Balanced) -> Error:
     return relative(stated, net.eigenvalues[-1])
 
 
-@theorem("data section 4: shares", data="Section 4, below Equation 14")
+@theorem(data="Section 4, below Equation 14")
 def labels_shares(net: Balanced) -> Error:
     """For one-hot labels the $σ_i^2(Y)/n$ are the class shares.
 
@@ -83,32 +89,21 @@ def labels_shares(net: Balanced) -> Error:
     return relative(shares.sort(descending=True).values, net.one_hot_values)
 
 
-def _gauss_newton_error(net: Balanced, kind: int) -> Error:
-    """The distance of the Hessian from the Gauss-Newton matrix, for targets of one kind."""
-    return relative(net.hessian, net.ggn) if net.kind == kind else None
-
-
-@theorem("data eq. (3)", source=BOTH, data="Equation 3")
+@theorem(source=BOTH, data="Equation 3")
 def labels_hessian(net: Balanced) -> Error:
     """At zero loss (Assumption 1) the Hessian is the Gauss-Newton matrix."""
-    return _gauss_newton_error(net, ZERO_LOSS)
+    return relative(net.hessian, net.ggn) if net.kind == ZERO_LOSS else None
 
 
-@theorem(
-    "data Assumption 1, weaker (ours)",
-    of="labels-loss",
-    ours=True,
-    source=BOTH,
-    data="Equation 3, beyond Assumption 1",
-)
+@theorem(of="labels-loss", ours=True, source=BOTH, data="Equation 3, beyond Assumption 1")
 def least_squares_hessian(net: Balanced) -> Error:
     """The Hessian is the Gauss-Newton matrix at every least-squares solution, $(f(X) - Y)X^⊤ = 0$,
     whatever the loss.
     """
-    return _gauss_newton_error(net, LEAST_SQUARES)
+    return relative(net.hessian, net.ggn) if net.kind == LEAST_SQUARES else None
 
 
-@theorem("data eq. (10)", source=GAUSS_NEWTON, data="Equation 10")
+@theorem(source=GAUSS_NEWTON, data="Equation 10")
 def two_layers_sharpness(net: TwoLayers) -> Error:
     r"""For $L = 2$ $λ_{\max} = σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2)$, balanced or not.
 
@@ -117,7 +112,7 @@ def two_layers_sharpness(net: TwoLayers) -> Error:
     return relative(net.sharpness, net.ggn_eigenvalues[-1])
 
 
-@theorem("data eq. (10): Hessian (ours)", ours=True, data="Equation 10, beyond Assumption 1")
+@theorem(ours=True, data="Equation 10, beyond Assumption 1")
 def two_layers_range(net: TwoLayers) -> Error:
     r"""At any loss the Hessian's largest eigenvalue lies between $σ_x^2 \max(‖W_1‖_2^2, ‖W_2‖_2^2)$
     and $σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2) + ‖(f(X) - Y)X^⊤‖_2/n$.
@@ -130,14 +125,14 @@ def two_layers_range(net: TwoLayers) -> Error:
     return worst(excess(top, upper, upper), excess(lower, top, upper))
 
 
-@theorem("data eq. (11)", data="Equation 11")
+@theorem(data="Equation 11")
 def two_layers_trace(net: TwoLayers) -> Error:
     r"""$\operatorname{tr}(H) = σ_x^2(d_2‖W_1‖_F^2 + d_0‖W_2‖_F^2)$, at any loss."""
     first, last = (weight.square().sum() for weight in net.weights)
     return net.trace_error(net.input_scale**2 * (net.outlets * first + net.inputs * last))
 
 
-@theorem("data eq. (16)", of="two-layers-pairs", source=GAUSS_NEWTON, data="Equation 16")
+@theorem(of="two-layers-pairs", source=GAUSS_NEWTON, data="Equation 16")
 def two_layers_vectors(net: TwoLayers) -> Error:
     r"""With $q_{ij} = (X^⊤v_i/\sqrt n) ⊗ u_j$, $J^⊤q_{ij}$ is an eigenvector for
     $σ_i^2(W_1) + σ_j^2(W_2)$.
@@ -154,12 +149,7 @@ def two_layers_vectors(net: TwoLayers) -> Error:
     return pairs_error(net.ggn, pairs)
 
 
-@theorem(
-    "data eq. (16): whole basis",
-    of="two-layers-pairs",
-    source=GAUSS_NEWTON,
-    data="Equation 16, whole basis",
-)
+@theorem(of="two-layers-pairs", source=GAUSS_NEWTON, data="Equation 16, whole basis")
 def two_layers_basis(net: TwoLayers) -> Error:
     """With a basis of the null space they form an orthonormal basis of the parameter space."""
     return net.basis_error()
@@ -250,12 +240,7 @@ def recipe_weights(net: Recipes, printed: bool = False) -> Error:
     return made.spectrum_error(pairs.eigenvalues)
 
 
-@theorem(
-    "data appendix C: whitening",
-    of="recipe-weights",
-    source=NO_BRUTE_FORCE,
-    data="Appendix C, data whitening",
-)
+@recipe("data appendix C: whitening", data="Appendix C, data whitening")
 def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
     r"""Whitened inputs are a linear map of the inputs. With one row per sample they are
     $\sqrt n σ_x$ times the left singular vectors of the non-zero singular values.
@@ -270,12 +255,7 @@ def recipe_whitening(net: Recipes, printed: bool = False) -> Error:
     return float((white - span @ (span.mT @ white)).norm() / white.norm())
 
 
-@theorem(
-    "data appendix C: subsets",
-    of="recipe-weights",
-    source=NO_BRUTE_FORCE,
-    data="Appendix C, subsampling",
-)
+@recipe("data appendix C: subsets", data="Appendix C, subsampling")
 def recipe_subset(net: Recipes, printed: bool = False) -> Error:
     r"""$⌊(1 - α_{\max})n/(K - 1)⌋$ samples of each of the $K - 1$ other classes leave class 0 its
     share, up to one sample of each class.

@@ -39,11 +39,6 @@ class Deep(Instance, instances.Deep):
         return len(self.weights[-1])
 
     @property
-    def parameters(self) -> int:
-        """The number of parameters."""
-        return sum(weight.numel() for weight in self.weights)
-
-    @property
     def input_scale(self) -> float:
         """σ_x of whitened inputs."""
         return float(self.x.square().mean().sqrt())
@@ -87,7 +82,8 @@ class Deep(Instance, instances.Deep):
 
     def spectrum_error(self, values: Tensor) -> float:
         """The error of the Gauss-Newton matrix's eigenvalues; what is not mentioned is 0."""
-        return relative(largest(values, self.parameters).flip(0), self.ggn_eigenvalues)
+        stated = largest(values, len(self.ggn_eigenvalues))
+        return relative(stated.flip(0), self.ggn_eigenvalues)
 
     def basis_error(self) -> float:
         """The error of the library's eigenvectors of the Gauss-Newton matrix."""

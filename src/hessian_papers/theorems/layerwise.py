@@ -4,9 +4,9 @@ Source: wu2022dissecting, sections 2 to 4, appendices A to D, F.1, F.3, G.3 and 
 weight ``W (m, n)``, whose row-by-row vector is w, inputs x and outputs z; c scores follow.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Self
 
@@ -17,16 +17,24 @@ from torch.nn.functional import cross_entropy
 
 from hessian_papers.theorems.catalogue import Error, theorem
 from hessian_papers.theorems.errors import basis_error, excess, relative, worst
-from hessian_papers.theorems.instances import Instance, measured
+from hessian_papers.theorems.instances import WithoutNetwork, measured
 from hessian_spectra.closed_form.instances import Draw
 
 SECOND_DERIVATIVES = "second derivatives of the cross-entropy, by automatic differentiation"
-FIRST_DERIVATIVES = "first and second derivatives, by automatic differentiation"
+of_derivatives = partial(
+    theorem, source="first and second derivatives, by automatic differentiation"
+)
 
 
 def second_derivative(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The second derivative of a function by its first argument, by reverse mode alone."""
     return jacrev(jacrev(function))
+
+
+def second_derivatives(function: Callable[..., Tensor], *samples: Iterable[Tensor]) -> Tensor:
+    """The second derivative of each sample, by the first of its parts."""
+    of = second_derivative(function)
+    return torch.stack([of(*parts) for parts in zip(*samples, strict=True)])
 
 
 def roots(scores: Tensor) -> Tensor:
@@ -46,7 +54,7 @@ def descending(matrix: Tensor) -> Tensor:
 
 
 @dataclass(eq=False, kw_only=True)
-class Classifiers(Instance):
+class Classifiers(WithoutNetwork):
     """A ReLU network with biases, and one of its layers.
 
     Args:
@@ -58,8 +66,6 @@ class Classifiers(Instance):
     """
 
     stream = "classifiers"
-
-    is_network = False
     source = SECOND_DERIVATIVES
 
     weights: tuple[Tensor, ...]
@@ -137,12 +143,9 @@ class Classifiers(Instance):
 
     def by_all(self, parameters: Tensor) -> Tensor:
         """The scores by all :attr:`parameters`."""
-        z, place = self.x, 0
-        for number, weight in enumerate(self.weights):
-            m, n = weight.shape
-            w, b = parameters[place : place + m * n], parameters[place + m * n :][:m]
-            z = (z.relu() if number else z) @ w.view(m, n).mT + b
-            place += m * n + m
+        z, parts = self.x, [parameters[of] for of in self.places]
+        for weight, w, b in zip(self.weights, parts[::2], parts[1::2], strict=True):
+            z = (z if weight is self.weights[0] else z.relu()) @ w.view_as(weight).mT + b
         return z
 
     @property
@@ -190,22 +193,20 @@ class Classifiers(Instance):
     @measured
     def softmax_hessians(self) -> Tensor:
         """A of each sample ``(N, c, c)``."""
-        pairs = zip(self.scores, self.y, strict=True)
-        return torch.stack([second_derivative(cross_entropy)(s, y) for s, y in pairs])
+        return second_derivatives(cross_entropy, self.scores, self.y)
 
     @measured
     def output_hessians(self) -> Tensor:
         """M of each sample ``(N, m, m)``."""
-        of = second_derivative(lambda z, y: cross_entropy(self.after(z), y))
-        return torch.stack([of(z, y) for z, y in zip(self.layer_outputs, self.y, strict=True)])
+        of = self.layer_outputs, self.y
+        return second_derivatives(lambda z, y: cross_entropy(self.after(z), y), *of)
 
     @measured
     def bias_hessian(self) -> Tensor:
         """The Hessian of the mean loss by the layer's bias ``(m, m)``."""
         z = self.layer_outputs
-        return second_derivative(lambda b: cross_entropy(self.after(z + b), self.y))(
-            torch.zeros_like(z[0])
-        )
+        of = second_derivative(lambda b: cross_entropy(self.after(z + b), self.y))
+        return of(torch.zeros_like(z[0]))
 
     @measured
     def weight_hessian(self) -> Tensor:
@@ -265,7 +266,7 @@ def layer_hessian_is_a_mean_of_products(net: Classifiers, printed: bool = False)
     return worst(*(relative(stated, of) for of in (net.weight_hessian, net.full_hessian[own, own])))
 
 
-@theorem("dissecting section 3", dissecting="section 3")
+@theorem(dissecting="section 3")
 def product_of_independent_factors(net: Classifiers) -> Error:
     """Where inputs and M are independent the Hessian is $E[M] ⊗ E[xx^⊤]$. Elsewhere an eigenvalue
     differs from the product's by no more than the norm of the difference.
@@ -284,7 +285,7 @@ def product_of_independent_factors(net: Classifiers) -> Error:
     )
 
 
-@theorem("dissecting appendix D", dissecting="appendix D")
+@theorem(dissecting="appendix D")
 def eigenpairs_of_the_product(net: Classifiers) -> Error:
     """The products of the factors' eigenvectors are all $mn$ eigenvectors of $E[M] ⊗ E[xx^⊤]$. The
     full Hessian's products with vectors of one layer, cut to this layer, are its Hessian's.
@@ -301,7 +302,7 @@ def eigenpairs_of_the_product(net: Classifiers) -> Error:
     )
 
 
-@theorem("dissecting eq. (27)", dissecting="eq. (26), (27), (251), (256) to (259)")
+@theorem(dissecting="eq. (26), (27), (251), (256) to (259)")
 def full_hessian_of_two_terms(net: Classifiers) -> Error:
     r"""The full Hessian is $E[F^⊤AF] + E[Σ_i (∂ℓ/∂z_i) ∇^2 z_i]$, with $G^⊤ ⊗ x$ and $G^⊤$ of each
     layer in $F^⊤$. With respect to the outputs of all layers it is $E[G^⊤AG]$.
@@ -355,7 +356,7 @@ def smallest_eigenvalue_of_the_softmax_hessian(net: Classifiers, printed: bool =
     )
 
 
-@theorem("dissecting eq. (21)", dissecting="eq. (15), (17) to (22), (24)")
+@theorem(dissecting="eq. (15), (17) to (22), (24)")
 def output_hessian_by_the_jacobian(net: Classifiers) -> Error:
     r"""The Hessian of a sample's loss with respect to a layer's outputs z is $M = G^⊤AG$, and its
     mean that with respect to the bias. G is the product of the later weights and of
@@ -410,7 +411,6 @@ def matricisation(net: Classifiers, printed: bool = False) -> Error:
 @theorem(
     "dissecting section 2: the Kronecker product",
     of="matricisation",
-    source="the product of a matrix with both factors",
     dissecting="section 2, Basic Notations",
 )
 def kronecker_index(net: Classifiers, printed: bool = False) -> Error:
@@ -418,6 +418,7 @@ def kronecker_index(net: Classifiers, printed: bool = False) -> Error:
     $(j_1, j_2)$: its product with a matrix's rows is $MXN^⊤$.
 
     In print: $M_{i_1i_2} N_{j_1j_2}$
+    Measured by: the product of a matrix with both factors
     """
     z = net.layer_outputs
     M, N = gram(net.rows).mean(dim=0), gram(z) / len(z)
@@ -428,16 +429,13 @@ def kronecker_index(net: Classifiers, printed: bool = False) -> Error:
     return relative(stated.flatten(2).flatten(0, 1), actual)
 
 
-@theorem(
-    "dissecting Lemma B.7",
-    source="the projector on the rows, by their singular vectors",
-    dissecting="Lemma B.7, eq. (65)",
-)
+@theorem(dissecting="Lemma B.7, eq. (65)")
 def rows_and_their_projector(net: Classifiers) -> Error:
     """$‖W^⊤W - P_W‖_F = ‖WW^⊤ - I‖_F$ of any W with independent rows, with the projector $P_W$ on
     their span. So the Gram matrix tends to the projector as fast as Corollary B.1 has it.
 
     Remark: The paper bounds the left side by a multiple of the right one.
+    Measured by: the projector on the rows, by their singular vectors
     """
     W = net.weight / torch.linalg.matrix_norm(net.weight, 2)
     if W.shape[0] > W.shape[1]:
@@ -446,7 +444,7 @@ def rows_and_their_projector(net: Classifiers) -> Error:
     return relative((W.mT @ W - net.row_projector).norm(), (W @ W.mT - eye).norm())
 
 
-@theorem("dissecting eq. (265), (266)", dissecting="Definition F.1, eq. (265), (266)")
+@theorem(dissecting="Definition F.1, eq. (265), (266)")
 def correspondences(net: Classifiers) -> Error:
     r"""$‖\operatorname{Mat}(h_j)v_i‖^2$ and $‖\operatorname{Mat}(h_j)^⊤u_i‖^2$ are the shares of
     $h_j$ in $R^m ⊗ v_i$ and in $u_i ⊗ R^n$. They sum to 1 over i, and to m and n over all j.
@@ -467,7 +465,7 @@ def correspondences(net: Classifiers) -> Error:
     )
 
 
-@theorem("dissecting eq. (264)", dissecting="appendix F.1, eq. (264)")
+@theorem(dissecting="appendix F.1, eq. (264)")
 def ratio_of_input_eigenvalues(net: Classifiers) -> Error:
     """The eigenvalues of $E[xx^⊤]$ have $λ_1/λ_2 ≥ ‖E[x]‖^2/‖Σ_x‖$ always, without the $-1$.
 
@@ -480,11 +478,7 @@ def ratio_of_input_eigenvalues(net: Classifiers) -> Error:
     return excess(values[-2] * net.inputs.mean(dim=0).square().sum(), first, over=float(first))
 
 
-@theorem(
-    "dissecting eq. (271)",
-    source=FIRST_DERIVATIVES,
-    dissecting="equation (271), with (269) and (270)",
-)
+@of_derivatives("dissecting eq. (271)", dissecting="equation (271), with (269) and (270)")
 def output_hessian_is_a_mean_over_samples(net: Classifiers, printed: bool = False) -> Error:
     """The Hessian with respect to w is the mean over samples of $Σ_j δ_j δ_j^⊤$, with $δ_j$ the
     j-th row of $Q ∂z/∂w$. $E[M]$ is that of $Σ_j γ_j γ_j^⊤$, with $γ_j$ the j-th row of $QG$.
@@ -509,7 +503,7 @@ def output_hessian_is_a_mean_over_samples(net: Classifiers, printed: bool = Fals
     return worst(*errors)
 
 
-@theorem("dissecting eq. (273)", source=FIRST_DERIVATIVES, dissecting="equation (273)")
+@of_derivatives("dissecting eq. (273)", dissecting="equation (273)")
 def logit_gradient_is_a_product(net: Classifiers, printed: bool = False) -> Error:
     """Row j of $Q ∂z/∂w$ is $(G^⊤Q^⊤)_j ⊗ x$ for each sample.
 

@@ -4,6 +4,7 @@ Equations are those of singh2026cracking where no other paper is named.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import torch
 
@@ -18,13 +19,12 @@ from hessian_papers.theorems.two_layer import (
 )
 from hessian_spectra import closed_form as cf
 
+# Parts of Theorem 3.1, and of Theorem 3.2.
+of_the_spectrum = partial(theorem, of="linear-spectrum")
+of_the_vector = partial(theorem, of="linear-outlier-vector", poster="eigenvector structure")
 
-@theorem(
-    "Theorem 3.1: spectrum",
-    cracking="Theorem 3.1",
-    closed="Theorem 1",
-    poster="key result, linear network",
-)
+
+@theorem(cracking="Theorem 3.1", closed="Theorem 1", poster="key result, linear network")
 def linear_spectrum(net: Linear) -> Error:
     """The 2m eigenvalues of $f = ⟨w, v⟩x$ are $±δx$, each $m - 1$ times, and the two outliers
     $Λ_{1,2}$; for any $m ≥ 1$, any weights and data.
@@ -32,13 +32,7 @@ def linear_spectrum(net: Linear) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem(
-    "eq. (1): outliers",
-    of="linear-spectrum",
-    tolerance=ROOT,
-    cracking="eq. (1), (33)",
-    closed="eq. (1), (33)",
-)
+@of_the_spectrum(tolerance=ROOT, cracking="eq. (1), (33)", closed="eq. (1), (33)")
 def linear_root(net: Linear) -> Error:
     r"""The outliers are $T/2 ± \frac12\sqrt{T^2 + 4(δx^2 + 2σ^2δx⟨w, v⟩)}$ with
     $T = σ^2(‖w‖^2 + ‖v‖^2)$.
@@ -48,12 +42,7 @@ def linear_root(net: Linear) -> Error:
     return relative(pair(of.trace, inside), net.outliers)
 
 
-@theorem(
-    "eq. (2): outliers",
-    tolerance=ROOT,
-    cracking="eq. (2)",
-    closed="section 1, on the semantics of sharpness",
-)
+@theorem(tolerance=ROOT, cracking="eq. (2)", closed="section 1, on the semantics of sharpness")
 def linear_squares(net: Linear) -> Error:
     """The root is that of the sum of squares $(σ^2‖w‖^2 - σ^2‖v‖^2)^2 + 4σ^4(‖w‖^2‖v‖^2 - ⟨w,
     v⟩^2) + 4(2⟨w, v⟩σ^2 - yx)^2$.
@@ -61,32 +50,27 @@ def linear_squares(net: Linear) -> Error:
     return relative(net.moments.outliers, net.outliers)
 
 
-@theorem("eq. (122): outliers", tolerance=ROOT, cracking="eq. (122)", closed="eq. (2)")
+@theorem(tolerance=ROOT, cracking="eq. (122)", closed="eq. (2)")
 def linear_trace_form(net: Linear) -> Error:
     r"""The outliers are $\operatorname{tr}/2 ± \sqrt{\operatorname{tr}^2/4 - λ_1λ_2}$."""
     of = net.moments
     return relative(pair(of.trace, of.trace.square() + 4 * of.product), net.outliers)
 
 
-@theorem(
-    "sum of the outliers",
-    of="linear-trace-form",
-    cracking="section 4.1, appendix C",
-    closed="section 1",
-)
+@theorem(of="linear-trace-form", cracking="section 4.1, appendix C", closed="section 1")
 def linear_trace(net: Linear) -> Error:
     r"""The outliers sum to the trace, $\operatorname{tr}(H) = σ^2(‖w‖^2 + ‖v‖^2)$."""
     sums = torch.stack([net.outliers.sum(), net.moments.trace])
     return relative(sums, net.trace, over=net.size)
 
 
-@theorem("product of the outliers", cracking="appendix B.1, C", closed="section 1, appendix A")
+@theorem(cracking="appendix B.1, C", closed="section 1, appendix A")
 def linear_product(net: Linear) -> Error:
     """$-λ_1λ_2 = (⟨w, v⟩σ^2 - yx)(3⟨w, v⟩σ^2 - yx)$."""
     return relative(net.moments.product, -net.outliers.prod(), over=net.size**2)
 
 
-@theorem("section 3.1: absorbed", cracking="section 3.1, below eq. (2)")
+@theorem(cracking="section 3.1, below eq. (2)")
 def linear_absorbed(net: Linear) -> Error:
     """The input variance can be absorbed in the parameters. Weights $σw$ and $σv$ have the same
     spectrum on inputs of variance 1 with the same $yx$.
@@ -98,7 +82,7 @@ def linear_absorbed(net: Linear) -> Error:
     return relative(other.eigenvalues, net.eigenvalues, over=net.size)
 
 
-@theorem("section 3.1: hidden outlier", cracking="section 3.1, below Corollary 3.1")
+@theorem(cracking="section 3.1, below Corollary 3.1")
 def linear_hidden_outlier(net: Linear) -> Error:
     """The small outlier is hidden within the bulk, $|λ_2| ≤ |δx|$, and the gradient lies in the
     span of both outlier eigenvectors. A "bulk subspace" that contains that of $λ_2$ contains a part
@@ -112,7 +96,7 @@ def linear_hidden_outlier(net: Linear) -> Error:
     return worst(relative(along.square().sum(), 1.0), hidden)
 
 
-@theorem("footnote a: order", of="linear-spectrum", cracking="Theorem 3.1, footnote a")
+@of_the_spectrum(cracking="Theorem 3.1, footnote a")
 def linear_order(net: Linear) -> Error:
     """The small outlier never leaves the bulk's range and the large one never enters it:
     $-|δx| ≤ λ_2 ≤ |δx| ≤ λ_1$.
@@ -123,26 +107,19 @@ def linear_order(net: Linear) -> Error:
     return excess(torch.stack([-bulk, low, bulk]), torch.stack([low, bulk, high]), net.size)
 
 
-@theorem(
-    "eq. (5), (6): gradient", of="linear-spectrum", cracking="eq. (5), (6)", closed="eq. (7), (8)"
-)
+@of_the_spectrum(cracking="eq. (5), (6)", closed="eq. (7), (8)")
 def linear_gradient(net: Linear) -> Error:
     """$∇_w ℓ = δx v$ and $∇_v ℓ = δx w$."""
     return gradient_error(net)
 
 
-@theorem(
-    "eq. (7) to (9): Hessian",
-    of="linear-spectrum",
-    cracking="eq. (7) to (9)",
-    closed="eq. (9) to (11)",
-)
+@of_the_spectrum(cracking="eq. (7) to (9)", closed="eq. (9) to (11)")
 def linear_hessian(net: Linear) -> Error:
     """The Hessian's blocks are $σ^2vv^⊤$, $σ^2ww^⊤$ and $δx I + σ^2vw^⊤$."""
     return relative(block_hessian(net.cells, len(net.w)), net.hessian)
 
 
-@theorem("eq. (12): H∇ℓ", of="linear-spectrum", cracking="eq. (12)")
+@of_the_spectrum(cracking="eq. (12)")
 def linear_hessian_gradient(net: Linear) -> Error:
     """$H∇ℓ = (δx T w + δx^2 v; δx T v + δx^2 w)$ with T the trace."""
     dx, swapped = net.moments.dx, torch.cat([net.w, net.v])
@@ -151,12 +128,7 @@ def linear_hessian_gradient(net: Linear) -> Error:
     return relative(stated, net.hessian @ net.gradient, over=over or 1.0)
 
 
-@theorem(
-    "eq. (32): polynomial",
-    of="linear-spectrum",
-    cracking="eq. (13) to (32)",
-    closed="eq. (13) to (32)",
-)
+@of_the_spectrum(cracking="eq. (13) to (32)", closed="eq. (13) to (32)")
 def linear_determinant(net: Linear) -> Error:
     """$|H - λI| = (λ^2 - δx^2)^{m-1} (λ^2 - Tλ - (δx^2 + 2σ^2δx⟨w, v⟩))$."""
     probe = net.probe
@@ -165,12 +137,7 @@ def linear_determinant(net: Linear) -> Error:
     return relative(bulk * (net.moments.quadratic @ powers), net.at_probe)
 
 
-@theorem(
-    "Theorems 3.2, 3.3: eigenvectors",
-    of="linear-bulk-sign",
-    cracking="Theorems 3.2, 3.3",
-    closed="Theorems 2, 3",
-)
+@theorem(of="linear-bulk-sign", cracking="Theorems 3.2, 3.3", closed="Theorems 2, 3")
 def linear_basis(net: Linear) -> Error:
     """The eigenvectors of both theorems, completed to an orthonormal basis of the whole space, are
     eigenvectors of the Hessian, in all edge cases.
@@ -178,12 +145,7 @@ def linear_basis(net: Linear) -> Error:
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
 
-@theorem(
-    "Theorem 3.2: formula",
-    cracking="Theorem 3.2",
-    closed="Theorem 2, eq. (3)",
-    poster="eigenvector structure",
-)
+@theorem(cracking="Theorem 3.2", closed="Theorem 2, eq. (3)", poster="eigenvector structure")
 def linear_outlier_vector(net: Linear) -> Error:
     """$z = λ(w; v) + δx(v; w)$ is an eigenvector for the outlier $λ$ wherever it is not zero."""
     if not net.regular:
@@ -191,13 +153,7 @@ def linear_outlier_vector(net: Linear) -> Error:
     return vectors_error(net.hessian, net.outlier_vectors, net.stated_outliers)
 
 
-@theorem(
-    "Theorem 3.2: by gradient",
-    of="linear-outlier-vector",
-    cracking="below Theorem 3.2",
-    closed="below Theorem 2",
-    poster="eigenvector structure",
-)
+@of_the_vector(cracking="below Theorem 3.2", closed="below Theorem 2")
 def linear_gradient_vector(net: Linear) -> Error:
     """Where the gradient does not vanish, $z = (λ/δx)∇ℓ + δx θ$."""
     dx = net.moments.dx
@@ -208,7 +164,7 @@ def linear_gradient_vector(net: Linear) -> Error:
     return vectors_error(net.hessian, torch.stack(columns, dim=1), net.stated_outliers)
 
 
-@theorem("Corollary 3.1: orthogonal", of="linear-constant-bulk", cracking="Corollary 3.1")
+@theorem(of="linear-constant-bulk", cracking="Corollary 3.1")
 def linear_orthogonal_iterates(net: Linear) -> Error:
     """The parameters and the gradient are orthogonal to the bulk eigenspace."""
     if len(net.w) == 1:
@@ -218,7 +174,7 @@ def linear_orthogonal_iterates(net: Linear) -> Error:
     return worst(*(float((bulk.mT @ z).norm() / (float(z.norm()) or 1.0)) for z in iterates))
 
 
-@theorem("Corollary 3.1: constant", cracking="Corollary 3.1")
+@theorem(cracking="Corollary 3.1")
 def linear_constant_bulk(net: Linear) -> Error:
     """A step of gradient descent, of any length, leaves the bulk eigenspace unchanged."""
     if len(net.w) == 1:
@@ -233,7 +189,7 @@ def linear_constant_bulk(net: Linear) -> Error:
     return worst(leak, relative(bulk, values, over=size))
 
 
-@theorem("eq. (34): bound", cracking="eq. (34)", closed="eq. (34)")
+@theorem(cracking="eq. (34)", closed="eq. (34)")
 def linear_loss_bound(net: Linear) -> Error:
     r"""$|δx| ≤ \sqrt{2ℓ}σ$, hence $λ_{\min} ≥ -\sqrt{2ℓ}σ$."""
     bound = -cf.smallest_eigenvalue_bound(net.w, net.v, net.x, net.y)
@@ -241,7 +197,7 @@ def linear_loss_bound(net: Linear) -> Error:
     return excess(below, bound, net.size)
 
 
-@theorem("solution: rank one", cracking="appendix C", closed="section 1")
+@theorem(cracking="appendix C", closed="section 1")
 def linear_rank_one(net: Linear) -> Error:
     r"""At the solution, $δx = 0$, the Hessian has rank one and $λ_1 = \operatorname{tr}(H)$,
     whatever the loss.

@@ -7,12 +7,12 @@ from torch import Tensor
 
 from hessian_papers.theorems.catalogue import Error, theorem
 from hessian_papers.theorems.errors import excess, relative, residual, roots_error, vectors_error
-from hessian_papers.theorems.linear import linear_basis
+from hessian_papers.theorems.linear import linear_basis, of_the_spectrum, of_the_vector
 from hessian_papers.theorems.two_layer import Linear, Moments, block_hessian, bulk_vector, pair
 from hessian_spectra.closed_form.instances import numbers
 
 
-@theorem("poster: outliers", of="linear-spectrum", poster="key result, linear network")
+@of_the_spectrum("poster: outliers", poster="key result, linear network")
 def linear_poster(net: Linear, printed: bool = False) -> Error:
     """The last square under the root is $4(2⟨w, v⟩σ^2 - yx)^2$.
 
@@ -40,13 +40,7 @@ def linear_bulk_sign(net: Linear, printed: bool = False) -> Error:
     return vectors_error(net.hessian, torch.stack(columns, dim=1), values)
 
 
-@theorem(
-    "Theorem 3.2: zero vector",
-    of="linear-outlier-vector",
-    cracking="Theorem 3.2",
-    closed="Theorem 2",
-    poster="eigenvector structure",
-)
+@of_the_vector("Theorem 3.2: zero vector", cracking="Theorem 3.2", closed="Theorem 2")
 def linear_zero_vector(net: Linear, printed: bool = False) -> Error:
     """Where $z = 0$ ($δx = 0$; $w = ±v$; coincident outliers) the eigenvector is another one: a
     null vector, or $(a; ∓a)$.
@@ -90,7 +84,7 @@ def linear_smallest(net: Linear, printed: bool = False) -> Error:
     return relative(-dx if printed else smallest, net.eigenvalues[0], over=net.size)
 
 
-@theorem("eq. (10), (11)", of="linear-spectrum", cracking="eq. (10), (11)")
+@of_the_spectrum("eq. (10), (11)", cracking="eq. (10), (11)")
 def linear_display(net: Linear, printed: bool = False) -> Error:
     """The upper right block of the displayed Hessian is $σ^2wv^⊤ + δx I$.
 
@@ -102,7 +96,7 @@ def linear_display(net: Linear, printed: bool = False) -> Error:
     return relative(block_hessian(net.cells, len(net.w), block), net.hessian)
 
 
-@theorem("2024 eq. (12), (13)", of="linear-spectrum", closed="eq. (12), (13)")
+@of_the_spectrum("2024 eq. (12), (13)", closed="eq. (12), (13)")
 def linear_display_2024(net: Linear, printed: bool = False) -> Error:
     """The upper right block of the displayed Hessian is $σ^2wv^⊤ + δx I$.
 
@@ -114,7 +108,7 @@ def linear_display_2024(net: Linear, printed: bool = False) -> Error:
     return relative(displayed, net.hessian)
 
 
-@theorem("eq. (30)", of="linear-spectrum", cracking="eq. (30)", closed="eq. (30)")
+@of_the_spectrum("eq. (30)", cracking="eq. (30)", closed="eq. (30)")
 def linear_cubic(net: Linear, printed: bool = False) -> Error:
     """$-λ^3 + σ^2(‖w‖^2 + ‖v‖^2)λ^2 + (δx^2 + 2σ^2δx⟨w, v⟩)λ = 0$.
 
@@ -141,7 +135,7 @@ def _schur_error(net: Linear, left: Tensor, right: Tensor) -> float:
     return relative(torch.linalg.det(complement), net.at_probe / torch.linalg.det(lower))
 
 
-@theorem("2024 eq. (14)", of="linear-spectrum", closed="eq. (14)")
+@of_the_spectrum("2024 eq. (14)", closed="eq. (14)")
 def linear_schur_14(net: Linear, printed: bool = False) -> Error:
     """The Schur complement is $σ^2ww^⊤ - λI - (σ^2wv^⊤ + δx I) D^{-1} (σ^2vw^⊤ + δx I)$.
 
@@ -151,7 +145,7 @@ def linear_schur_14(net: Linear, printed: bool = False) -> Error:
     return _schur_error(net, vw if printed else vw.mT, vw)
 
 
-@theorem("2024 eq. (16)", of="linear-spectrum", closed="eq. (16)")
+@of_the_spectrum("2024 eq. (16)", closed="eq. (16)")
 def linear_schur_16(net: Linear, printed: bool = False) -> Error:
     """The factors around the inverse are $σ^2wv^⊤ + δx I$ and $σ^2vw^⊤ + δx I$.
 
@@ -164,12 +158,7 @@ def linear_schur_16(net: Linear, printed: bool = False) -> Error:
     return _schur_error(net, *(factors if printed else (torch.outer(w, v), torch.outer(v, w))))
 
 
-@theorem(
-    "eq. (28): sign",
-    of="linear-spectrum",
-    cracking="eq. (28); likewise appendix B.5",
-    closed="eq. (28)",
-)
+@of_the_spectrum("eq. (28): sign", cracking="eq. (28); likewise appendix B.5", closed="eq. (28)")
 def linear_determinant_sign(net: Linear, printed: bool = False) -> Error:
     r"""$|σ^2zz^⊤ - νI| = (-1)^{m-1} ν^{m-1}(σ^2‖z‖^2 - ν)$, which is
     $(λ(λ - σ^2‖v‖^2))^m$ times the determinant of the Schur complement.

@@ -10,16 +10,14 @@ from torch import Tensor
 
 from hessian_papers.theorems.catalogue import Error, theorem
 from hessian_papers.theorems.errors import relative, worst
-from hessian_papers.theorems.instances import Instance, measured
+from hessian_papers.theorems.instances import WithoutNetwork, measured
 from hessian_papers.theorems.layerwise import descending
 from hessian_spectra import curvature as cv
 from hessian_spectra.closed_form.instances import Draw, orthonormal
 
-ANGLES = "canonical angles between the spaces of dense eigenvectors"
-
 
 @dataclass(eq=False, kw_only=True)
-class Models(Instance):
+class Models(WithoutNetwork):
     """Two models' Kronecker factors with $τ_m γ_1 > τ_1 γ_2$.
 
     Args:
@@ -28,9 +26,7 @@ class Models(Instance):
     """
 
     stream = "models"
-
-    is_network = False
-    source = ANGLES
+    source = "canonical angles between the spaces of dense eigenvectors"
 
     @classmethod
     def taken(cls, draw: Draw) -> dict[str, Self]:
@@ -94,7 +90,7 @@ def by_angles(first: Tensor, other: Tensor) -> Tensor:
     return torch.stack(squares, dim=-1)
 
 
-@theorem("dissecting Definition 2.1", dissecting="Definition 2.1")
+@theorem(dissecting="Definition 2.1")
 def overlap_is_a_mean_of_squared_cosines(net: Models) -> Error:
     """The overlap $‖U^⊤V‖_F^2/k$ of two k-dimensional spaces, by any orthonormal bases, is the mean
     squared cosine of their canonical angles.
@@ -105,7 +101,7 @@ def overlap_is_a_mean_of_squared_cosines(net: Models) -> Error:
     return relative((squares / size)[: net.x.shape[1]], net.overlaps)
 
 
-@theorem("dissecting eq. (267)", dissecting="Theorem G.1, eq. (267)")
+@theorem(dissecting="Theorem G.1, eq. (267)")
 def overlap_of_products(net: Models) -> Error:
     """With $τ_mγ_1 > τ_1γ_2$ the top k-spaces of two products $E[M] ⊗ E[xx^⊤]$ overlap by
     $(t_1 · t_1')^2$ times the overlap of the top k-spaces of $E[M]$, for all $k ≤ m$.
@@ -116,17 +112,15 @@ def overlap_of_products(net: Models) -> Error:
     return relative((t @ other).square() * cv.subspace_overlaps(*net.bases), net.overlaps)
 
 
-@theorem(
-    "dissecting eq. (268)",
-    source=f"{ANGLES}, for all permutations and signs of the units",
-    dissecting="Theorem G.1, eq. (268)",
-)
+@theorem("dissecting eq. (268)", dissecting="Theorem G.1, eq. (268)")
 def overlap_of_random_spaces(net: Models, printed: bool = False) -> Error:
     """The overlap of two k-spaces is $Σ_{i,j ≤ k} (r_i · r_j')^2/k$. Its mean over all
     permutations and signs of the units of a model is $k/m$.
 
     In print: $Σ_{i ≤ k} (r_i · r_i')^2$, with the mean $k/m$
     Remark: By Definition 2.1 all pairs of vectors count, and their sum is divided by k.
+    Measured by: canonical angles between the spaces of dense eigenvectors, for all permutations
+        and signs of the units
     """
     squares = (net.bases[0].mT @ net.moved).square()
     if printed:
@@ -141,7 +135,6 @@ def overlap_of_random_spaces(net: Models, printed: bool = False) -> Error:
 @theorem(
     "dissecting eq. (268): permutations",
     of="overlap-of-random-spaces",
-    source=f"{ANGLES}, for all permutations of the units",
     dissecting="Theorem G.1, above eq. (268)",
 )
 def overlap_of_permuted_units(net: Models, printed: bool = False) -> Error:
@@ -150,6 +143,8 @@ def overlap_of_permuted_units(net: Models, printed: bool = False) -> Error:
 
     In print: $k/m$, since units may be permuted
     Remark: The mean over their signs as well is $k/m$.
+    Measured by: canonical angles between the spaces of dense eigenvectors, for all permutations
+        of the units
     """
     first, other = ((of.sum(dim=0).square() - 1).cumsum(dim=0) for of in net.bases)
     m, stated = len(first), net.share

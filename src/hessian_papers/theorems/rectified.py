@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hessian_papers.theorems.catalogue import Error, theorem
 from hessian_papers.theorems.errors import basis_error, relative, worst
-from hessian_papers.theorems.instances import Instance, measured
+from hessian_papers.theorems.instances import WithoutNetwork, measured
 from hessian_spectra.closed_form.instances import Draw
 
 
@@ -55,6 +55,20 @@ def stated(inputs: np.ndarray) -> dict[str, np.ndarray | float]:
     }
 
 
+def mean(power: int, deviation: float = 1.0, centre: float = 0.0) -> float:
+    """``E (relu(s ξ) − centre)^power`` of a standard Gaussian ξ, as an integral.
+
+    Example:
+        >>> round(mean(2), 12)
+        0.5
+    """
+    density = scipy.stats.norm.pdf
+    integral = scipy.integrate.quad(
+        lambda x: (deviation * x - centre) ** power * density(x), 0, 12, epsabs=1e-14
+    )
+    return float(integral[0]) + (-centre) ** power / 2
+
+
 def by_quadrature(inputs: np.ndarray) -> dict[str, np.ndarray]:
     """The same moment and norm as integrals.
 
@@ -63,29 +77,18 @@ def by_quadrature(inputs: np.ndarray) -> dict[str, np.ndarray]:
         >>> bool(np.isclose(norm, stated(np.array([7.0]))["exact_norm"], rtol=1e-12))
         True
     """
-
-    def mean(power: int, deviation: float, centre: float = 0.0) -> float:
-        """``E (relu(s ξ) − centre)^power``."""
-        density = scipy.stats.norm.pdf
-        integral = scipy.integrate.quad(
-            lambda x: (deviation * x - centre) ** power * density(x), 0, 12, epsabs=1e-13
-        )
-        return float(integral[0]) + (-centre) ** power / 2
-
     deviation = np.sqrt((np.pi - 1) / (2 * np.pi))
     fourth = mean(4, deviation, mean(1, deviation))
-    first, second = mean(1, 1.0), mean(2, 1.0)
+    first, second = mean(1), mean(2)
     norm = inputs * second**2 + inputs * (inputs - 1) * first**4
     return {"fourth": np.array(fourth), "norm": norm}
 
 
 @dataclass(eq=False, kw_only=True)
-class RectifiedInputs(Instance):
+class RectifiedInputs(WithoutNetwork):
     """As many inputs as ``x`` has entries, each the rectification of a standard Gaussian number."""
 
     stream = "rectified inputs"
-
-    is_network = False
     source = "integrals over the density, by quadrature"
 
     @classmethod
@@ -101,11 +104,7 @@ class RectifiedInputs(Instance):
     @measured
     def moments(self) -> Tensor:
         """The mean and the second moment of an input."""
-        of = [
-            scipy.integrate.quad(lambda t, k=k: t**k * scipy.stats.norm.pdf(t), 0, 12, epsabs=1e-14)
-            for k in (1, 2)
-        ]
-        return torch.tensor([value for value, _ in of], dtype=torch.float64)
+        return torch.tensor([mean(1), mean(2)], dtype=torch.float64)
 
     @measured
     def mass_at_zero(self) -> Tensor:
@@ -136,7 +135,7 @@ def density_of_a_rectified_gaussian(net: RectifiedInputs, printed: bool = False)
     return worst(relative(mass, actual), relative(beyond, 1 - actual))
 
 
-@theorem("dissecting eq. (172)", dissecting="eq. (172), (183), Lemmas B.20 and B.24")
+@theorem(dissecting="eq. (172), (183), Lemmas B.20 and B.24")
 def autocorrelation_of_rectified_inputs(net: RectifiedInputs) -> Error:
     r"""$E[xx^⊤] = 11^⊤/(2π) + (π - 1) I/(2π)$ of d rectified standard Gaussian inputs. Its
     eigenvalues are $(d + π - 1)/(2π)$, of $1/\sqrt{d}$, and $(π - 1)/(2π)$, and the sum of its

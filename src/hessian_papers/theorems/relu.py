@@ -4,7 +4,7 @@ A cell is a sign of the input with the neurons that fire there.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import torch
@@ -23,6 +23,9 @@ from hessian_papers.theorems.two_layer import (
 )
 from hessian_spectra.closed_form import instances
 from hessian_spectra.closed_form.instances import Draw
+
+# Parts of Remark B.1.
+of_the_basis = partial(theorem, of="relu-basis")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -46,10 +49,7 @@ class Relu(TwoLayer, instances.Relu):
 
 
 @theorem(
-    "Theorem 3.4: spectrum",
-    cracking="Theorem 3.4",
-    closed="Corollary 5, eq. (43), (44)",
-    poster="key result, ReLU network",
+    cracking="Theorem 3.4", closed="Corollary 5, eq. (43), (44)", poster="key result, ReLU network"
 )
 def relu_spectrum(net: Relu) -> Error:
     """The spectrum is that of two linear networks, one for each cell: $±(n_±/n)δx_±$, and
@@ -59,7 +59,6 @@ def relu_spectrum(net: Relu) -> Error:
 
 
 @theorem(
-    "2024 Theorem 4: cells",
     cracking="appendix B.2",
     closed="Theorem 4, eq. (4), (37) to (42)",
     poster="key result, ReLU network",
@@ -69,7 +68,7 @@ def relu_blocks(net: Relu) -> Error:
     return relative(block_hessian(net.cells, len(net.w)), net.hessian)
 
 
-@theorem("2024 eq. (35), (36)", of="relu-blocks", closed="eq. (35), (36)")
+@theorem(of="relu-blocks", closed="eq. (35), (36)")
 def relu_gradient(net: Relu) -> Error:
     """The gradient with respect to $w_±$ is the cell's mean of $δx$ times $v_±$; with respect to
     $v_±$ it is that mean times $w_±$.
@@ -94,17 +93,13 @@ def relu_activation(net: Relu, printed: bool = False) -> Error:
     return relative(in_print if printed else stated, net.outputs)
 
 
-@theorem("Theorem 3.4: eigenvectors", cracking="section 3.2, Remark B.1", closed="section 2")
+@theorem(cracking="section 3.2, Remark B.1", closed="section 2")
 def relu_basis(net: Relu) -> Error:
     """The eigenvectors of the linear network carry over, cell by cell, to an orthonormal basis."""
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
 
-@theorem(
-    "section 3.2: tiny eigenvalues",
-    cracking="section 3.2, impact of ReLU",
-    closed="section 2, impact of ReLU",
-)
+@theorem(cracking="section 3.2, impact of ReLU", closed="section 2, impact of ReLU")
 def relu_tiny(net: Relu) -> Error:
     """A cell's eigenvalues are its share of the points times those of a network on its points
     alone. Of a rarely active cell they are tiny, and not zero.
@@ -118,13 +113,13 @@ def relu_tiny(net: Relu) -> Error:
     return worst(*errors) if errors else None
 
 
-@theorem("section 3.2: λ_max", cracking="section 3.2")
+@theorem(cracking="section 3.2")
 def relu_largest(net: Relu) -> Error:
     r"""$λ_{\max}$ is the larger of the two cells' large outliers."""
     return relative(net.spectrum.select("outlier").max(), net.eigenvalues[-1], over=net.size)
 
 
-@theorem("eq. (62), (65)", of="relu-basis", cracking="eq. (62), (65)", closed="eq. (64), (65)")
+@of_the_basis("eq. (62), (65)", cracking="eq. (62), (65)", closed="eq. (64), (65)")
 def relu_outlier_vector(net: Relu, printed: bool = False) -> Error:
     """$z_± = λ(w_±; v_±) + (n_±/n)δx_±(v_±; w_±)$, zero outside the cell.
 
@@ -148,11 +143,8 @@ def _bulk_error(net: Relu, *, any_vector: bool = False, without_share: bool = Fa
     return pairs_error(net.hessian, pairs)
 
 
-@theorem(
-    "after eq. (64): vector",
-    of="relu-basis",
-    cracking="below eq. (64), (67)",
-    closed="below eq. (64), (65)",
+@of_the_basis(
+    "after eq. (64): vector", cracking="below eq. (64), (67)", closed="below eq. (64), (65)"
 )
 def relu_bulk_vector(net: Relu, printed: bool = False) -> Error:
     """In $ẑ = (I - …)c$ the vector c is zero outside the cell.
@@ -162,11 +154,8 @@ def relu_bulk_vector(net: Relu, printed: bool = False) -> Error:
     return _bulk_error(net, any_vector=printed)
 
 
-@theorem(
-    "after eq. (64): value",
-    of="relu-basis",
-    cracking="below eq. (64), (67)",
-    closed="below eq. (64), (65)",
+@of_the_basis(
+    "after eq. (64): value", cracking="below eq. (64), (67)", closed="below eq. (64), (65)"
 )
 def relu_bulk_value(net: Relu, printed: bool = False) -> Error:
     r"""The bulk eigenvectors belong to $±(n_±/n)δx_±$.

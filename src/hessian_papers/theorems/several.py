@@ -66,7 +66,7 @@ class Orthogonal(Instance, instances.Orthogonal):
         return self.w @ self.w + self.V.square().sum() / self.V.shape[1]
 
 
-@theorem("Corollary B.1: spectrum", cracking="Corollary B.1")
+@theorem(cracking="Corollary B.1")
 def multi_input_spectrum(net: MultiInput) -> Error:
     """For decorrelated inputs the spectrum is the union of those of the coordinates: $±δx_d$, each
     $m - 1$ times, and a pair for each.
@@ -74,13 +74,13 @@ def multi_input_spectrum(net: MultiInput) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem("Corollary B.1: formula", of="multi-input-spectrum", cracking="eq. (112), (113)")
+@theorem(of="multi-input-spectrum", cracking="eq. (112), (113)")
 def multi_input_decoupled(net: MultiInput) -> Error:
     """Each coordinate's pair is that of a network with only this input, with $σ_d^2$ and $yx_d$."""
     return relative(net.decoupled, net.eigenvalues)
 
 
-@theorem("B.4.1: signs", cracking="appendix B.4.1, below Corollary B.1")
+@theorem(cracking="appendix B.4.1, below Corollary B.1")
 def coordinate_signs(net: MultiInput) -> Error:
     r"""The sign of a coordinate's small outlier follows its progress: $λ_2 > 0$ exactly where
     $⟨w_d, v_d⟩/β_d^*$ is between 1/3 and 1, with $β_d^* = yx_d/σ_d^2$.
@@ -98,13 +98,13 @@ def coordinate_signs(net: MultiInput) -> Error:
     return worst(*errors)
 
 
-@theorem("diagonal networks", of="multi-input-spectrum", cracking="appendix B.4.1")
+@theorem(of="multi-input-spectrum", cracking="appendix B.4.1")
 def diagonal_networks(net: MultiInput) -> Error:
     """Diagonal linear networks are the case $m = 1$, without a bulk."""
     return relative(net.spectrum.eigenvalues, net.eigenvalues) if net.w.shape[1] == 1 else None
 
 
-@theorem("eq. (114): mixture", of="multi-input-spectrum", cracking="eq. (114)")
+@theorem(of="multi-input-spectrum", cracking="eq. (114)")
 def mixture(net: MultiInput) -> Error:
     """For $m > 1$ the network is a mixture of m diagonal ones, $f(x) = Σ_i ⟨β^{(i)}, x⟩$.
 
@@ -113,7 +113,7 @@ def mixture(net: MultiInput) -> Error:
     return relative(sum(net.x @ beta for beta in (net.w * net.v).mT), net.outputs)
 
 
-@theorem("correlated inputs (ours)", ours=True, cracking="Corollary B.1, beyond its assumption")
+@theorem(ours=True, cracking="Corollary B.1, beyond its assumption")
 def correlated_spectrum(net: CorrelatedInput) -> Error:
     r"""For correlated inputs the bulk stays $±δx_d$ with $δx = Σα - E[yx]$, and the 2D outliers are
     the eigenvalues of a $2D × 2D$ matrix: $\operatorname{diag}(δx_d, -δx_d)$ plus
@@ -124,7 +124,7 @@ def correlated_spectrum(net: CorrelatedInput) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem("Corollary B.2: spectrum", cracking="Corollary B.2")
+@theorem(cracking="Corollary B.2")
 def multi_output_spectrum(net: MultiOutput) -> Error:
     """The spectrum is the union of those of the heads: $±δ_k x$, each $m - 1$ times, and a pair
     for each.
@@ -132,13 +132,13 @@ def multi_output_spectrum(net: MultiOutput) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem("Corollary B.2: eigenvectors", of="multi-output-spectrum", cracking="Corollaries B.2, B.3")
+@theorem(of="multi-output-spectrum", cracking="Corollaries B.2, B.3")
 def multi_output_basis(net: MultiOutput) -> Error:
     """The heads' eigenvectors form an orthonormal basis."""
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
 
-@theorem("Corollary B.3", of="multi-output-spectrum", cracking="Corollary B.3, eq. (119)")
+@theorem(of="multi-output-spectrum", cracking="Corollary B.3, eq. (119)")
 def multi_output_vector(net: MultiOutput) -> Error:
     """$z^k = λ(0; w_k; v_k; 0) + δ_k x(0; v_k; w_k; 0)$, in the group order $(v_k, w_k)$."""
     pairs = []
@@ -164,7 +164,7 @@ def multi_output_display(net: MultiOutput, printed: bool = False) -> Error:
     return relative(torch.block_diag(*blocks), net.hessian)
 
 
-@theorem("orthogonal layer (ours)", ours=True, cracking="section 4.1", closed="section 3")
+@theorem(ours=True, cracking="section 4.1", closed="section 3")
 def orthogonal_spectrum(net: Orthogonal) -> Error:
     """For $V^⊤V = ν^2I$, $E[xx^⊤] = I$ and $E[yx] = 0$ the spectrum of $f = w^⊤Vx$ is a pair, a
     triple ($D - 1$ times), $±ρ$ ($m - D$ times each) and 0 ($(D - 1)(m - 1)$ times), $ρ = ‖V^⊤w‖$.
@@ -174,7 +174,7 @@ def orthogonal_spectrum(net: Orthogonal) -> Error:
     return relative(net.spectrum.eigenvalues, net.eigenvalues)
 
 
-@theorem("eq. (106): no bias", tolerance=ROOT, cracking="eq. (106)", closed="eq. (6), (103)")
+@theorem(tolerance=ROOT, cracking="eq. (106)", closed="eq. (6), (103)")
 def orthogonal_plain(net: Orthogonal) -> Error:
     r"""Without bias, for $σ^2 = 1$ and $E[yx] = 0$, the pair is
     $S/2 ± \frac12\sqrt{S^2 + 12δx^2}$.
@@ -185,9 +185,7 @@ def orthogonal_plain(net: Orthogonal) -> Error:
     return relative(bias_pair(net.share, (net.V.mT @ net.w).square().sum()), outliers)
 
 
-@theorem(
-    "section 4.1: pair sum", cracking="section 4.1, hypothesis", closed="section 3, conjecture"
-)
+@theorem(cracking="section 4.1, hypothesis", closed="section 3, conjecture")
 def orthogonal_pair(net: Orthogonal) -> Error:
     r"""Two outliers sum to $\operatorname{tr}(H)/D$ exactly, for every D.
 

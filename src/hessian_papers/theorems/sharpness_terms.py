@@ -22,6 +22,13 @@ from hessian_spectra.closed_form.instances import Draw, without
 
 # The overall norm is raised by this share of itself.
 MORE_NORM = 0.2
+# A theorem on the semantics of sharpness.
+of_the_squares = partial(
+    theorem,
+    of="linear-squares",
+    cracking="section 3.1, below eq. (2)",
+    closed="section 1, on the semantics of sharpness",
+)
 
 
 def sharpness(of: Moments) -> Tensor:
@@ -184,12 +191,7 @@ class CellTerms(Raised, Relu):
         return sorted(super().cells, key=lambda cell: -float(sharpness(cell.moments)))
 
 
-@theorem(
-    "eq. (2): four terms",
-    of="linear-squares",
-    cracking="section 3.1, below eq. (2)",
-    closed="section 1, on the semantics of sharpness",
-)
+@of_the_squares()
 def terms_sum(net: LinearTerms) -> Error:
     """$(λ_1 - λ_2)^2$ is the sum of three non-negative terms. They are the imbalance of the layers'
     norms $σ^4(‖w‖^2 - ‖v‖^2)^2$, their non-collinearity $4σ^4(‖w‖^2‖v‖^2 - ⟨w, v⟩^2)$ and
@@ -212,12 +214,7 @@ def _raised_error(net: Raised) -> float:
     )
 
 
-@theorem(
-    '"semantics of sharpness"',
-    of="linear-squares",
-    cracking="section 3.1, below eq. (2)",
-    closed="section 1, on the semantics of sharpness",
-)
+@of_the_squares()
 def terms_alone(net: LinearTerms) -> Error:
     """Increasing one of the four terms, with the other three fixed, increases the sharpness. Equal
     increases of the three squares have equal effects. Measured: the sharpness of networks and
@@ -247,12 +244,7 @@ def terms_last(net: LinearTerms, printed: bool = False) -> Error:
     return relative(4 * deviation**2, last, over=net.size**2)
 
 
-@theorem(
-    "section 3.2: four terms",
-    of="relu-largest",
-    tolerance=ROOT,
-    cracking="section 3.2, on the semantics of sharpness",
-)
+@theorem(of="relu-largest", tolerance=ROOT, cracking="section 3.2, on the semantics of sharpness")
 def terms_cells(net: CellTerms) -> Error:
     """With ReLU the sharpness is that of eq. (2), from the four terms of the cell where it is
     larger.
@@ -260,11 +252,7 @@ def terms_cells(net: CellTerms) -> Error:
     return relative(sharpness(net.moments), net.eigenvalues[-1], over=net.size)
 
 
-@theorem(
-    'section 3.2: "semantics"',
-    of="relu-largest",
-    cracking="section 3.2, on the semantics of sharpness",
-)
+@theorem(of="relu-largest", cracking="section 3.2, on the semantics of sharpness")
 def terms_cells_alone(net: CellTerms) -> Error:
     """In the cell with the larger curvature, increasing one of its four terms alone increases the
     sharpness. In the other cell it does not, until that cell has the larger curvature.

@@ -1,6 +1,7 @@
 """Two weight matrices: appendices D.3.3 and D.4 of singh2026cracking."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Self
 
 import torch
@@ -11,6 +12,9 @@ from hessian_papers.theorems.errors import excess, relative, worst
 from hessian_papers.theorems.layers import Deep
 from hessian_papers.theorems.two_layer import Linear
 from hessian_spectra.closed_form.instances import Draw, whitened
+
+# Parts of appendix D.3.3.
+of_the_sharpness = partial(theorem, of="matrices-sharpness")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -74,7 +78,7 @@ class Matrices(Deep):
         return self.hessian[:count, :count], self.hessian[count:, count:]
 
 
-@theorem("D.3.3: blocks", of="matrices-sharpness", cracking="appendices D.3.3, D.4")
+@of_the_sharpness(cracking="appendices D.3.3, D.4")
 def matrices_blocks(net: Matrices) -> Error:
     """The diagonal blocks are $W_2^⊤W_2 ⊗ Σ$ and $I ⊗ W_1ΣW_1^⊤$, for weights flattened by rows."""
     first, second = net.diagonal_blocks
@@ -85,12 +89,7 @@ def matrices_blocks(net: Matrices) -> Error:
     )
 
 
-@theorem(
-    "D.4: trace, any inputs",
-    of="layers-trace-any",
-    ours=True,
-    cracking="appendix D.4, beyond its assumption",
-)
+@theorem(of="layers-trace-any", ours=True, cracking="appendix D.4, beyond its assumption")
 def matrices_trace(net: Matrices) -> Error:
     r"""$\operatorname{tr}(H) = \operatorname{tr}(Σ)‖W_2‖_F^2 + K \operatorname{tr}(W_1ΣW_1^⊤)$ for
     any inputs, at any loss.
@@ -101,7 +100,7 @@ def matrices_trace(net: Matrices) -> Error:
     return relative(net.second_moments.trace() * net.weights[1].square().sum() + second, net.trace)
 
 
-@theorem("D.4: trace, whitened", cracking="appendix D.4")
+@theorem(cracking="appendix D.4")
 def matrices_frobenius(net: Matrices) -> Error:
     """For whitened inputs and $K = D$ the trace is $D(‖W_1‖_F^2 + ‖W_2‖_F^2)$.
 
@@ -115,9 +114,7 @@ def matrices_frobenius(net: Matrices) -> Error:
     )
 
 
-@theorem(
-    "D.3.3: lower bound", of="matrices-sharpness", cracking="appendix D.3.3, beyond its assumption"
-)
+@of_the_sharpness(cracking="appendix D.3.3, beyond its assumption")
 def matrices_lower_bound(net: Matrices) -> Error:
     r"""$λ_{\max}(H) ≥ \max(λ_{\max}(W_1ΣW_1^⊤), λ_{\max}(Σ)‖W_2‖_2^2)$ for any inputs, at any loss;
     for whitened ones the bound is $\max(‖W_1‖_2^2, ‖W_2‖_2^2)$.
@@ -129,11 +126,7 @@ def matrices_lower_bound(net: Matrices) -> Error:
     return excess(bound, net.eigenvalues[-1], net.size)
 
 
-@theorem(
-    "D.3.3: block-diagonal",
-    of="matrices-sharpness",
-    cracking=r"appendix D.3.3, last line on $λ_{\max}$",
-)
+@of_the_sharpness("D.3.3: block-diagonal", cracking=r"appendix D.3.3, last line on $λ_{\max}$")
 def matrices_block_diagonal(net: Matrices, printed: bool = False) -> Error:
     r"""For whitened inputs the larger of the diagonal blocks' eigenvalues is
     $\max(σ_{\max}^2(W_1), σ_{\max}^2(W_2))$.
@@ -148,7 +141,7 @@ def matrices_block_diagonal(net: Matrices, printed: bool = False) -> Error:
     return relative(torch.maximum(first**2 if printed else first, second), largest)
 
 
-@theorem("λ_max of the GGN", of="matrices-sharpness", cracking="appendix D.3.3, exact value")
+@of_the_sharpness(cracking="appendix D.3.3, exact value")
 def matrices_ggn(net: Matrices) -> Error:
     """For whitened inputs the largest eigenvalue of the GGN is $‖W_1‖_2^2 + ‖W_2‖_2^2$.
 

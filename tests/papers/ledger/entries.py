@@ -5,7 +5,6 @@ from pathlib import Path
 from hessian_papers.ledger.bounds import Bound
 from hessian_papers.ledger.evaluation import Measured
 from hessian_papers.ledger.statements import Entry, Heading
-from hessian_papers.ledger.verdicts import everywhere
 from hessian_papers.results import Provenance
 
 CONFIG = {"paper": "singh2026cracking", "artifact": "Figure 0", "width": 10, "seed": 0}
@@ -60,4 +59,4 @@ def state(statements, measure, **of):
         """It is small."""
         return measure(data)
 
-    statements.statement("Theorem 0", everywhere, BOUND, **of)(small)
+    statements.statement("everywhere", "Theorem 0", BOUND, **of)(small)

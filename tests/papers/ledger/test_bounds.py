@@ -14,8 +14,6 @@ from hessian_papers.ledger.bounds import (
     estimate_of,
     mean_of,
     positive,
-    share_by,
-    share_of,
     wilson,
 )
 
@@ -38,9 +36,14 @@ def test_at_its_ends_the_share_is_just_so_many_deviations_away(part, number, dev
             assert off == pytest.approx(deviations * deviation, rel=1e-9)
 
 
+def share(holds, number):
+    """The estimate from so many draws, of which some have it."""
+    return estimate_of(xr.DataArray([True] * holds + [False] * (number - holds), dims="draw"))
+
+
 def test_intervals_of_shares_hold_them_as_often_as_they_say():
     """The mean is over all counts by their probability, and over shares at equal distances."""
-    ends = [share_of([True] * holds + [False] * (30 - holds))[1:] for holds in range(31)]
+    ends = [share(holds, 30)[1:] for holds in range(31)]
     held = [
         sum(
             scipy.stats.binom.pmf(holds, 30, share)
@@ -63,7 +66,7 @@ def test_intervals_of_shares_hold_them_as_often_as_they_say():
     ],
 )
 def test_shares_in_print(holds, number, low, high):
-    actual = share_of([True] * holds + [False] * (number - holds))
+    actual = share(holds, number)
     assert actual.value == holds / number
     assert (round(actual.low, 4), round(actual.high, 4)) == (low, high)
 
@@ -103,50 +106,34 @@ def test_a_number_that_is_left_has_no_interval():
 def test_of_draws_alone_the_share_that_holds_is_taken():
     values = replicates("draw", dtype=bool)
     actual = estimate_of(values)
-    assert actual == share_of([*values.values])
+    assert actual == wilson(float(values.mean()), values.size, NORMAL)
     assert actual.low < actual.value < actual.high
 
 
 def test_draws_along_several_dimensions_are_no_draws_of_one_share():
-    """Settings of one seed have it in common: so many booleans are not so many draws."""
-    with pytest.raises(ValueError, match=r"^share_of: expected draws along one dimension"):
-        share_of(np.ones((3, 4), dtype=bool))
-    with pytest.raises(ValueError, match=r"^share_of: expected draws along one dimension"):
-        share_of(replicates("seed", "draw", dtype=bool))
-    # Seeds that all or none of twelve settings have.
-    alike = xr.DataArray(np.repeat([[True], [False]] * 4, 12, axis=1), dims=("seed", "setting"))
-    known = xr.full_like(alike, fill_value=True)
+    """What draws of one seed have in common makes them no more draws than there are seeds."""
+    # Seeds that all or none of twelve draws have.
+    alike = xr.DataArray(np.repeat([[True], [False]] * 4, 12, axis=1), dims=("seed", "draw"))
     expected = mean_of([1.0, 0.0] * 4)
-    assert (
-        share_by("seed", alike, known) == expected == share_by("seed", alike[:, :2], known[:, :2])
-    )
-    assert share_of(alike.values.ravel()).low > expected.low
-    # Along seeds alone it is their share; what diverged is left out.
-    some = known[:, 0].copy(data=[True, True, False, True, True, True, True, True])
-    assert share_by("seed", alike[:, 0], some) == share_of([1, 0, 0, 1, 0, 1, 0])
-    known[3] = False
-    low = mean_of([1.0, 0.0] * 3 + [1.0]).low
-    assert share_by("seed", alike, known) == Estimate(4 / 7, low, 1.0)
+    assert estimate_of(alike) == expected == estimate_of(alike[:, :2])
+    assert share(48, 96).low > expected.low
 
 
-@pytest.mark.parametrize("holds", [False, True])
-def test_what_no_seed_or_every_seed_has_may_be_otherwise_in_others(holds):
-    """Nothing varies among eight seeds; that is no proof of none or all."""
-    alike = xr.DataArray(np.full((8, 12), holds), dims=("seed", "draw"))
-    known = xr.full_like(alike, fill_value=True)
-    assert share_by("seed", alike, known) == share_of([holds] * 8)
+@pytest.mark.parametrize("share", [0, 6, 12])
+def test_what_all_replicates_have_alike_may_be_otherwise_in_others(share):
+    """Nothing varies among eight seeds, of each of which so many of twelve draws have it."""
+    alike = xr.DataArray([[True] * share + [False] * (12 - share)] * 8, dims=("seed", "draw"))
+    estimate = estimate_of(alike)
+    assert estimate == wilson(share / 12, 8, NORMAL)
+    assert estimate.high - estimate.low > 0.3
 
 
 def test_what_one_draw_has_is_more_than_nothing():
-    some = share_by(
-        "seed",
-        xr.DataArray([[True, False], [False, False]], dims=("seed", "setting")),
-        xr.DataArray(np.ones((2, 2), dtype=bool), dims=("seed", "setting")),
-    )
-    assert some.low == 0.0
+    some = estimate_of(xr.DataArray([[True, False], [False, False]], dims=("seed", "draw")))
+    assert some == Estimate(0.25, 0.0, 1.0)
     assert positive("one is enough").outcome(some) == "holds"
     assert positive("one is enough").outcome(Estimate(0.1, -0.1, 0.3)) == "open"
-    assert positive("one is enough").outcome(share_of([False] * 9)) == "open"
+    assert positive("one is enough").outcome(share(0, 9)) == "open"
 
 
 def test_a_replicate_that_is_not_known_is_not_left_out():

@@ -13,7 +13,6 @@ from hessian_papers.ledger import measured_cases
 from hessian_papers.ledger.bounds import Estimate, equal_to, positive, within
 from hessian_papers.ledger.evaluation import Measured, measurements, unmeasured
 from hessian_papers.ledger.statements import Statements
-from hessian_papers.ledger.verdicts import everywhere, typically
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.results import Provenance
 from hessian_spectra.files import DamagedFileError, MissingResultError
@@ -34,15 +33,15 @@ def exact(data):
     return 1e-16 / 3
 
 
-@statements.statement("Figure 1", typically, reading_of("nearly"), over=["network"])
+@statements.statement("typically", "Figure 1", reading_of("nearly"), over=["network"])
 def near(data):
     """Values are near {network}."""
     return data["values"]
 
 
 @statements.statement(
+    "everywhere",
     "Figure 1",
-    everywhere,
     lambda case: equal_to(case["value"] / 3, "a rule", tolerance=0.5) if case["value"] < 1 else ANY,
     each=lambda data: [{"value": value} for value in (math.inf, -1.0, 0.7, math.nan)],
 )
@@ -51,7 +50,7 @@ def is_as_expected(data, value, printed=False):
     return 2 * value if printed else Estimate(value, -math.inf, 10.0)
 
 
-@statements.statement("Figure 2", everywhere, ANY)
+@statements.statement("everywhere", "Figure 2", ANY)
 def breaks(data):
     """No one knows."""
     raise RuntimeError("of this configuration")

@@ -10,7 +10,6 @@ from hessian_papers import labelled
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.ledger.evaluation import broken, evaluate
 from hessian_papers.ledger.record import all_cases
-from hessian_papers.ledger.verdicts import everywhere
 from hessian_spectra.files import digest
 from tests.papers.ledger.entries import BOUND, CONFIG, OBSERVED, case, run_of
 
@@ -22,7 +21,7 @@ class TestRuns:
     def statements(self, stated):
         rows = {"each": lambda data: [{"row": row} for row in data["b"].values]}
 
-        @stated.statement("Theorem 0", everywhere, BOUND, **rows)
+        @stated.statement("everywhere", "Theorem 0", BOUND, **rows)
         def of_row(data, row):
             """Row {row} is small."""
             if row == 9:

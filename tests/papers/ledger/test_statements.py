@@ -6,7 +6,7 @@ import xarray as xr
 
 from hessian_papers.ledger.bounds import at_most, within
 from hessian_papers.ledger.statements import Statements, Study
-from hessian_papers.ledger.verdicts import QUANTIFIERS, everywhere, typically
+from hessian_papers.ledger.verdicts import QUANTIFIERS
 from hessian_papers.ledger.words import reading_of
 
 PAPER, OTHER = "singh2026cracking", "singh2024closed"
@@ -63,20 +63,20 @@ def test_a_function_is_a_claim(statements):
     ],
 )
 def test_the_book_follows_from_quantifier_and_bound(statements, quantifier, bound, of, book):
-    statements.statement("Theorem 1", quantifier, bound, **of)(zero)
+    statements.statement(quantifier, "Theorem 1", bound, **of)(zero)
     (entry,) = entries(statements)
     assert (entry.heading.quantifier, entry.heading.book) == (quantifier, book)
     assert not entry.heading.identity
 
 
 def test_a_statement_cites_itself_by_its_id_or_its_functions_name(statements):
-    statements.statement("Figure 1", typically, SMALL)(zero)
-    statements.statement("Figure 1", typically, SMALL, id="another-one", name="other")(zero)
+    statements.statement("typically", "Figure 1", SMALL)(zero)
+    statements.statement("typically", "Figure 1", SMALL, id="another-one", name="other")(zero)
     assert [entry.heading.id for entry in entries(statements)] == ["zero", "another-one"]
 
 
 def test_a_claim_is_made_of_each_case_in_the_arrays(statements):
-    @statements.statement("Figure 1", everywhere, SMALL, over=["name", "depth"])
+    @statements.statement("everywhere", "Figure 1", SMALL, over=["name", "depth"])
     def rises(data):
         """It rises."""
         return 10.0 * data["depth"] + len(data["name"].item())
@@ -97,8 +97,8 @@ def test_a_claim_is_made_of_each_case_in_the_arrays(statements):
 
 def test_the_labels_along_a_dimension_may_be_chosen_of_the_data(statements):
     @statements.statement(
+        "everywhere",
         "Figure 1",
-        everywhere,
         SMALL,
         over={"depth": lambda data: data["depth"].values[1:].tolist(), "name": lambda data: ["sp"]},
     )
@@ -115,8 +115,8 @@ def test_the_labels_along_a_dimension_may_be_chosen_of_the_data(statements):
 
 def test_bound_print_and_name_may_depend_on_the_case(statements):
     @statements.statement(
+        "everywhere",
         "eq. ({row})",
-        everywhere,
         lambda case: within(10.0 ** -case["row"], "a rule"),
         each=lambda data: [{"row": 1, "wrong": ""}, {"row": 2, "wrong": "2x"}],
         name="equation-{row}",
@@ -137,7 +137,7 @@ def test_bound_print_and_name_may_depend_on_the_case(statements):
 
 def test_a_figures_claims_are_not_those_of_a_study_of_ones_own(statements):
     figure = statements.about(PAPER, "Figure 1", "Figure 2") | statements.about(OTHER, "Figure 3")
-    figure.statement("Figure", everywhere, SMALL)(zero)
+    figure.statement("everywhere", "Figure", SMALL)(zero)
     assert len(entries(statements)) == len(entries(statements, artifact="Figure 2")) == 1
     assert len(entries(statements, paper=OTHER, artifact="Figure 3")) == 1
     assert entries(statements, artifact="Figure 3") == []
@@ -147,9 +147,9 @@ def test_a_figures_claims_are_not_those_of_a_study_of_ones_own(statements):
 
 def test_claims_share_what_they_have_unless_they_say_others(statements):
     figure = statements.about(PAPER, "Figure 1").having(otherwise="often", paper=OTHER)
-    figure.statement("shared", everywhere, SMALL)(zero)
-    figure.statement("own", everywhere, SMALL, otherwise="once")(zero)
-    statements.statement("none", everywhere, SMALL)(zero)
+    figure.statement("everywhere", "shared", SMALL)(zero)
+    figure.statement("everywhere", "own", SMALL, otherwise="once")(zero)
+    statements.statement("everywhere", "none", SMALL)(zero)
 
     @figure.everywhere("remarked", SMALL)
     def remarked(data):
@@ -171,8 +171,8 @@ def test_each_quantifier_has_a_decorator(statements):
 
 def test_a_statement_of_several_papers_stands_in_each(statements):
     places = {PAPER: "Theorem 3", OTHER: "Theorem 1"}
-    statements.statement(places, everywhere, SMALL)(zero)
-    statements.statement("Lemma 2", everywhere, SMALL, paper=OTHER, name="lemma")(zero)
+    statements.statement("everywhere", places, SMALL)(zero)
+    statements.statement("everywhere", "Lemma 2", SMALL, paper=OTHER, name="lemma")(zero)
     for paper in (PAPER, OTHER, "mine2030"):
         own = [entry.heading.places for entry in entries(statements, paper=paper)]
         assert own == [places, {OTHER: "Lemma 2"}]
@@ -180,7 +180,7 @@ def test_a_statement_of_several_papers_stands_in_each(statements):
 
 def test_texts_point_to_other_studies_by_what_these_are_about(statements):
     @statements.statement(
-        "Figure 1", everywhere, SMALL, otherwise="See {study of Figure 2}, {study of Figure 9}."
+        "everywhere", "Figure 1", SMALL, otherwise="See {study of Figure 2}, {study of Figure 9}."
     )
     def points(data):
         """Like {study of
@@ -196,8 +196,8 @@ def test_texts_point_to_other_studies_by_what_these_are_about(statements):
 
 def test_a_place_may_depend_on_the_artifact_and_an_explanation_on_the_case(statements):
     statements.statement(
+        "everywhere",
         lambda study: f"section {len(study.config['artifact'])}, {{artifact}}",
-        everywhere,
         at_most(0.0, "a reason"),
         otherwise=lambda case: "{name} alone" if case["name"] != "sp" else "",
         over=["name"],

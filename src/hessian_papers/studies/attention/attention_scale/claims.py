@@ -184,8 +184,8 @@ def draws(data: xr.Dataset, sweep: str, largest: float = math.inf) -> xr.Dataset
 
 
 @figure_2.statement(
-    "{place}",
     lambda case: case["quantifier"],
+    "{place}",
     lambda case: ALL if case["quantifier"] == "everywhere" else MOST,
     id="{id}",
     otherwise=lambda case: case["otherwise"],

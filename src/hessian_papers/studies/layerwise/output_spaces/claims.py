@@ -8,7 +8,6 @@ import xarray as xr
 from hessian_papers.ledger.bounds import Bound, at_least, equal_to, needs
 from hessian_papers.ledger.conditions import AFTER_TRAINING, AT_INITIALISATION
 from hessian_papers.ledger.statements import Cases, Labels, Statements
-from hessian_papers.ledger.verdicts import printed, shown
 from hessian_papers.ledger.words import reading_of
 from hessian_papers.studies.layerwise.layers import (
     before_training,
@@ -133,12 +132,12 @@ def as_printed(row: Labels) -> Bound:
 for _artifact, _data in (COLUMNS | FEW).items():
     _of_data = statements.about("wu2022dissecting", _artifact).having(otherwise=SHORT)
     for _function, _quantifier, _id, _state, _book in (
-        (row_of_the_table, printed, "table-8", NEAR_A_MINIMUM, None),
-        (overlap_as_trained, shown, "table-8-as-trained", AFTER_TRAINING, "beyond"),
+        (row_of_the_table, "printed", "table-8", NEAR_A_MINIMUM, None),
+        (overlap_as_trained, "shown", "table-8-as-trained", AFTER_TRAINING, "beyond"),
     )[_artifact in FEW :]:
         _of_data.statement(
-            "appendix G.1, Table 8",
             _quantifier,
+            "appendix G.1, Table 8",
             as_printed,
             id=_id,
             state=_state,
