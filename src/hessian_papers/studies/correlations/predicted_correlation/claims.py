@@ -24,7 +24,9 @@ SIGN = at_least(0.0, "a sign, for a paired difference", source="ours")
 # What stands for the sharpness: the sum of the layers' terms with the inputs' second moments.
 TERMS = "terms"
 
-statements = Statements(values=TIMES).having(paper=PAPER, book="beyond", state=AT_BOTH_TIMES)
+statements = Statements(values=TIMES).having(
+    paper=PAPER, book="beyond", state=AT_BOTH_TIMES, surrogate=True
+)
 two_layers = statements.about(PAPER, ARTIFACT, f"{ARTIFACT} (width 100)")
 
 
