@@ -2,11 +2,10 @@
 
 import numpy as np
 import xarray as xr
-from claims_contract import planted_data
+from claims_contract import Kind, planted_data
 from samples import samples
 from study_configs import configured
 
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.deep_linear.balanced_spectrum import claims as spectrum_claims
 from hessian_papers.studies.deep_linear.balanced_spectrum import study as balanced_spectrum
 from hessian_papers.studies.deep_linear.depth_and_norm import claims as depth_claims
@@ -54,9 +53,8 @@ class Small:
 
     def entries(self, sides, **about):
         """The statements on a study with these sides, by their names."""
-        study = Study("study", self.about | about)
-        actual = self.claims.statements.entries(study, self.data(sides))
-        return {entry.id.removeprefix("study/"): entry for entry in actual}
+        kind = Kind(self.claims.statements, self.study.VARIABLES)
+        return kind.entries(sides, **self.about | about)
 
 
 SPECTRUM = Small(

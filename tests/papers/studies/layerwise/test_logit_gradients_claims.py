@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from claims_contract import Kind, Planted, of_records, planted_data
+from claims_contract import Kind, of_records, planted_data
 from torch import nn
 
 from hessian_papers.ledger.bounds import NothingToMeasure
@@ -143,12 +143,11 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
 
 
 def test_what_is_said_of_a_minimum_is_not_judged_elsewhere():
-    item = Planted(paper="wu2022dissecting", artifact="Figure 29", holds={}, fails=[])
-    kind = Kind(statements, study.VARIABLES)
+    kind, name = Kind(statements, study.VARIABLES), "weakly_by_class_at_last"
     outcomes = {}
     for late, by_class in ((0.01, (0.0, 0.3)), (0.01, (0.0, 0.8)), (0.5, (0.0, 0.3))):
         arrays = sides(late=late, by_class=by_class)
-        (entry,) = item.entries(kind, "weakly_by_class_at_last", arrays)
+        (entry,) = kind.entries(arrays, "wu2022dissecting", "Figure 29", name).values()
         try:
             outcomes[late, by_class[1]] = entry.bound.outcome(entry.measure())
         except NothingToMeasure as refused:
