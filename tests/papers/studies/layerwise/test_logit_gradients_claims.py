@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from claims_contract import Kind, of_records, planted_data
+from study_configs import configured
 from torch import nn
 
 from hessian_papers.ledger.bounds import NothingToMeasure
@@ -24,11 +25,7 @@ NETWORKS = ["F-5^2", "F-6-BN"]
 
 
 def config(**changes):
-    fields = {
-        "kind": "logit_gradients", "paper": "wu2022dissecting", "artifact": "Figure 29",
-        "title": "", "ensemble": "made", "seed": 0, "images": 0,
-    }  # fmt: skip
-    return study.Config(**(fields | changes))
+    return configured(study, {"ensemble": "made", "seed": 0, "images": 0} | changes)
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,9 @@ from hessian_papers.studies.correlations.ensembles import (
     FINISHED,
     TIMES,
     of_the_time,
-)
-from hessian_papers.studies.correlations.predicted_correlation.derived import (
-    misses,
-    off,
     over_points,
 )
+from hessian_papers.studies.correlations.predicted_correlation.derived import misses, off
 
 PAPER, PLACE = "singh2026cracking", "section 4.2, beyond the paper"
 ARTIFACT = "Section 4.2, surrogates of the sharpness"
