@@ -53,6 +53,16 @@ class Kind(NamedTuple):
         """The data set of a study with these sides."""
         return planted_data(sides, self.variables)
 
+    def entries(
+        self, sides: Sides | xr.Dataset, paper: str, artifact: str = "-", name: str = ""
+    ) -> dict[str, Entry]:
+        """The cases of the claims on these sides by their names, of one function alone if named."""
+        only = copy(self.statements)
+        only.all = [each for each in only.all if name in ("", each.function_name)]
+        study = Study("planted", {"paper": paper, "artifact": artifact})
+        data = sides if isinstance(sides, xr.Dataset) else self.data(sides)
+        return {entry.id.removeprefix("planted/"): entry for entry in only.entries(study, data)}
+
 
 def planted_data(sides: Sides, variables: Variables) -> xr.Dataset:
     """Sides, plain arrays or data sets, as the data set of a study."""
@@ -87,10 +97,7 @@ class Planted:
 
     def entries(self, kind: Kind, name: str, sides: Sides) -> Iterator[Entry]:
         """The entries of a claim's function for some arrays, one a case."""
-        only = copy(kind.statements)
-        only.all = [each for each in only.all if each.function_name == name]
-        config = {"paper": self.paper, "artifact": self.artifact}
-        yield from only.entries(Study("planted", config), kind.data(sides))
+        yield from kind.entries(sides, self.paper, self.artifact, name).values()
 
 
 def names(statements: Statements) -> list[str]:

@@ -311,15 +311,19 @@ def attention_condition(net: Attention, printed: bool = False) -> Error:
     return net.condition_error(in_print if printed else right)
 
 
-@theorem("Remark 3.1: monotone", of="attention-condition", cracking="below Remark 3.1")
-def attention_monotone(net: Attention, printed: bool = False) -> Error:
+@theorem(
+    "Remark 3.1: monotone (ours)",
+    of="attention-dominant",
+    ours=True,
+    cracking="below Remark 3.1, beyond its statement",
+)
+def attention_monotone(net: Attention) -> Error:
     """At fixed $⟨w_K, w_Q⟩$ and $ζ > 0$ the bound of Remark 3.1 grows with $‖w_K‖^2 + ‖w_Q‖^2$.
 
-    In print: it is monotonic in the magnitude of $w_K$ and $w_Q$
-    Remark: For $ζ < 0$ it can fall.
+    Remark: Our addition. For $ζ < 0$ it can fall.
     Measured by: the bound itself, as one weight vector is scaled
     """
-    if net.zeta < 0 and not printed:
+    if net.zeta < 0:
         return None
     longer, shorter = net.w_query, net.w_key
     if longer.norm() < shorter.norm():

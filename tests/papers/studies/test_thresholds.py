@@ -22,7 +22,6 @@ from hessian_papers.studies.gpt2.sink_density import claims as sink_density
 from hessian_papers.studies.gpt2.sink_density import edits
 from hessian_papers.studies.images.through_training import derived as through_training
 from hessian_papers.studies.layerwise import standing
-from hessian_papers.studies.layerwise.kronecker_factors import claims as kronecker_factors
 from hessian_papers.studies.layerwise.model_overlaps import claims as model_overlaps
 from hessian_papers.studies.layerwise.model_overlaps import derived as eigenvalues_told_apart
 from hessian_papers.studies.pac_bayes.bounds import claims as bounds
@@ -168,10 +167,6 @@ def has_a_side(share):
     return paths.ends(Outliers(small, np.ones_like(small), small))[0, 0]
 
 
-def fitted(loss):
-    return kronecker_factors._fitted(of(loss=("epoch seed", [[loss]]))).sizes["seed"]
-
-
 def stands_at_a_minimum(late):
     run = of(loss=("epoch seed", [[0.1]]), accuracy=("epoch seed", [[1.0]]))
     standing.require_minimum(run.assign(late_progress=late, network="any"))
@@ -226,7 +221,6 @@ CASES = {
         False,
         True,
     ),
-    "images fitted": (0.05, fitted, 1, None),
     "minimum": (0.05, stands_at_a_minimum, True, None),
     "eigenvalues above their error": (1e-2, resolved, 1, 2),
     "around the outputs": (0.2, peaks_around, True, False),

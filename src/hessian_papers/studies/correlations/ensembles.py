@@ -13,6 +13,12 @@ NORMS = {"spectral": "spectral", "frobenius": "Frobenius", "nuclear": "nuclear"}
 ACTIVATIONS = {"linear": "linear", "relu": "ReLU"}
 
 
+def over_points(values: xr.DataArray, *more: str) -> xr.DataArray:
+    """The mean over all points, and further dimensions, where it is defined."""
+    points = ("parametrisation", "depth", "size")  # runs of two layers alone may lack the depth
+    return values.mean([dim for dim in (*points, *more) if dim in values.dims])
+
+
 def positions(data: xr.Dataset) -> xr.DataArray:
     """The sizes or the depths of a study, whichever it runs along."""
     return data[data["along"].item()]

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from attention_arrays import edge_sides
-from claims_contract import Planted, changed, contract, planted_data
+from claims_contract import Kind, Planted, changed, contract, planted_data
 
 from hessian_papers.labelled import data_set
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.attention.attention_edge_of_stability import claims as module
 from hessian_papers.studies.attention.attention_edge_of_stability import derived
 from hessian_papers.studies.attention.attention_edge_of_stability.claims import statements
@@ -74,8 +73,7 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 
 def entries_of(sides):
     """The cases of all statements by their ids."""
-    entries = statements.entries(Study("s", FIGURE), planted_data(sides, VARIABLES))
-    return {entry.id.removeprefix("s/"): entry for entry in entries}
+    return Kind(statements, VARIABLES).entries(sides, **FIGURE)
 
 
 def test_only_draws_at_the_edge_are_looked_at(edge):

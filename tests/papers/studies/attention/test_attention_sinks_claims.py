@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from attention_arrays import sinks_sides
-from claims_contract import Planted, changed, contract, planted_data
+from claims_contract import Kind, Planted, changed, contract, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure, wilson
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.attention.attention_sinks import claims as module
 from hessian_papers.studies.attention.attention_sinks import figure as figures
 from hessian_papers.studies.attention.attention_sinks.claims import statements
@@ -75,9 +74,8 @@ def test_where_no_sink_can_be_told_nothing_is_measured():
 
 
 def measured(sides, name):
-    study = Study("s", {"paper": "singh2026cracking", "artifact": "Figure 9"})
-    entries = statements.entries(study, planted_data(sides, VARIABLES))
-    return {entry.id: entry.measure for entry in entries}[f"s/{name}"]()
+    kind = Kind(statements, VARIABLES)
+    return kind.entries(sides, "singh2026cracking", "Figure 9")[name].measure()
 
 
 def test_a_bulk_of_zeros_does_not_shrink(planted):

@@ -5,8 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-import xarray as xr
-from claims_contract import Planted, changed, contract
+from claims_contract import of_records
 from matplotlib import pyplot as plt
 from study_configs import both_sides, configured
 
@@ -22,7 +21,6 @@ SMALL = {
     "checked": 2,
     "seed": 0,
 }
-ARTIFACT = "Section 3.3, comparison with linear networks"
 
 
 def config(**changes):
@@ -111,41 +109,7 @@ def test_larger_targets_leave_the_gauss_newton_matrix_as_it_is():
     assert (parts.sel(at="targets times 10") > parts.sel(at="targets times 1")).all()
 
 
-def with_parts(of_attention, of_others, factor=1.0, terms=(6 / 7, 2 / 5)):
-    """Draws in which the residuals make these fractions; numerical ones are this much larger."""
-    data = sides()["closed_form"]
-    part = xr.where(data["model"] == "attention", of_attention, of_others)
-    chance = 1 + 0.01 * xr.DataArray(np.arange(5.0), dims="draw")
-    grown = chance * part / (1 - chance * part)
-    hessian = (data["gauss_newton"] * (1 + grown)).transpose(*data["hessian"].dims)
-    scaled = data["scaled_gauss_newton"] * (1 + grown)
-    counted = xr.where(data["model"] == "attention", *terms) + 0 * data["residual_terms"]
-    numerical = hessian.sel(quantity="largest eigenvalue", draw=[0, 1]).values
-    arrays = {
-        name: values.transpose(*data[name].dims).values
-        for name, values in (("scaled_hessian", scaled), ("residual_terms", counted))
-    }
-    of_theory = changed(sides(), "closed_form", hessian=hessian.values, **arrays)
-    return changed(of_theory, "numerics", numerical_hessian=factor * numerical)
-
-
-@pytest.fixture(scope="module")
-def planted():
-    return [
-        Planted(
-            paper="singh2026cracking",
-            artifact=ARTIFACT,
-            # What is shown of each model has a bound, which no verdict rests on.
-            holds=with_parts(0.7, 0.6),
-            fails=[with_parts(0.1, 0.2, factor=1.01, terms=(0.3, 0.7))],
-            reduced=[{name: side.isel(weight_norm=[0]) for name, side in sides().items()}],
-        )
-    ]
-
-
-test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(
-    claims.statements, study.VARIABLES
-)
+test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records("functional_part")
 
 
 def test_each_model_and_each_bound_is_drawn():

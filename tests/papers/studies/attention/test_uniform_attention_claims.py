@@ -1,10 +1,9 @@
 """The claims about uniform attention, on planted arrays."""
 
 import pytest
-from claims_contract import Planted, changed, contract, planted_data
+from claims_contract import Kind, Planted, changed, contract
 from uniform_attention_arrays import powers, sides
 
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.attention.uniform_attention.claims import statements
 from hessian_papers.studies.attention.uniform_attention.study import VARIABLES
 
@@ -37,9 +36,8 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 
 def measured(arrays):
     """By the case's id, what is measured."""
-    study = Study("study", {"paper": "singh2026cracking", "artifact": "test"})
-    entries = statements.entries(study, planted_data(arrays, VARIABLES))
-    return {entry.id.removeprefix("study/"): entry.measure() for entry in entries}
+    entries = Kind(statements, VARIABLES).entries(arrays, "singh2026cracking")
+    return {name: entry.measure() for name, entry in entries.items()}
 
 
 def test_the_exponent_is_that_of_the_draws():

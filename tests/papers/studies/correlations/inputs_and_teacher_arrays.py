@@ -5,6 +5,7 @@ from functools import cache
 
 import xarray as xr
 from ensemble_arrays import SETTINGS
+from study_configs import configured
 
 from hessian_papers.networks import inputs_and_teacher as networks
 from hessian_papers.studies.correlations.inputs_and_teacher import study
@@ -16,13 +17,9 @@ SMALL = networks.Config(
     teacher_scales=[0.5, 2.0],
     updates=4,
 )
-STUDY = study.Config(
-    kind="inputs_and_teacher",
-    paper="singh2026cracking",
-    artifact="Appendix D.3.3, inputs and teacher",
-    title="A title",
-    seed=0,
-    ensemble="linear-by-inputs",
+STUDY = configured(
+    study,
+    {"artifact": "Appendix D.3.3, inputs and teacher", "seed": 0, "ensemble": "linear-by-inputs"},
 )
 
 

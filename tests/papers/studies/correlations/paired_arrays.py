@@ -3,6 +3,7 @@
 import numpy as np
 from claims_contract import planted_data
 from samples import samples as declared
+from study_configs import both_sides, configured
 
 from hessian_papers.studies.correlations.paired_eigenvalues import study
 
@@ -11,10 +12,7 @@ CASES = list(study.CASES)
 
 def config(**changes):
     fields = {
-        "kind": "paired_eigenvalues",
-        "paper": "singh2026cracking",
         "artifact": "Figure 10",
-        "title": "test",
         "data": "test",
         "seed": 3,
         "activation": "linear",
@@ -27,7 +25,7 @@ def config(**changes):
         "jitters": 19,
         "networks_per_item": 3,
     }
-    return study.Config(**(fields | changes))
+    return configured(study, fields | changes)
 
 
 def features(samples=40, size=15, seed=0):
@@ -36,11 +34,7 @@ def features(samples=40, size=15, seed=0):
 
 
 def sides(**changes):
-    settings, data = config(**changes), features()
-    return {
-        "closed_form": study.closed_form(settings, data),
-        "numerics": study.numerics(settings, data),
-    }
+    return both_sides(study, config(**changes), features())
 
 
 def data_of(actual):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from claims_contract import Kind, Planted, of_records
+from claims_contract import Kind, of_records
 from inputs_and_teacher_arrays import STUDY, measured
 
 from hessian_papers.ledger.bounds import NothingToMeasure
@@ -15,8 +15,7 @@ KIND = Kind(claims.statements, study.VARIABLES)
 
 
 def entries(name, data):
-    item = Planted(paper="singh2026cracking", artifact=STUDY.artifact, holds={}, fails=[])
-    return {entry.id: entry for entry in item.entries(KIND, name, {"correlation": data})}
+    return KIND.entries(data, "singh2026cracking", STUDY.artifact, name)
 
 
 def test_matrices_that_are_not_alike_are_not_measured():

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 import xarray as xr
-from claims_contract import Kind, Planted, of_records
+from claims_contract import Kind, of_records
 from ensemble_arrays import ensemble, replaced
 from point_studies import norms_config
 
@@ -15,7 +15,6 @@ from hessian_papers.studies.correlations.norm_correlation import deep_claims, st
 from hessian_papers.studies.correlations.norm_correlation.claims import statements
 
 PARAMETRISATIONS = ("sp", "mup", "ntp")
-PAPER = "singh2026cracking"
 KIND = Kind(statements, study.VARIABLES)
 
 
@@ -53,10 +52,8 @@ def of_relu(networks):
     return replaced(networks, activation="relu")
 
 
-def about(number, holds, fails, reduced=()):
-    return Planted(
-        paper=PAPER, artifact=f"Figure {number}", holds=holds, fails=fails, reduced=reduced
-    )
+def entries(number, name, sides):
+    return KIND.entries(sides, "singh2026cracking", f"Figure {number}", name).values()
 
 
 def with_r(sides, change):
@@ -106,7 +103,7 @@ def cases_of(number, name, sides, **heading):
     """The cases of a claim whose headings have some fields."""
     return [
         entry
-        for entry in about(number, sides, []).entries(KIND, name, sides)
+        for entry in entries(number, name, sides)
         if all(getattr(entry.heading, field) == value for field, value in heading.items())
     ]
 
@@ -185,7 +182,7 @@ OF_TWO_LAYERS = {"along": "depth", "depths": [2], "sizes": [1]}
 )
 def test_what_a_configuration_leaves_out_is_named(number, name, changes, message):
     sides = correlation(wide(), **changes)
-    *_, entry = about(number, sides, []).entries(KIND, name, sides)
+    *_, entry = entries(number, name, sides)
     with pytest.raises(NothingToMeasure, match=f"^this configuration {message}$"):
         entry.measure()
 

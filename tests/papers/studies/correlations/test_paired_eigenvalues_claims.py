@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from claims_contract import Kind, Planted, of_records
+from claims_contract import Kind, of_records
 from paired_arrays import CASES, data_of, flattened, four_relu_layers, sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure, estimate_of
@@ -27,8 +27,7 @@ def with_networks(actual, networks):
 
 
 def entries_of(number, name, sides):
-    item = Planted(paper="singh2026cracking", artifact=f"Figure {number}", holds=sides, fails=[])
-    return [*item.entries(KIND, name, sides)]
+    return [*KIND.entries(sides, "singh2026cracking", f"Figure {number}", name).values()]
 
 
 @pytest.fixture(scope="module")

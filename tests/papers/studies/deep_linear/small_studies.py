@@ -2,11 +2,10 @@
 
 import numpy as np
 import xarray as xr
-from claims_contract import planted_data
+from claims_contract import Kind, planted_data
 from samples import samples
-from study_configs import configured
+from study_configs import both_sides, configured
 
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.deep_linear.balanced_spectrum import claims as spectrum_claims
 from hessian_papers.studies.deep_linear.balanced_spectrum import study as balanced_spectrum
 from hessian_papers.studies.deep_linear.depth_and_norm import claims as depth_claims
@@ -41,8 +40,7 @@ class Small:
         return samples(x, np.zeros(len(x)))
 
     def both(self, **changes):
-        sides, settings = ("closed_form", "numerics"), self.config(**changes)
-        return {side: getattr(self.study, side)(settings, self.sample()) for side in sides}
+        return both_sides(self.study, self.config(**changes), self.sample())
 
     def closed_only(self, **changes):
         """Both sides from the closed form, where the equation itself is in question."""
@@ -54,9 +52,8 @@ class Small:
 
     def entries(self, sides, **about):
         """The statements on a study with these sides, by their names."""
-        study = Study("study", self.about | about)
-        actual = self.claims.statements.entries(study, self.data(sides))
-        return {entry.id.removeprefix("study/"): entry for entry in actual}
+        kind = Kind(self.claims.statements, self.study.VARIABLES)
+        return kind.entries(sides, **self.about | about)
 
 
 SPECTRUM = Small(

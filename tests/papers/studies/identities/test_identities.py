@@ -37,7 +37,7 @@ def test_errors_are_those_of_single_instances():
             assert bool(len(drawn)) == (form == "corrected" or bool(theorem.printed))
     right, printed = (data["instances"].sel(form=form) for form in ("corrected", "printed"))
     assert right.sel(theorem="linear-spectrum") == 13 + config().instances
-    zero, monotone = {"theorem": "linear-zero-vector"}, {"theorem": "attention-monotone"}
+    zero, aligned = {"theorem": "linear-zero-vector"}, {"theorem": "balanced-alignment"}
     assert right.sel(zero) == printed.sel(zero) < 13
-    assert right.sel(monotone) < printed.sel(monotone)
+    assert right.sel(aligned) > printed.sel(aligned)
     assert right.sel(theorem="bias-assumptions") == 5

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from claims_contract import changed, of_records, planted_data
+from claims_contract import Kind, changed, of_records, planted_data
 from planted_shares import ABLATIONS, BALANCED, KAIMING, RAW, TANH, kept, networks
 
 from hessian_papers.ledger.bounds import NothingToMeasure, estimate_of
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.images.class_shares import claims as module
 from hessian_papers.studies.images.class_shares.claims import statements
 from hessian_papers.studies.images.class_shares.study import VARIABLES
@@ -79,6 +78,10 @@ def without(sides, gone):
     return changed(sides, "numerics", **measured)
 
 
+def entries_of(artifact, sides):
+    return Kind(statements, VARIABLES).entries(sides, "anon2026data", artifact)
+
+
 def measured(name, sides, *of):
     return getattr(module, name)(planted_data(sides, VARIABLES), *of)
 
@@ -135,18 +138,15 @@ def test_a_statistic_is_what_was_planted(name, sides, of, expected):
 
 def test_what_is_said_of_zero_loss_is_not_judged_at_another():
     """A sharpness that falls with n where labels are not fitted says nothing of the sentence."""
-    config = {"paper": "anon2026data", "artifact": "Figure 1c"}
-    data = planted_data(fitted(TRAINED, where=False), VARIABLES)
-    entries = {e.id: e for e in statements.entries(Study("study", config), data)}
+    entries = entries_of("Figure 1c", fitted(TRAINED, where=False))
     for name in ("zero-loss", "independent-of-samples-one", "independent-of-samples-two"):
         with pytest.raises(NothingToMeasure, match="the statement is about zero loss"):
-            entries[f"study/{name}"].measure()
+            entries[name].measure()
     # Where some labels are fitted, only these count: here of one size.
-    some = planted_data(TRAINED, VARIABLES)
-    entries = {e.id: e for e in statements.entries(Study("study", config), some)}
-    assert entries["study/zero-loss"].measure().value < 1e-9
+    entries = entries_of("Figure 1c", TRAINED)
+    assert entries["zero-loss"].measure().value < 1e-9
     with pytest.raises(NothingToMeasure, match="no image set at two numbers of samples"):
-        entries["study/independent-of-samples-one"].measure()
+        entries["independent-of-samples-one"].measure()
 
 
 def test_one_training_a_share_has_no_interval_and_replicates_have_one():
@@ -172,16 +172,11 @@ def test_one_number_of_samples_says_nothing_of_their_influence():
 @pytest.mark.parametrize("artifact", ["Figure 1c", "Figure 2"])
 def test_diverged_networks_are_left_out(artifact):
     sides = fitted(independent()) if artifact == "Figure 1c" else ablations()
-    config = {"paper": "anon2026data", "artifact": artifact}
     closed_form = sides["closed_form"]
     gone = (closed_form["source"] == "two") & (closed_form["replicate"] == 1)
-    for entry in statements.entries(
-        Study("study", config), planted_data(without(sides, gone), VARIABLES)
-    ):
+    for entry in entries_of(artifact, without(sides, gone)).values():
         assert np.isfinite(np.atleast_1d(entry.measure())[0]), entry.id
-    for entry in statements.entries(
-        Study("study", config), planted_data(without(sides, gone | True), VARIABLES)
-    ):
+    for entry in entries_of(artifact, without(sides, gone | True)).values():
         with pytest.raises(NothingToMeasure, match="this configuration has no networks"):
             entry.measure()
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from small_images import CLASSES, image_sets, loss_and_hessian, whole_samples
+from study_configs import both_sides as sides_of
 from study_configs import configured
 
 from hessian_papers.labelled import joined
@@ -42,8 +43,7 @@ def config(fields, **changes):
 def both_sides(settings, data=SETS):
     """The trained networks and the data set of a study."""
     trained = study.train(settings, data)
-    sides = [study.closed_form(settings, trained), study.numerics(settings, trained)]
-    return split(trained), joined(sides)
+    return split(trained), joined([*sides_of(study, settings, trained).values()])
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from claims_contract import changed, of_records, planted_data
+from claims_contract import Kind, changed, of_records, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure, Replicated, estimate_of
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.images.training_courses.claims import (
     easier,
     edge_balances,
@@ -117,12 +116,13 @@ def test_any_distance_smaller_than_at_a_small_rate_is_a_balance():
 
 
 def test_what_is_said_of_the_edge_of_stability_is_not_judged_below_it():
-    config = {"paper": "anon2026data", "artifact": "Sections 3 and 4, courses of training"}
+    artifact = "Sections 3 and 4, courses of training"
 
     def entry(rate):
         planted = changed(planted_runs(), "closed_form", rate=lambda ones: rate * ones)
-        entries = statements.entries(Study("study", config), data_of(planted))
-        return next(e for e in entries if e.id == "study/edge-one-one")
+        return Kind(statements, VARIABLES).entries(planted, "anon2026data", artifact)[
+            "edge-one-one"
+        ]
 
     assert isinstance(entry(2.1).measure(), Replicated)
     with pytest.raises(NothingToMeasure, match=r"0\.9 times .* about the edge of stability"):

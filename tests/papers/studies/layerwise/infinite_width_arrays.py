@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from study_configs import configured
 
-from hessian_papers.studies.layerwise.infinite_width.study import Config, closed_form
+from hessian_papers.studies.layerwise.infinite_width import study
 
 # What falls, as a multiple of 1/n or, of H, 1/d, and what stays: (rectified, Gaussian inputs).
 FALLING = {
@@ -39,25 +40,11 @@ STAYING = {
 }
 
 
-def config(**changes: object) -> Config:
+def config(**changes: object) -> study.Config:
     """A small study."""
-    return Config(
-        **{
-            "kind": "infinite_width",
-            "paper": "wu2022dissecting",
-            "artifact": "Section 4",
-            "title": "A small one",
-            "seed": 0,
-            "laws": ["rectified", "gaussian"],
-            "widths": [16, 64, 256],
-            "classes": [4],
-            "alpha": [0.5],
-            "draws": 6,
-            "samples": 64,
-            "layer_samples": 32,
-            **changes,
-        }
-    )
+    fields = {"seed": 0, "laws": ["rectified", "gaussian"], "widths": [16, 64, 256]}
+    fields |= {"classes": [4], "alpha": [0.5], "draws": 6, "samples": 64, "layer_samples": 32}
+    return configured(study, fields | changes)
 
 
 def sides(
@@ -85,7 +72,7 @@ def sides(
     places = [("rectified", "gaussian").index(law) for law in laws]
     labels = {"laws": laws, "widths": widths, "classes": classes, "alpha": alpha}
     settings = {name: list(values) for name, values in labels.items()}
-    theory = closed_form(config(layer_samples=64, **settings), xr.Dataset())
+    theory = study.closed_form(config(layer_samples=64, **settings), xr.Dataset())
     actual = {
         "law": np.array(laws),
         "width": np.array(widths),

@@ -39,6 +39,12 @@ def ensemble(folder, *, shape=(4, 4), samples=40, random_labels=False, **changes
     return kept_in(folder, classifiers.train.gather(config, parts))
 
 
+def of_two_epochs(folders, *names):
+    """Two networks each of some architectures, on 2 x 2 pixels."""
+    of = {"networks": [*names], "seeds": 2, "shape": (2, 2), "epochs": 2, "kept": [0, 2]}
+    return ensemble(folders.mktemp("networks"), **of)
+
+
 def dense(networks, network, seed, layer, *, images, epoch=EPOCHS):
     """A layer in float64 on the first images: its Hessian, both factors, and the mean input."""
     kept = kept_classifier(networks, network, seed, epoch)

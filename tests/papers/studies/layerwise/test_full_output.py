@@ -14,10 +14,7 @@ from tests.papers.studies.layerwise import small_classifiers
 
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory):
-    return small_classifiers.ensemble(
-        tmp_path_factory.mktemp("networks"), networks=["F-4", "F-5^2-BN"], seeds=2, shape=(2, 2),
-        epochs=2, kept=[0, 2],
-    )  # fmt: skip
+    return small_classifiers.of_two_epochs(tmp_path_factory, "F-4", "F-5^2-BN")
 
 
 def config(**changes):

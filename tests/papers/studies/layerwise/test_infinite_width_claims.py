@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 import scipy
 import xarray as xr
-from claims_contract import of_records, planted_data
+from claims_contract import Kind, of_records, planted_data
 from infinite_width_arrays import sides
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.layerwise.infinite_width import claims
 from hessian_papers.studies.layerwise.infinite_width.claims import statements
 from hessian_papers.studies.layerwise.infinite_width.derived import exponent, measured
@@ -29,9 +28,8 @@ def data_of(**changes):
 
 
 def test_what_is_said_of_gaussian_inputs_is_beyond_the_paper():
-    study = Study("planted", {"paper": "wu2022dissecting", "artifact": "Section 4"})
-    entries = [*statements.entries(study, data_of())]
-    gaussian = [each for each in entries if "gaussian" in each.id]
+    entries = Kind(statements, VARIABLES).entries(sides(), "wu2022dissecting", "Section 4")
+    gaussian = [entry for name, entry in entries.items() if "gaussian" in name]
     assert {each.heading.book for each in gaussian} == {"beyond"}
     assert {each.heading.printed for each in gaussian} == {None}
     assert len(gaussian) == 4 * len(claims.GAUSSIAN)

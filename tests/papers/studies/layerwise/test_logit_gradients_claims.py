@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from claims_contract import Kind, Planted, of_records, planted_data
+from claims_contract import Kind, of_records, planted_data
+from study_configs import configured
 from torch import nn
 
 from hessian_papers.ledger.bounds import NothingToMeasure
@@ -24,11 +25,7 @@ NETWORKS = ["F-5^2", "F-6-BN"]
 
 
 def config(**changes):
-    fields = {
-        "kind": "logit_gradients", "paper": "wu2022dissecting", "artifact": "Figure 29",
-        "title": "", "ensemble": "made", "seed": 0, "images": 0,
-    }  # fmt: skip
-    return study.Config(**(fields | changes))
+    return configured(study, {"ensemble": "made", "seed": 0, "images": 0} | changes)
 
 
 @pytest.fixture(scope="module")
@@ -143,12 +140,11 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = of_records(
 
 
 def test_what_is_said_of_a_minimum_is_not_judged_elsewhere():
-    item = Planted(paper="wu2022dissecting", artifact="Figure 29", holds={}, fails=[])
-    kind = Kind(statements, study.VARIABLES)
+    kind, name = Kind(statements, study.VARIABLES), "weakly_by_class_at_last"
     outcomes = {}
     for late, by_class in ((0.01, (0.0, 0.3)), (0.01, (0.0, 0.8)), (0.5, (0.0, 0.3))):
         arrays = sides(late=late, by_class=by_class)
-        (entry,) = item.entries(kind, "weakly_by_class_at_last", arrays)
+        (entry,) = kind.entries(arrays, "wu2022dissecting", "Figure 29", name).values()
         try:
             outcomes[late, by_class[1]] = entry.bound.outcome(entry.measure())
         except NothingToMeasure as refused:

@@ -124,10 +124,7 @@ def test_where_there_is_no_such_space_nothing_is_known():
 
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory):
-    return small_classifiers.ensemble(
-        tmp_path_factory.mktemp("networks"), networks=["F-4", "F-5^2-BN"], seeds=2, shape=(2, 2),
-        epochs=2, kept=[0, 2],
-    )  # fmt: skip
+    return small_classifiers.of_two_epochs(tmp_path_factory, "F-4", "F-5^2-BN")
 
 
 def study_config(**changes):

@@ -73,6 +73,11 @@ def data_of(arrays):
     return planted_data(arrays, VARIABLES)
 
 
+def entries_of(artifact, name, arrays):
+    entries = Kind(statements, VARIABLES).entries(arrays, "wu2022dissecting", artifact, name)
+    return [*entries.values()]
+
+
 def test_what_is_not_known_is_nothing_to_measure():
     with pytest.raises(NothingToMeasure, match="F-5 has layers of fewer outputs than classes"):
         hidden(data_of(unknown()).sel(network="F-5"), "rows")
@@ -87,26 +92,23 @@ def test_a_network_without_a_hidden_layer_is_not_spoken_of():
 
 
 def test_a_minimum_of_few_images_is_not_that_of_the_table():
-    kind, (few,) = Kind(statements, VARIABLES), FEW
+    (few,) = FEW
     arrays = of_table_8(rows=0.4, complement=0.5)
-    item = Planted(paper="wu2022dissecting", artifact=few, holds=arrays, fails=[], reduced=[])
     for name in ("rows_of_the_product", "row_of_the_table"):
-        assert [*item.entries(kind, name, arrays)] == []
-    entries = [*item.entries(kind, "overlap_as_trained", arrays)]
+        assert entries_of(few, name, arrays) == []
+    entries = entries_of(few, "overlap_as_trained", arrays)
     assert {entry.heading.quantifier for entry in entries} == {"shown"}
 
 
 @pytest.mark.parametrize("name", ["rows_of_the_product", "row_of_the_table"])
 def test_what_is_said_of_a_minimum_is_not_judged_elsewhere(name):
-    kind = Kind(statements, VARIABLES)
     arrays = of_table_8(rows=(0.611, 0.739, 1.0), complement=0.5, late=0.3)
-    item = Planted(paper="wu2022dissecting", artifact="Table 8", holds=arrays, fails=[])
-    entries = [*item.entries(kind, name, arrays)]
+    entries = entries_of("Table 8", name, arrays)
     for entry in entries:
         with pytest.raises(NothingToMeasure, match=r"^LeNet5 stands at loss 0\.125 and acc"):
             entry.measure()
     # Where it stands all the same is shown, beside the print.
-    shown = [*item.entries(kind, "overlap_as_trained", arrays)]
+    shown = entries_of("Table 8", "overlap_as_trained", arrays)
     assert [entry.labels["layer"] for entry in shown] == ["fc1", "fc2"]
     assert [entry.measure().value for entry in shown] == pytest.approx([0.611, 0.739], abs=0.02)
     assert entries

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from claims_contract import changed, of_records, planted_data
+from claims_contract import Kind, changed, of_records, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.pac_bayes.bounds.claims import decay_matters_little, statements, tighter
 from hessian_papers.studies.pac_bayes.bounds.derived import failures
 from hessian_papers.studies.pac_bayes.bounds.figure import caption, controls, draw
@@ -95,8 +94,7 @@ def test_a_bound_with_decaying_intervals_is_held_against_the_regular_one():
 
 def cases_of(data, artifact="Table 10"):
     """The cases on a run by their names."""
-    about = Study("bounds", {"paper": "wu2022dissecting", "artifact": artifact})
-    return {entry.id.partition("/")[2]: entry for entry in statements.entries(about, data)}
+    return Kind(statements, VARIABLES).entries(data, "wu2022dissecting", artifact)
 
 
 def test_the_trainer_is_held_against_the_tightest_row_of_its_network():

@@ -1,11 +1,10 @@
 """The claims about the data scale, on small networks and on wrong spectra of them."""
 
 import pytest
-from claims_contract import Planted, changed, contract, planted_data
+from claims_contract import Kind, Planted, changed, contract
 from data_scale_sides import both, sample
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.data_scale.claims import statements
 from hessian_papers.studies.scalar.data_scale.study import VARIABLES
 
@@ -56,9 +55,7 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 
 
 def measured(sides, artifact="Figure 7", paper="singh2026cracking"):
-    study = Study("study", {"paper": paper, "artifact": artifact})
-    entries = statements.entries(study, planted_data(sides, VARIABLES))
-    return {entry.id.removeprefix("study/"): entry for entry in entries}
+    return Kind(statements, VARIABLES).entries(sides, paper, artifact)
 
 
 def test_errors_are_as_large_as_what_was_planted(correlated):

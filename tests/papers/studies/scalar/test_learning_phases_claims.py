@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract, planted_data
+from claims_contract import Kind, Planted, changed, contract
 from learning_phases_sides import both
 
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.learning_phases.claims import select_signs, statements
 from hessian_papers.studies.scalar.learning_phases.study import VARIABLES
 
@@ -54,11 +53,12 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 
 
 def test_the_print_is_right_where_the_solution_is_positive(sides):
-    data = planted_data(sides, VARIABLES)
+    kind = Kind(statements, VARIABLES)
+    data = kind.data(sides)
     values = {
         sign: [
             entry.measure_printed()
-            for entry in statements.entries(Study("study", ABOUT), select_signs(data, sign))
+            for entry in kind.entries(select_signs(data, sign), **ABOUT).values()
             if entry.measure_printed is not None
         ]
         for sign in (1, -1)

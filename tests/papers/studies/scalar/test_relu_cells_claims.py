@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract, planted_data
+from claims_contract import Kind, Planted, changed, contract
 from relu_cells_sides import SIZES, both
 
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.relu_cells.claims import statements
 from hessian_papers.studies.scalar.relu_cells.study import VARIABLES
 
@@ -42,9 +41,7 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 
 
 def measured(sides, artifact="Figure 1", paper="singh2026cracking"):
-    study = Study("study", {"paper": paper, "artifact": artifact})
-    entries = statements.entries(study, planted_data(sides, VARIABLES))
-    return {entry.id.removeprefix("study/"): entry for entry in entries}
+    return Kind(statements, VARIABLES).entries(sides, paper, artifact)
 
 
 def test_errors_are_as_large_as_what_was_planted(sides):

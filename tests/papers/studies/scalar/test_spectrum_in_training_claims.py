@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from claims_contract import Planted, changed, contract, planted_data
+from claims_contract import Kind, Planted, changed, contract
 from spectrum_in_training_sides import (
     COORDINATES,
     EIGENSPACE,
@@ -17,7 +17,6 @@ from spectrum_in_training_sides import (
 
 from hessian_papers.labelled import data_set
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.ledger.statements import Study
 from hessian_papers.studies.scalar.spectrum_in_training.claims import EXTENDED, statements
 from hessian_papers.studies.scalar.spectrum_in_training.derived import (
     LAST,
@@ -37,13 +36,11 @@ ABOUT_SPACES = {"paper": "singh2026cracking", "artifact": "Corollary 3.1"}
 ABOUT_COORDINATES = {"paper": "singh2026cracking", "artifact": "Corollary B.1 on real data"}
 
 
-def entries_of(study, made):
-    return [*statements.entries(study, planted_data(made, VARIABLES))]
+KIND = Kind(statements, VARIABLES)
 
 
 def measured(name, made, paper="singh2024closed", artifact=None):
-    study = Study("study", {"paper": paper, "artifact": artifact or ARTIFACTS[paper]})
-    (entry,) = [entry for entry in entries_of(study, made) if entry.id == f"study/{name}"]
+    entry = KIND.entries(made, paper, artifact or ARTIFACTS[paper])[name]
     return entry, entry.measure()
 
 
@@ -196,9 +193,9 @@ test_a_claim_holds_and_fails, test_a_claim_bears_a_missing_case = contract(state
 
 def test_a_departure_of_one_optimizer_breaks_its_own_case_alone(spaces):
     for name, departure in DEPARTURES.items():
-        entries = entries_of(Study("study", ABOUT_SPACES), departed(spaces, *departure))
-        broken = [e.id for e in entries if not e.bound.holds(e.measure())]
-        assert broken == [f"study/{name}"]
+        entries = KIND.entries(departed(spaces, *departure), **ABOUT_SPACES)
+        broken = [case for case, e in entries.items() if not e.bound.holds(e.measure())]
+        assert broken == [name]
 
 
 @pytest.mark.parametrize("optimizer", EXTENDED)

@@ -58,23 +58,20 @@ def most_terms_have_none(data: xr.Dataset) -> float:
     return float(data["residual_terms"].drop_sel(model="attention").max(skipna=False))
 
 
-def _parts(data: xr.Dataset, quantity: str) -> xr.DataArray:
-    """The functional parts at each norm, and at each scale of the targets, along ``at``."""
-    of_norms = functional_part(data.sel(quantity=quantity, drop=True))
-    names = [f"norm {norm:g}" for norm in data["weight_norm"].values]
-    of_norms = of_norms.rename(weight_norm="at").assign_coords(at=names)
-    if quantity != "largest eigenvalue":
-        return of_norms
-    scaled = {name: data[f"scaled_{name}"] for name in ("hessian", "gauss_newton")}
-    names = [f"{SCALED}{scale:g}" for scale in data["target_scale"].values]
-    of_scales = functional_part(xr.Dataset(scaled)).rename(target_scale="at")
-    return xr.concat([of_norms, of_scales.assign_coords(at=names)], "at")
-
-
 def _places(data: xr.Dataset) -> list[str]:
     """The norms, and the scales of the targets at norm 1."""
     norms = [f"norm {norm:g}" for norm in data["weight_norm"].values]
     return norms + [f"{SCALED}{scale:g}" for scale in data["target_scale"].values]
+
+
+def _parts(data: xr.Dataset, quantity: str) -> xr.DataArray:
+    """The functional parts at each norm, and at each scale of the targets, along ``at``."""
+    parts = [functional_part(data.sel(quantity=quantity, drop=True)).rename(weight_norm="at")]
+    if quantity == "largest eigenvalue":
+        scaled = {name: data[f"scaled_{name}"] for name in ("hessian", "gauss_newton")}
+        parts.append(functional_part(xr.Dataset(scaled)).rename(target_scale="at"))
+    places = xr.concat([each.drop_vars("at") for each in parts], "at")
+    return places.assign_coords(at=_places(data)[: places.sizes["at"]])
 
 
 def _each_part(data: xr.Dataset) -> Iterator[Labels]:

@@ -32,12 +32,6 @@ def _best_norm_lead(data: xr.Dataset) -> xr.DataArray:
     return leads(_best(data), "norm")
 
 
-def _best_norm_difference(data: xr.Dataset) -> xr.DataArray:
-    """The r of the best factor by a norm less that by another."""
-    best = _best(data)
-    return apart(best - best.rename(norm="other_norm"))
-
-
 def _group_lead(data: xr.Dataset) -> xr.DataArray:
     """The r of the first group's best factor less that of the second's."""
     first, second = (largest(_best(data, group), "norm") for group in (0, 1))
@@ -57,7 +51,6 @@ STATISTICS: Mapping[str, tuple[Callable[[xr.Dataset], xr.DataArray], float]] = {
     "last_lead": (last_lead, 2.0),
     "best_correlation": (_best, 1.0),
     "best_norm_lead": (_best_norm_lead, 2.0),
-    "best_norm_difference": (_best_norm_difference, 2.0),
     "group_lead": (_group_lead, 2.0),
     "best_norm_growth": (lambda data: _growth(_best_norm_lead(data)), 4.0),
     "last_growth": (lambda data: _growth(last_lead(data)), 4.0),

@@ -11,12 +11,9 @@ from hessian_papers.studies.correlations.ensembles import (
     FINISHED,
     TIMES,
     of_the_time,
-)
-from hessian_papers.studies.correlations.predicted_correlation.derived import (
-    misses,
-    off,
     over_points,
 )
+from hessian_papers.studies.correlations.predicted_correlation.derived import misses, off
 
 PAPER, PLACE = "singh2026cracking", "section 4.2, beyond the paper"
 ARTIFACT = "Section 4.2, surrogates of the sharpness"
@@ -24,7 +21,9 @@ SIGN = at_least(0.0, "a sign, for a paired difference", source="ours")
 # What stands for the sharpness: the sum of the layers' terms with the inputs' second moments.
 TERMS = "terms"
 
-statements = Statements(values=TIMES).having(paper=PAPER, book="beyond", state=AT_BOTH_TIMES)
+statements = Statements(values=TIMES).having(
+    paper=PAPER, book="beyond", state=AT_BOTH_TIMES, surrogate=True
+)
 two_layers = statements.about(PAPER, ARTIFACT, f"{ARTIFACT} (width 100)")
 
 

@@ -2,13 +2,7 @@
 
 import xarray as xr
 
-# What points differ by; runs of two layers alone may lack the depth.
-POINTS = ("parametrisation", "depth", "size")
-
-
-def over_points(values: xr.DataArray, *more: str) -> xr.DataArray:
-    """The mean over all points, and further dimensions, where it is defined."""
-    return values.mean([dim for dim in (*POINTS, *more) if dim in values.dims])
+from hessian_papers.studies.correlations.ensembles import over_points
 
 
 def root_mean_square(values: xr.DataArray) -> xr.DataArray:

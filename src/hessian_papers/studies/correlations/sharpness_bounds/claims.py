@@ -11,12 +11,12 @@ from hessian_papers.studies.correlations.ensembles import (
     PARAMETRISATIONS,
     TIMES,
     of_the_time,
+    over_points,
     require_two_layers,
 )
 
 ARGUMENT = 'Appendix D.3.3, "Why Squared Spectral Norm?"'
 BEYOND = f"{ARGUMENT}, beyond the paper"
-POINTS = ("parametrisation", "depth", "size")
 SOLVED = "what the eigenvalue solver and the end of training leave"
 
 statements = Statements(
@@ -32,11 +32,6 @@ def _of_two_layers(data: xr.Dataset, name: str, **labels: str) -> xr.DataArray:
     return known
 
 
-def _mean(values: xr.DataArray) -> xr.DataArray:
-    """The mean over all points, of each teacher."""
-    return values.mean([dim for dim in POINTS if dim in values.dims])
-
-
 @statements.typically(
     "section 4.2", reading_of("approximately"), over=["parametrisation"], state=FINISHED
 )
@@ -46,7 +41,7 @@ def gauss_newton_approximates(data: xr.Dataset) -> xr.DataArray:
     Statistic: relative distance of the sharpness from that matrix's largest eigenvalue, median over
     a teacher's networks, mean over D; interval: Student's t over teachers.
     """
-    return _mean(_of_two_layers(data.sel(time="trained"), "miss", formula="Gauss-Newton"))
+    return over_points(_of_two_layers(data.sel(time="trained"), "miss", formula="Gauss-Newton"))
 
 
 @statements.beyond.everywhere(
@@ -72,7 +67,7 @@ def formulas_miss(data: xr.Dataset) -> xr.DataArray:
     Statistic: relative distance of the sharpness from a formula, median over a teacher's networks,
     mean over D and parametrisations; interval: Student's t over teachers.
     """
-    return _mean(_of_two_layers(data, "miss"))
+    return over_points(_of_two_layers(data, "miss"))
 
 
 @statements.beyond.typically(
@@ -96,4 +91,4 @@ def sum_closer(data: xr.Dataset) -> xr.DataArray:
     Remark: Where D is 1 or 2 one norm is a small part of the sum under SP and μP. The second
     moments of the inputs change the larger term by more.
     """
-    return _mean(_of_two_layers(data.sel(time="trained"), "closer"))
+    return over_points(_of_two_layers(data.sel(time="trained"), "closer"))
