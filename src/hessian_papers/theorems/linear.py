@@ -55,8 +55,8 @@ def linear_root(net: Linear) -> Error:
     closed="section 1, on the semantics of sharpness",
 )
 def linear_squares(net: Linear) -> Error:
-    """The root is that of the sum of squares $(σ^2‖w‖^2 - σ^2‖v‖^2)^2 + 4σ^4(‖w‖^2‖v‖^2 - ⟨w,
-    v⟩^2) + 4(2⟨w, v⟩σ^2 - yx)^2$.
+    """The root in the outliers is that of the sum of squares $(σ^2‖w‖^2 - σ^2‖v‖^2)^2 +
+    4σ^4(‖w‖^2‖v‖^2 - ⟨w, v⟩^2) + 4(2⟨w, v⟩σ^2 - yx)^2$.
     """
     return relative(net.moments.outliers, net.outliers)
 

@@ -41,9 +41,7 @@ BALANCED = Condition("whitened inputs, balanced layers")
 statements = Statements()
 figure_1a = statements.about("anon2026data", "Figure 1a")
 of_labels = statements.having(state=Condition("at zero loss"), assumes=BALANCED)
-at_least_squares = statements.beyond.having(
-    state=Condition("at a least-squares solution"), assumes=BALANCED
-)
+at_least_squares = statements.beyond
 
 
 def _magnified(network: xr.Dataset) -> float:
