@@ -220,7 +220,9 @@ def linear_orthogonal_iterates(net: Linear) -> Error:
 
 @theorem("Corollary 3.1: constant", cracking="Corollary 3.1")
 def linear_constant_bulk(net: Linear) -> Error:
-    """A step of gradient descent, of any length, leaves the bulk eigenspace unchanged."""
+    """A step of gradient descent, of any length, keeps the space that the bulk eigenvectors span;
+    their eigenvalues become those of the new bulk.
+    """
     if len(net.w) == 1:
         return None
     z, of, dx = cf.gradient_descent_subspace(net.w, net.v).bulk, net.next_hessian, net.moments.dx
