@@ -206,6 +206,7 @@ class Statement:
             function of the study where that depends on the artifact.
         bound: what the measured value is compared with, for each case if it is a function.
         id: the statement's; the function's name if empty.
+        sentence: the statement's, of a function that measures several; the docstring's if empty.
         book: what kind of statement it is, for each case if it is a function; by quantifier and
             bound if it is not given.
         identity: whether it is exact.
@@ -233,6 +234,7 @@ class Statement:
     place: Place
     bound: Bound | Callable[[Labels], Bound]
     id: str = ""
+    sentence: str = ""
     book: Book | Callable[[Labels], Book | None] | None = None
     identity: bool = False
     state: Condition | Callable[[Labels], Condition] | None = None
@@ -278,6 +280,7 @@ class Statement:
         bound, quantifier = _chosen(self.bound, labels), _chosen(self.quantifier, labels)
         filled = partial(_filled, fields=fields, study=study)
         sentence, *parts = _HEADING.split(filled(self.function.__doc__ or ""))
+        sentence = filled(self.sentence) or sentence
         said = dict(zip(parts[::2], parts[1::2], strict=True))
         printed = said.get("In print")
         name = filled(self.id) or self.function_name.replace("_", "-")

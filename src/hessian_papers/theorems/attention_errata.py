@@ -39,23 +39,19 @@ def attention_gamma(net: Attention, printed: bool = False) -> Error:
     return worst(*errors)
 
 
-@theorem("D.5: m_2", cracking="appendix D.5")
-def attention_second_moment(net: Attention, printed: bool = False) -> Error:
+@theorem("D.5: m_2 (ours)", ours=True, source=TWO_TOKENS, cracking="appendix D.5, beyond its text")
+def attention_second_moment(net: Attention) -> Error:
     """For two tokens (the task of appendix D.2) $m_2 = p(1 - p)(x_1 - x_2)^2$ is largest for
     uniform attention, $p = 1/2$. Small initial weights have it, so that $m_2$ can only fall.
 
-    In print: The norms of the moment vectors grow along with the sharpness
-    Remark: $m_1$ and $m_3$ do. The error of the print is by how much $m_2$ is below its
-        first value.
-    Measured by: attention of two tokens, from the network's outputs
+    Remark: So its norm cannot grow along with the sharpness, as appendix D.5 has it; those of $m_1$
+        and $m_3$ do.
     """
     gap = net.x[:, 1:] - net.x[:, :-1]
     if gap.shape[1] != 1 or bool((gap == 0).any()) or net.w_value == 0:
         return None
     p = (net.outputs / net.w_value - net.x[:, :1]) / gap
     m_2 = p * (1 - p) * gap**2
-    if printed:
-        return excess(gap**2 / 4, m_2, over=(gap**2 / 4).max())
     scores = net.x[:, :, None] * net.x[:, None] * net.inner / len(net.w_key) ** 0.5
     weights, tokens = scores.softmax(dim=-1), net.x[:, None]
     mean = (weights * tokens).sum(-1, keepdim=True)

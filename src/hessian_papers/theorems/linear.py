@@ -44,8 +44,8 @@ def linear_root(net: Linear) -> Error:
 
 @theorem(tolerance=ROOT, cracking="eq. (2)", closed="section 1, on the semantics of sharpness")
 def linear_squares(net: Linear) -> Error:
-    """The root is that of the sum of squares $(σ^2‖w‖^2 - σ^2‖v‖^2)^2 + 4σ^4(‖w‖^2‖v‖^2 - ⟨w,
-    v⟩^2) + 4(2⟨w, v⟩σ^2 - yx)^2$.
+    """The root in the outliers is that of the sum of squares $(σ^2‖w‖^2 - σ^2‖v‖^2)^2 +
+    4σ^4(‖w‖^2‖v‖^2 - ⟨w, v⟩^2) + 4(2⟨w, v⟩σ^2 - yx)^2$.
     """
     return relative(net.moments.outliers, net.outliers)
 
@@ -176,7 +176,9 @@ def linear_orthogonal_iterates(net: Linear) -> Error:
 
 @theorem(cracking="Corollary 3.1")
 def linear_constant_bulk(net: Linear) -> Error:
-    """A step of gradient descent, of any length, leaves the bulk eigenspace unchanged."""
+    """A step of gradient descent, of any length, keeps the space that the bulk eigenvectors span;
+    their eigenvalues become those of the new bulk.
+    """
     if len(net.w) == 1:
         return None
     z, of, dx = cf.gradient_descent_subspace(net.w, net.v).bulk, net.next_hessian, net.moments.dx

@@ -89,6 +89,17 @@ def test_what_predicts_is_no_surrogate(ledger):
     assert not wrong
 
 
+def test_one_sentence_is_one_row(ledger):
+    """Ids with the same sentence are one statement, or each says what the other does not."""
+    said = Counter(each.sentence for each in ledger)
+    assert not [sentence for sentence, count in said.items() if count > 1]
+
+
+def test_a_misprint_is_one_correction(ledger):
+    """Beyond the papers nothing is corrected: what is ours has no print."""
+    assert not [each.id for each in ledger if each.book == "beyond" and each.printed]
+
+
 def rows(text):
     """The columns of a ledger that say what is measured and expected, by the statement."""
     return dict(re.findall(r"`([\w.-]+)`\|[^|]*\|([^|]*\|[^|]*)\|", text))

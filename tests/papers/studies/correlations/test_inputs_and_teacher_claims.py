@@ -54,14 +54,6 @@ def test_what_assumes_white_inputs_is_not_judged_on_others(name):
                 entry.measure()
 
 
-def test_the_print_has_the_larger_norm_where_the_sum_is_the_sharpness():
-    """At the end of training on white inputs, as autograd's Hessian has it, see the study."""
-    data = measured().assign(epoch_limit=measured()["epoch_limit"] * 0)
-    place = {"inputs": "white", "scale": 2.0}
-    at_the_end = data.sel(time="trained", formula="maximum", **place)["miss"].max()
-    assert claims.sum_of_norms(data, **place, printed=True) == at_the_end
-
-
 def test_the_lead_is_that_of_one_size_and_grows_between_two():
     data = measured()
     place = {"inputs": "white", "scale": 2.0}

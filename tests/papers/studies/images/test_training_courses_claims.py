@@ -6,6 +6,7 @@ from claims_contract import Kind, changed, of_records, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure, Replicated, estimate_of
 from hessian_papers.studies.images.training_courses.claims import (
+    decay_balances,
     easier,
     edge_balances,
     loss_falls,
@@ -68,6 +69,18 @@ def test_replicates_that_diverge_are_left_out():
     data = data_of(changed(planted_runs(), "numerics", diverged=gone))
     assert edge_balances(data, "one", labels="one").size == REPLICATES - 5
     assert edge_balances(data, "one", labels="uniform").size == REPLICATES
+
+
+def test_decay_is_held_against_networks_without_it():
+    """Where all of it falls alike decay does nothing, and a rise on the way is no balance."""
+    falls = np.exp(-0.01 * EPOCHS)
+    alike = changed(planted_runs(), "numerics", unbalance=lambda old: falls * np.ones_like(old))
+    np.testing.assert_allclose(decay_balances(data_of(alike), "one", "one"), 0.0)
+    np.testing.assert_allclose(
+        decay_balances(data_of(planted_runs()), "one", "one"), np.exp(-1.0) - 1
+    )
+    rising = changed(planted_runs(), "numerics", unbalance=lambda old: old * [1, 2, 1, 1])
+    np.testing.assert_allclose(decay_balances(data_of(rising), "one", "one"), 0.0)
 
 
 def test_an_image_set_is_no_draw():

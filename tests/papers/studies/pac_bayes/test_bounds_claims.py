@@ -90,6 +90,11 @@ def test_bounds_above_guessing_decide_nothing():
 def test_a_bound_with_decaying_intervals_is_held_against_the_regular_one():
     increase = decay_matters_little(data_of(sides()).sel(network="F-600"))
     np.testing.assert_allclose(increase, 0.111 / 0.11 - 1, atol=2e-3)
+    same = data_of(sides()).sel(network="F-600").copy(deep=True)
+    regular = same["bound"].sel({"method": "iterative"}).values
+    same["bound"].loc[{"method": "iterative, decaying"}] = regular
+    with pytest.raises(NothingToMeasure, match="no interval has decayed"):
+        decay_matters_little(same)
 
 
 def cases_of(data, artifact="Table 10"):

@@ -281,10 +281,10 @@ def trace_grows(data: xr.Dataset) -> float:
 
 @instance(RISING, id="moment-2-grows-along", state=SHARPENING)
 def weights_grow(data: xr.Dataset) -> float:
-    """The norms of $w_V$, $w_Q$ and $w_K$ grow along with the sharpness.
+    """The norms of weights and moments grow along with the sharpness, but for that of $m_2$.
 
-    Statistic: rank correlation with the step, until the sharpness reaches $2/η$; the smallest of
-    the three.
+    Statistic: of the norms of $w_V$, $w_Q$ and $w_K$ the rank correlation with the step, until the
+    sharpness reaches $2/η$; the smallest of the three.
     """
     return min(_trend(_until_edge(data), f"norm_w_{name}") for name in ("value", "query", "key"))
 
@@ -298,7 +298,7 @@ def moments_grow(data: xr.Dataset, *, printed: bool = False) -> float:
     Statistic: rank correlation with the step, until the sharpness reaches $2/η$, for $m_2$ with the
     other sign; the smallest of the three.
 
-    In print: the norms of all three moments grow.
+    In print: the norms of all three moments grow
     """
     trends = [_trend(_until_edge(data), f"norm_m_{order}") for order in (1, 2, 3)]
     return min(

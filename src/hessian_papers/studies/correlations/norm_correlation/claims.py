@@ -281,6 +281,7 @@ def alignment_rises(data: xr.Dataset) -> xr.DataArray:
     "Appendix D.4; {artifact}",
     POSITIVE,
     id="frobenius-most-with-the-trace",
+    sentence="In linear networks the Frobenius norm correlates most with the trace of the Hessian.",
     otherwise=PROPORTIONAL,
     over=at_both_times,
 )
@@ -292,8 +293,7 @@ def alignment_rises(data: xr.Dataset) -> xr.DataArray:
     over=at_both_times,
 )
 def frobenius_most(data: xr.Dataset) -> xr.DataArray:
-    """The Frobenius norm correlates most: with the sharpness in two-layer ReLU networks (Figure
-    16), with the Hessian's trace in linear ones (Figure 26).
+    """In two-layer ReLU networks the Frobenius norm correlates most with the sharpness.
 
     Statistic: mean over $D > 1$ of r for the better matrix by squared Frobenius norm, minus the
     best r by spectral or nuclear norm; interval: Student's t over teachers.

@@ -33,8 +33,17 @@ def _leading(data: xr.Dataset) -> list[str]:
 
 
 WHERE_ONE_LEADS = {"parametrisation": _leading, "time": None}
-_of_larger_inputs = {"id": "effect-at-larger-sizes", "over": at_both_times, "book": "observations"}
-_of_deep_relu = {"id": "effect-in-deep-relu", "over": at_both_times, "book": "observations"}
+_panels = {"over": at_both_times, "book": "observations"}
+_of_larger_inputs = _panels | {
+    "id": "effect-at-larger-sizes",
+    "sentence": "With larger inputs and outputs the lead of the product without the last matrix, "
+    "and that of products over single matrices, persist partially, under μP.",
+}
+_of_deep_relu = _panels | {
+    "id": "effect-in-deep-relu",
+    "sentence": "Figures 21 and 22 show, for deep ReLU networks, how much the product without the "
+    "last matrix leads the others, and products single matrices.",
+}
 
 
 @figures(21).shown(SHOWN, POSITIVE, **_of_deep_relu)
@@ -47,7 +56,7 @@ _of_deep_relu = {"id": "effect-in-deep-relu", "over": at_both_times, "book": "ob
 )
 def last_most(data: xr.Dataset) -> xr.DataArray:
     """Of the products of all matrices but one, that without the last correlates most with the
-    sharpness. With larger inputs and outputs the effect persists under μP, partially.
+    sharpness.
 
     Statistic: its r minus the largest other r, squared norms, mean over the depths; interval:
     Student's t over teachers.

@@ -107,8 +107,8 @@ def _arms(data: xr.Dataset) -> list[dict[str, str]]:
 
 @ours.shown("section 4.3, beyond the paper", LESS, id="error-with-one-part-changed", each=_arms)
 def with_one_part_changed(data: xr.Dataset, arm: str, place: str) -> Replicated:
-    """The error of GPT-2's GGN is smaller with one part of the network changed: attention, softmax,
-    GELU, or layer norm.
+    """How the error of GPT-2's GGN changes with one part of the network: attention, softmax, GELU,
+    or layer norm.
 
     Statistic: natural logarithm of the ratio of the errors, with that part changed and with none;
     beside it that of the gaps between the eigenvalues, and of the Hessian's eigenvalues themselves.

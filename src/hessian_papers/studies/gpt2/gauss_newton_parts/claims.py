@@ -129,8 +129,8 @@ def softmax_widens(data: xr.Dataset) -> xr.DataArray:
     state=AS_TRAINED,
 )
 def part_of(data: xr.Dataset, operation: str) -> xr.DataArray:
-    """An operation widens the gap between the largest eigenvalues of the Hessian and the GGN: each
-    of softmax, products, linear maps, GELU and LayerNorm.
+    """How much of what the GGN misses along the Hessian's top eigenvector v is of softmax,
+    products, linear maps, GELU and LayerNorm.
 
     Statistic: its part of $v^⊤Fv$ over $v^⊤Fv$ at the last step; mean over seeds.
 

@@ -20,6 +20,7 @@ SUFFIXES = {"singh2024closed": "-2024", "singh2024poster": "-poster"}
 # What a statement is cited by that other studies measure as well, or that says what is needed.
 CITED = {
     "linear-rank-one": "rank-one-at-the-solution",
+    "labels-loss": "sharpness-from-labels-at-least-squares",
     "bias-assumptions": "each-assumption-of-bias-is-needed",
     "decorrelation": "decorrelation-is-needed",
 }

@@ -87,7 +87,7 @@ def zero_loss(data: xr.Dataset) -> xr.DataArray:
 )
 def independent_of_samples(data: xr.Dataset, source: str) -> xr.DataArray:
     """At zero loss the sharpness at a balanced solution is independent of the number of samples n.
-    It does not increase with n, as in Cohen et al.'s Figure 18.
+    Cohen et al.'s Figure 18 suggests that it increases with n.
 
     Statistic: largest relative change between two n of sharpness over eq. (14), mean over the
     smallest shares that all n have. Interval: Student's t over replicates.

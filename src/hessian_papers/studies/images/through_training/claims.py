@@ -194,7 +194,7 @@ def _widest(data: xr.Dataset) -> xr.Dataset:
     return data.sel(width=data["width"].max())
 
 
-@figure_4.everywhere(
+@figure_4.beyond.everywhere(
     "appendix D.3.3, which anon2026data contradicts below eq. (10)",
     within(
         0.01, "the remaining residual, as for the top eigenvalues", source="anon2026data, eq. (10)"
@@ -205,15 +205,14 @@ def _widest(data: xr.Dataset) -> xr.Dataset:
     assumes=Condition("whitened inputs"),
     otherwise=UNFITTED,
 )
-def sharpness(data: xr.Dataset, printed: bool = False) -> float:
-    r"""After training the Hessian's largest eigenvalue is $σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2)$. Value:
-    relative error at the last epoch, at the paper's width, for the image set where it is largest.
+def sharpness(data: xr.Dataset) -> float:
+    """After training the Hessian's largest eigenvalue is $σ_x^2(‖W_1‖_2^2 + ‖W_2‖_2^2)$.
 
-    In print: $\max\lbrace ‖W_1‖_2^2, ‖W_2‖_2^2\rbrace$, from a Hessian without blocks of two layers
+    Statistic: relative error at the last epoch, at the paper's width, for the image set where it is
+    largest.
     """
-    combined = xr.DataArray.max if printed else xr.DataArray.sum
     ratios = (
-        network["numerical"].max("rank") / combined(squared_norms(network), "layer")
+        network["numerical"].max("rank") / squared_norms(network).sum("layer")
         for network in networks(_widest(data).sel(matrix="hessian"))
     )
     return max(float(abs(ratio.isel(epoch=-1) - 1)) for ratio in ratios)
@@ -236,5 +235,5 @@ def norm_falls_early(data: xr.Dataset) -> float:
 
 @figure_3.shown(BELOW, FALLS, id="norm-falls-early", state=EARLY_IN_TRAINING, otherwise=GROWTH)
 def falls_early(data: xr.Dataset) -> float:
-    """So does the trace by eq. (7) of deeper networks."""
+    """The trace of deeper networks by eq. (7), the sum of norms, decreases early in training."""
     return norm_falls_early(data)

@@ -153,7 +153,7 @@ def geometry_matters_more(data: xr.Dataset, source: str) -> xr.DataArray:
 
 @courses.typically(
     BALANCE,
-    at_most(1.0, "1 is no change; 'increasingly' means at every step"),
+    at_most(0.0, "less is left than without decay, and 'increasingly' means at every step"),
     id="weight-decay-balances",
     otherwise=UNSTABLE,
     each=_of_each_set("labels"),
@@ -163,12 +163,15 @@ def decay_balances(data: xr.Dataset, source: str, labels: str) -> xr.DataArray:
     r"""Layers that are unbalanced at initialisation become increasingly balanced under weight
     decay.
 
-    Statistic: largest ratio of $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ at one recorded epoch to
-    that at the previous one. Interval: Student's t over replicates.
+    Statistic: fraction of $\max_l ‖W_l W_l^⊤ - W_{l+1}^⊤ W_{l+1}‖_F$ that is left at the end, minus
+    that without decay. Where it rises between two recorded epochs, all of it counts as left.
+    Interval: Student's t over replicates.
     """
-    runs = _of_set(data, source, labels=labels).sel(treated="decay")
+    runs = _of_set(data, source, labels=labels).sel(treated=["decay", "plain"])
     left = kept(runs["unbalance"]).sel(replicate=_clean(runs))
-    return (left / left.shift(epoch=1)).max("epoch")
+    end, decay = left.isel(epoch=-1), left.sel(treated="decay")
+    rises = (decay > decay.shift(epoch=1)).any("epoch")
+    return end.sel(treated="decay").where(~rises, 1.0) - end.sel(treated="plain")
 
 
 @courses.beyond.everywhere(

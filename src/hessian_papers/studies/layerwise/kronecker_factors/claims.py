@@ -25,7 +25,7 @@ PLACE = "section 3, beyond the paper"
 
 statements = Statements().having(
     book="beyond",
-    otherwise="It holds in some layers and networks, not in these; widths and data are small.",
+    otherwise="It differs between layers and networks; widths and data are small.",
     state=THROUGHOUT_TRAINING,
 )
 at_a_minimum = statements.having(state=NEAR_A_MINIMUM)
