@@ -6,12 +6,11 @@ processor: what is round-off is drawn as the bound that it is.
 
 import itertools
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hessian_papers.case_axis import position
-from hessian_papers.formulas import plain
+from hessian_papers.formulas import plain, raised
 from hessian_papers.ledger.bounds import Estimate
 from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.totals import round_off
@@ -142,11 +141,6 @@ def _height(cases: Sequence[CaseRecord]) -> float:
     return _ROW if len(cases) <= _NAMED else max(2.2, min(9.0, _SHARED / len(cases)))
 
 
-def _named(label: str) -> str:
-    """A label with its powers raised, as F-100^2."""
-    return re.sub(r"\^(\d+)", lambda power: power[1].translate(_RAISED), label)
-
-
 def _names(cases: Sequence[CaseRecord]) -> list[str]:
     """The words of each case that not all of them have in common, where there is room for them.
 
@@ -154,7 +148,7 @@ def _names(cases: Sequence[CaseRecord]) -> list[str]:
     """
     if len(cases) > _NAMED:
         return _names_of_runs(cases)
-    words = [[_named(word) for word in case.labels.values()] for case in cases]
+    words = [[raised(word) for word in case.labels.values()] for case in cases]
     common = set[str].intersection(*map(set, words))
     names = [", ".join(word for word in own if word not in common) for own in words]
     room = len(cases) > 1 and max(map(len, names)) <= _LONG
@@ -163,7 +157,7 @@ def _names(cases: Sequence[CaseRecord]) -> list[str]:
 
 def _names_of_runs(cases: Sequence[CaseRecord]) -> list[str]:
     """The words of the label that changes least from case to case, where each begins."""
-    columns = ([_named(case.labels.get(name, "")) for case in cases] for name in cases[0].labels)
+    columns = ([raised(case.labels.get(name, "")) for case in cases] for name in cases[0].labels)
     grouped = ([[*run] for _, run in itertools.groupby(column)] for column in columns)
     runs = min((each for each in grouped if len(each) > 1), key=len, default=[])
     names = [name for run in runs for name in (run[0], *[""] * (len(run) - 1))]
