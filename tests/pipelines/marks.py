@@ -134,7 +134,6 @@ def unmatched(figure: Figure) -> list[str]:
     missing = []
     for legend in (*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))):
         for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
-            handle.set_visible(True)
             own = [*_marks(handle)]
             if (
                 own
