@@ -35,11 +35,14 @@ def test_two_widths_stand_side_by_side_on_one_axis_that_no_band_leaves(two_layer
     drawn = figure.draw(two_layers)
     assert drawn.get_figwidth() <= 4.5
     for left, right in zip(drawn.axes[::2], drawn.axes[1::2], strict=True):
-        (this, _), (other, _) = (axes.get_title("left")[4:].split("$m$") for axes in (left, right))
-        assert this == other
+        (first, _), (second, _) = (
+            axes.get_title("left")[4:].split("$m$") for axes in (left, right)
+        )
+        assert first == second
         assert left.get_ylim() == right.get_ylim()
         bands = [
-            one.get_datalim(one.axes.transData) for one in (*left.collections, *right.collections)
+            band.get_datalim(band.axes.transData)
+            for band in (*left.collections, *right.collections)
         ]
         assert max(band.y1 for band in bands) <= left.get_ylim()[1]
 

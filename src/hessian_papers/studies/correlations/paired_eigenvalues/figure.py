@@ -46,7 +46,7 @@ def _quantiles(values: xr.DataArray) -> np.ndarray:
 
 
 def _foot(panel: xr.Dataset) -> float:
-    """What lies below all bands, but those of single points that are rounding alone."""
+    """The level below all bands, but those of single points that are rounding alone."""
     low, middle, _ = _quantiles(distances(panel).sel(pair="best"))
     exact = middle < RESOLVED * rounding(panel).median("network").values
     return float(low.min() if exact.all() or not exact.any() else low[~exact].min()) / 4
