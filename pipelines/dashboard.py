@@ -1,6 +1,9 @@
 """Stage dashboard: one W&B run that shows the state of reports/."""
 
 from hessian_papers import tracking
+from hessian_papers.ledger.record import read_ledger
+from hessian_papers.report import cards
+from hessian_papers.report.findings import findings
 from hessian_spectra.files import write_json
 from pipelines import described
 from pipelines.folders import WANDB
@@ -15,12 +18,14 @@ def dashboard(context: Context) -> None:
     """
     settings = plain(context.config)
     leads = settings.pop("leads")
+    stated = findings(settings.pop("findings"), read_ledger(context.reports))
     record = tracking.log_dashboard(
         context.reports,
         context.results,
         group=context.group,
         config=settings,
         leads=leads,
+        cards=cards(stated),
         directory=WANDB,
         commit=described.commit(),
         **vars(context.tracking),

@@ -340,8 +340,9 @@ def _records(params: Mapping[str, Any]) -> Iterator[tuple[str, str | None, dict[
     page = made_by(["page", "figures"], ["report", *drawing])
     yield "page", None, page | {"settings": sentences}
     shown = settings("data", "networks", "scale", "studies", "tracking")
-    shown["leads"] = leads()
-    yield "dashboard", None, made_by(["dashboard", "described"], ["tracking"]) | {"settings": shown}
+    shown |= {"leads": leads(), "findings": findings()}
+    board = made_by(["dashboard", "described"], ["report", "tracking"])
+    yield "dashboard", None, board | {"settings": shown}
     yield "check", None, made_by(["check"], ["ledger.evaluation"]) | {"settings": {}}
 
 

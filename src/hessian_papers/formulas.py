@@ -21,6 +21,7 @@ _BREAK = re.compile(r"(?<=[-=<>≤≥≈+/·±∈→,;]) (?!(?:[^{}]|\{[^{}]*\})
 _CODE = re.compile(r"`([^`]+)`")
 _SCIENTIFIC = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([-+]?)0*(\d+)(?!\.?[\da-z])")
 _POWER = re.compile(r"(?<=\w)\^(\d+)")
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 # How LaTeX reads in plain signs, one rule after the other.
 _PLAIN = (
@@ -50,6 +51,16 @@ def plain(text: str) -> str:
         'A / 4^(L−p)'
     """
     return FORMULA.sub(lambda match: _in_signs(match[1]), text)
+
+
+def raised(text: str) -> str:
+    """A text without formulas with its powers as signs, for pictures.
+
+    Example:
+        >>> raised("fc1:F-200^2-BN")
+        'fc1:F-200²-BN'
+    """
+    return _POWER.sub(lambda power: power[1].translate(_RAISED), text)
 
 
 def sentence_case(text: str) -> str:

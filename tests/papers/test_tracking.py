@@ -23,8 +23,11 @@ COMMIT = "1234abcd" * 5
 ABOUT = {"group": "0123abcd", "config": {"scale": "demo"}, "project": "test"}
 
 
+CARDS = {"norms": "<!doctype html><svg></svg><p>The spectral norm leads.</p>"}
+
+
 def dashboard(sample_root, directory, **changes):
-    arguments = ABOUT | {"leads": sample_reports.LEADS, "commit": COMMIT} | changes
+    arguments = ABOUT | {"leads": sample_reports.LEADS, "cards": CARDS, "commit": COMMIT} | changes
     return log_dashboard(
         sample_root / "reports", sample_root / "results", directory=directory, **arguments
     )
@@ -105,6 +108,12 @@ def test_a_lead_sentence_stands_under_its_figure_where_it_holds(run):
         caption = run.file.summary[f"figures/{STUDIES[study][0]}/{study}"]["caption"]
         lead = str(sample_reports.LEADS[study]["sentence"])
         assert (lead in caption) == (study == sample_reports.RECORDED)
+
+
+def test_findings_with_their_pictures_are_in_todays_run(run):
+    """Two dots and a sentence are no figure of a study: the page has them, and this run."""
+    files = [*run.folder.glob("files/media/html/findings/norms*.html")]
+    assert [file.read_text() for file in files] == ([] if run.recorded else [*CARDS.values()])
 
 
 def test_the_arrays_under_each_figure_are_in_its_run(run):

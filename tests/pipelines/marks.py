@@ -119,6 +119,46 @@ NAMED: dict[str, Callable[[Mark], bool]] = {
 }
 
 
+def unmatched(figure: Figure) -> list[str]:
+    """The entries of a figure's legends whose line, marker or area no panel draws.
+
+    Example:
+        >>> figure = Figure()
+        >>> axes = figure.subplots()
+        >>> _ = axes.plot([1, 2], [1, 2], "k--", label="bound")
+        >>> _ = axes.legend(handles=[*axes.lines, Line2D([], [], color="C1", label="theory")])
+        >>> unmatched(figure)
+        ['theory']
+    """
+    drawn = list(marks(figure))
+    missing = []
+    for legend in (*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))):
+        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
+            own = [*_marks(handle)]
+            if (
+                own
+                and text.get_text().strip()
+                and not any(_matches(mark, own[0]) for mark in drawn)
+            ):
+                missing.append(text.get_text())
+    return missing
+
+
+def _matches(mark: Mark, key: Mark) -> bool:
+    """Whether something drawn looks as a key: of its colour, or as a grey or black key's shape.
+
+    A key without a colour says what a dash or a marker means in whatever colour, and a key with one
+    what the colour means.
+    """
+    if key.kind in ("band", "rectangle"):
+        return mark.kind in ("band", "rectangle", "image")
+    if any(max(rgb) - min(rgb) > 0.08 for *rgb, _ in key.colours):
+        return bool({colour[:3] for colour in mark.colours} & {each[:3] for each in key.colours})
+    dashes = mark.dashes == key.dashes or (mark.kind == "bars" and bool(key.dashes))
+    marker = mark.marker == key.marker or (mark.kind == "points" and not mark.dashes)
+    return (dashes and bool(key.dashes)) or (marker and bool(key.marker))
+
+
 def undrawn(figure: Figure, caption: str) -> list[str]:
     """The marks that a caption names and no panel draws.
 

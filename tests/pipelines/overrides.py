@@ -35,7 +35,7 @@ from hessian_spectra.files import digest
 from hessian_spectra.validation import require
 from pipelines import inputs, schema
 from pipelines.figures import controls, painted
-from tests.pipelines.marks import undrawn
+from tests.pipelines.marks import undrawn, unmatched
 from tests.pipelines.workspace import ROOT
 from tests.prose import long_captions
 
@@ -390,6 +390,8 @@ class Sampler:
         lead = "" if diverged else self._leads.get(entries["studies"][0], {}).get("sentence", "")
         yield from (f"figure: {problem}" for problem in long_captions(lead, captions))
         for figure, caption in pictures:
+            for key in unmatched(figure):
+                yield f"figure: a legend has what no panel draws, {key!r}"
             for word in undrawn(figure, caption):
                 yield f"figure: the caption names what is not drawn, {word!r}"
             for text in [*(text.get_text() for text in figure.findobj(Text)), caption]:

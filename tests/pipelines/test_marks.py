@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hessian_spectra.pictures import style
-from tests.pipelines.marks import NAMED, undrawn
+from tests.pipelines.marks import NAMED, undrawn, unmatched
 
 # A word, and what draws it.
 DRAWN = {
@@ -58,3 +58,20 @@ def test_the_key_of_a_legend_is_no_mark_nor_what_is_not_finite_or_seen(axes):
 
 def test_a_word_within_another_is_none(axes):
     assert undrawn(axes.figure, "What is undashed, numbered, or reddened says nothing.") == []
+
+
+@pytest.mark.parametrize(
+    ("look", "missing"),
+    [
+        ({"color": style.BLUE}, False),
+        ({"color": style.GREEN}, True),
+        ({"color": style.GREY, "linestyle": "--"}, False),
+        ({"color": style.GREY, "linestyle": ":"}, True),
+        ({"color": style.BLACK, "marker": "s", "linestyle": "none"}, True),
+    ],
+)
+def test_an_entry_of_a_legend_has_its_line(axes, look, missing):
+    """A colour has one of that colour; a grey dash or a marker, one of that shape in any."""
+    axes.plot([1, 2], [1, 2], "--", color=style.BLUE)
+    axes.figure.legend(handles=[style.entry("bound", **look), style.entry(" ", linestyle="none")])
+    assert unmatched(axes.figure) == ["bound"] * missing

@@ -23,11 +23,11 @@ from hessian_papers.ledger.bounds import (
     Outcome,
     Replicated,
 )
-from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
+from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases, deciding
 from hessian_papers.ledger.statements import Entry, Heading, LedgerError, Statements, Study
 from hessian_papers.ledger.verdicts import Case, Decision, decide
 from hessian_papers.papers import reading_order
-from hessian_papers.results import SCALES, Provenance, is_below, sides_of
+from hessian_papers.results import SCALES, Provenance, sides_of
 from hessian_spectra.files import MissingResultError, digest
 
 NOT_RUN = Path(__file__).with_name("not_run.yaml")
@@ -388,13 +388,11 @@ def _as_a_part(case: CaseRecord, sentence: str) -> CaseRecord:
 def _decision(heading: Heading, cases: Sequence[Measurement]) -> Decision:
     """The verdict; where a statement rests on our reading of a word, it calls no paper wrong.
 
-    What is beyond the papers has no setting of theirs to be smaller than. Where recorded runs
-    measure what is no identity, a smaller run of today's, on other networks, stands beside theirs:
-    one that is smaller than the paper's, or at a lower scale than the recorded run of its study.
+    What is beyond the papers has no setting of theirs to be smaller than.
     """
-    if not heading.identity and any(_is_recorded(case) for case in cases):
-        scales = {case.record.study: case.record.scale for case in cases if _is_recorded(case)}
-        cases = [case for case in cases if _is_recorded(case) or not _stands_aside(case, scales)]
+    if not heading.identity:
+        kept = deciding([case.record for case in cases])
+        cases = [case for case, decides in zip(cases, kept, strict=True) if decides]
     in_print_fails = any(case.in_print_fails for case in cases)
     measured = [case.case for case in cases]
     if heading.book == "beyond":
@@ -403,17 +401,6 @@ def _decision(heading: Heading, cases: Sequence[Measurement]) -> Decision:
     if heading.book == "readings" and decision.verdict == "differs":
         return replace(decision, verdict="depends")
     return decision
-
-
-def _is_recorded(case: Measurement) -> bool:
-    """Whether a recorded run measured it."""
-    return case.record.recorded and case.record.measured is not None
-
-
-def _stands_aside(case: Measurement, scales: Mapping[str | None, str | None]) -> bool:
-    """Whether a case of today's run is smaller than the paper's, or than that of its study."""
-    record = case.record
-    return record.smaller or is_below(record.scale, scales.get(record.study))
 
 
 def _places(headings: Sequence[Heading]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 from hessian_papers.ledger.bounds import OUTCOMES, RELATIONS, Bound, Estimate, Outcome, Relation
 from hessian_papers.ledger.statements import Heading
 from hessian_papers.ledger.verdicts import BOOKS, QUANTIFIERS, VERDICTS
-from hessian_papers.results import select_fields
+from hessian_papers.results import is_below, select_fields
 from hessian_spectra.files import DamagedFileError, read_json, write_json
 
 Check = tuple[Callable[[Any], bool], str]
@@ -165,6 +165,18 @@ class CaseRecord:
                 )
             values["beside"] = beside
         return cls(**values)
+
+
+def deciding(cases: Sequence[CaseRecord]) -> list[bool]:
+    """Which cases of a statement that is no identity have a say.
+
+    Where recorded runs measure it, a smaller run of today's, on other networks, stands beside
+    theirs: one that is smaller than the paper's, or at a lower scale than its study's recorded run.
+    """
+    recorded = [case.recorded and case.measured is not None for case in cases]
+    scales = {case.study: case.scale for case, own in zip(cases, recorded, strict=True) if own}
+    aside = [case.smaller or is_below(case.scale, scales.get(case.study)) for case in cases]
+    return [own or not (scales and less) for own, less in zip(recorded, aside, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,11 @@ from typing import Any
 
 from hessian_papers.ledger.bounds import Estimate
 from hessian_papers.ledger.conditions import NO_ASSUMPTION
-from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases
+from hessian_papers.ledger.record import CaseRecord, StatementRecord, all_cases, deciding
 from hessian_papers.ledger.statements import FIELD
 from hessian_papers.ledger.table import label, with_interval
 from hessian_papers.ledger.totals import round_off
 from hessian_papers.ledger.verdicts import VERDICTS
-from hessian_papers.results import is_below
 from hessian_spectra.validation import did_you_mean, require
 
 _KEYS = ("name", "sentence", "setting", "would_change", "study", "picture", "rests_on", "numbers")
@@ -165,10 +164,8 @@ def _recorded(statement: StatementRecord) -> StatementRecord:
     """
     if statement.identity:
         return statement
-    scales = {case.study: case.scale for case in statement.cases if case.recorded}
-    for case in statement.cases:
-        aside = case.recorded or case.smaller or is_below(case.scale, scales.get(case.study))
-        if case.measured is not None and not aside:
+    for case, decides in zip(statement.cases, deciding(statement.cases), strict=True):
+        if decides and case.measured is not None and not (case.recorded or case.smaller):
             raise NotStatedError(f"{statement.id}: {label(case)} is measured by today's run alone")
     cases = [case for case in statement.cases if case.recorded or case.measured is None]
     return replace(statement, cases=cases)

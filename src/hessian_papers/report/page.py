@@ -322,6 +322,17 @@ def _title(part: str, study: str, figures: Sequence[FigureRecord]) -> str:
     return f"{paper(part).title} – {name}" if part not in ("", FRONT) else name
 
 
+def cards(findings: Sequence[Finding]) -> dict[str, str]:
+    """Each finding that is stated, by its name: its small picture and sentence, as a document."""
+    template = _environment().from_string(
+        "{% from 'small_picture.html' import small_picture with context %}"
+        "<!doctype html><meta charset='utf-8'><style>{{ asset('style.css') }}"
+        "{{ asset('front.css') }}</style>"
+        "{{ small_picture(drawing(item.picture)) }}<p>{{ item.text | prose }}</p>"
+    )
+    return {item.name: template.render(item=item) for item in findings if item.picture}
+
+
 def index(content: Content) -> str:
     """The index that the pages search, as a script: ``search-index.js`` beside them."""
     # Seen from nowhere: each address names its page.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hessian_papers.case_axis import position
-from hessian_papers.formulas import plain
+from hessian_papers.formulas import plain, raised
 from hessian_papers.ledger.bounds import Estimate
 from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.totals import round_off
@@ -61,6 +61,7 @@ class Drawing:
         headings: what each group is, and where that stands.
         rows: all cases.
         ticks: places and texts.
+        ends: of the axis.
         line: the place and the name of a value to compare with.
         in_print: whether there is a second mark, for what is in print.
         axis: what it shows.
@@ -71,6 +72,7 @@ class Drawing:
     headings: Sequence[tuple[str, float]]
     rows: Sequence[Row]
     ticks: Sequence[tuple[float, str]]
+    ends: tuple[int, int]
     line: tuple[float, str] | None
     in_print: bool
     axis: str
@@ -102,7 +104,7 @@ class _Axis:
             first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
             span = math.log10(high / low)
             step = math.ceil(span / _TICKS)
-            parts = (1, 2, 5) if span < _TICKS / 2 else (1,)
+            parts = (1, 2, 3, 5) if span < 1 else (1, 2, 5) if span < _TICKS / 2 else (1,)
             decades = [d for d in range(first, last + 1) if d % step == 0]
             every = [p * 10.0**d for d in decades for p in parts]
         else:
@@ -147,7 +149,7 @@ def _names(cases: Sequence[CaseRecord]) -> list[str]:
     """
     if len(cases) > _NAMED:
         return _names_of_runs(cases)
-    words = [[*case.labels.values()] for case in cases]
+    words = [[raised(word) for word in case.labels.values()] for case in cases]
     common = set[str].intersection(*map(set, words))
     names = [", ".join(word for word in own if word not in common) for own in words]
     room = len(cases) > 1 and max(map(len, names)) <= _LONG
@@ -156,7 +158,7 @@ def _names(cases: Sequence[CaseRecord]) -> list[str]:
 
 def _names_of_runs(cases: Sequence[CaseRecord]) -> list[str]:
     """The words of the label that changes least from case to case, where each begins."""
-    columns = ([case.labels.get(name, "") for case in cases] for name in cases[0].labels)
+    columns = ([raised(case.labels.get(name, "")) for case in cases] for name in cases[0].labels)
     grouped = ([[*run] for _, run in itertools.groupby(column)] for column in columns)
     runs = min((each for each in grouped if len(each) > 1), key=len, default=[])
     names = [name for run in runs for name in (run[0], *[""] * (len(run) - 1))]
@@ -244,6 +246,7 @@ def drawing(picture: Picture) -> Drawing:
         headings=headings,
         rows=rows,
         ticks=[(axis.place(at), _tick(at, picture.way)) for at in (axis.ticks() if rows else ())],
+        ends=(axis.left, _RIGHT),
         line=(axis.place(picture.line[0]), picture.line[1]) if picture.line else None,
         in_print=picture.in_print,
         axis=plain(picture.axis),

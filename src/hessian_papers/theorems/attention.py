@@ -312,7 +312,6 @@ def attention_condition(net: Attention, printed: bool = False) -> Error:
 
 
 @theorem(
-    "Remark 3.1: monotone (ours)",
     of="attention-dominant",
     ours=True,
     cracking="below Remark 3.1, beyond its statement",

@@ -39,13 +39,14 @@ def attention_gamma(net: Attention, printed: bool = False) -> Error:
     return worst(*errors)
 
 
-@theorem("D.5: m_2 (ours)", ours=True, source=TWO_TOKENS, cracking="appendix D.5, beyond its text")
+@theorem(ours=True, cracking="appendix D.5, beyond its text")
 def attention_second_moment(net: Attention) -> Error:
     """For two tokens (the task of appendix D.2) $m_2 = p(1 - p)(x_1 - x_2)^2$ is largest for
     uniform attention, $p = 1/2$. Small initial weights have it, so that $m_2$ can only fall.
 
     Remark: So its norm cannot grow along with the sharpness, as appendix D.5 has it; those of $m_1$
         and $m_3$ do.
+    Measured by: attention of two tokens, from the network's outputs
     """
     gap = net.x[:, 1:] - net.x[:, :-1]
     if gap.shape[1] != 1 or bool((gap == 0).any()) or net.w_value == 0:

@@ -406,7 +406,6 @@ def table_ten_follows_from_its_columns(net: Rows) -> Error:
 
 
 @theorem(
-    "dissecting Table 10: earlier work (ours)",
     ours=True,
     dissecting="Table 10, R-600, beyond the paper",
 )

@@ -127,6 +127,7 @@ class _Content:
         numbers: of the run's summary.
         artifact: names the artifact of a study's arrays.
         leads: the sentences that stand over figures, by study, of those that hold.
+        cards: the findings by their names, each a document.
     """
 
     kind: Mapping[str, Any]
@@ -138,6 +139,7 @@ class _Content:
     numbers: Mapping[str, Any]
     artifact: str
     leads: Mapping[str, str]
+    cards: Mapping[str, str]
 
     @cached_property
     def pictures(self) -> dict[str, tuple[Picture, str]]:
@@ -173,7 +175,7 @@ class _Content:
         """
         state = self.state()
         texts = [text for _, text in self.pictures.values()]
-        held = [state, dict(self.kind), dict(self.config), texts]
+        held = [state, dict(self.kind), dict(self.config), texts, dict(self.cards)]
         run_id = f"{self.kind['job_type']}-{digest([*held, dict(self.tables), dict(self.numbers)])}"
         record = {"run": run_id, **state}
         if any(map(is_whole, runs_of(directory, run_id))):
@@ -204,6 +206,9 @@ class _Content:
             }
         entries |= {
             figure_key(figure, "charts"): _chart(figure) for figure in self.figures if figure.chart
+        }
+        entries |= {
+            f"findings/{name}": wandb.Html(text, inject=False) for name, text in self.cards.items()
         }
         for name, rows in self.tables.items():
             if not rows:
@@ -301,6 +306,7 @@ def log_dashboard(
     config: Mapping[str, Any],
     directory: Path,
     leads: Leads = MappingProxyType({}),
+    cards: Mapping[str, str] = MappingProxyType({}),
     commit: str | None = None,
     **arguments: Any,
 ) -> dict[str, Any]:
@@ -323,6 +329,7 @@ def log_dashboard(
         config: the configuration of today's run.
         directory: below it the client keeps its folder ``wandb``.
         leads: the sentences that stand over figures, by study.
+        cards: the findings, each a document, which today's run has under ``findings/<name>``.
         commit: of the code that runs.
         arguments: further ones of :func:`~hessian_papers.tracking.start_run`: project, and if need
             be entity, mode and timeouts.
@@ -351,6 +358,7 @@ def log_dashboard(
         metrics=dict(_flat(metrics, "metrics")),
         kind={"job_type": "dashboard", "group": group, "name": f"dashboard {group}"},
         config=config,
+        cards=cards,
         tables={
             "statements": [_statement(statement) for statement in statements],
             "cases": [_with_both(s, case) for s in statements for case in s.cases],
@@ -367,6 +375,7 @@ def log_dashboard(
         {each.study: reports / "evidence" / each.study for each in kept},
         recorded=True,
         kind={"job_type": "recorded", "group": "recorded", "name": "recorded runs"},
+        cards={},
         config={"facts": {figure.study: dict(figure.provenance.facts) for figure in kept}},
         tables={"cases": [_row(statement, run) for statement, run in runs if run.recorded]},
     )

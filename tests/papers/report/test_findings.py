@@ -177,9 +177,14 @@ def test_a_demo_decides_no_finding():
     assert with_number({"largest": "lead", "as": "bound"}, identity).text == "1e-12"
 
 
-def test_a_smaller_run_of_today_stands_aside():
-    smaller = {"recorded": False, "scale": "demo", "departs": {"width": [8, 100]}}
-    cases = [case("lead", 0, 0.2), case("lead", 1, 0.9, outcome="open", **smaller)]
+@pytest.mark.parametrize("departs", [{"width": [8, 100]}, {}])
+def test_a_smaller_run_of_today_stands_aside(departs):
+    """Whether its setting departs from the paper or there is none, as beyond the papers."""
+    smaller = {"recorded": False, "scale": "demo", "departs": departs}
+    cases = [
+        case("lead", 0, 0.2, scale="workstation"),
+        case("lead", 1, 0.9, outcome="open", **smaller),
+    ]
     assert with_number({"largest": "lead"}, record("lead", cases=cases)).text == "0.20"
     # What no paper has a setting of stands aside where the same study was recorded in more detail.
     of_today = case("lead", 1, 0.9, recorded=False, scale="demo")

@@ -59,6 +59,21 @@ def test_many_cases_are_named_where_a_label_that_they_share_begins():
     assert [row.name for row in made.rows] == ["F-0", "", "", "F-1", "", ""]
 
 
+def test_a_network_is_called_as_in_the_text():
+    cases = [*group("a", 0.5, labels={"network": "F-100^2"}).cases]
+    cases += group("a", 0.5, labels={"network": "F-200^12"}).cases
+    made = drawing(Picture("r", "number", [Group("a", cases)]))
+    assert [row.name for row in made.rows] == ["F-100²", "F-200¹²"]
+
+
+def test_an_axis_of_factors_has_ticks_and_a_line_as_far_as_its_marks():
+    """That from 1 to 3 ended at 2."""
+    made = drawing(Picture("r", "factor", [group("a", 0.5, 1.08)], line=(1.0, "as near")))
+    assert [text for _, text in made.ticks] == ["1", "2", "3"]
+    assert made.ends[0] < min(row.value for row in made.rows)
+    assert max(row.value for row in made.rows) < made.ends[1]
+
+
 def test_ticks_are_round_wherever_the_numbers_are():
     made = drawing(Picture("r", "number", [group("a", 1003.0, 1007.0)]))
     assert [text for _, text in made.ticks] == ["1003", "1004", "1005", "1006", "1007"]

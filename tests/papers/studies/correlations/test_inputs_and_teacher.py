@@ -117,6 +117,9 @@ def test_a_lead_is_the_best_alignment_less_the_best_norm():
 
 def test_no_curve_and_no_band_is_left_out():
     picture = figure.draw(measured())
+    parametrisations = measured().sizes["parametrisation"]
+    assert picture.axes[0].get_gridspec().get_geometry() == (4, parametrisations)
+    assert picture.get_figwidth() <= 4.5, "beside each other four were too small to read"
     for axes in picture.axes:
         assert len(axes.collections) == 3
     assert {text.get_text() for text in picture.legends[0].get_texts()} == {

@@ -22,7 +22,7 @@ def test_every_point_is_drawn(two_layers):
     panels = figure.draw(two_layers).axes
     assert len(panels) == 8
     assert panels[0].get_ylabel()
-    assert all(panel.get_xlabel() for panel in panels[4:])
+    assert [bool(panel.get_xlabel()) for panel in panels] == 6 * [False] + 2 * [True]
     # (a): all sizes at width 5 for the pair, the second distance and the mean eigenvalue.
     assert [line.get_xdata().tolist() for line in panels[0].lines] == [[1, 2, 5]] * 3
     smallest = panels[0].lines[0].get_ydata()
@@ -30,8 +30,32 @@ def test_every_point_is_drawn(two_layers):
     np.testing.assert_allclose(smallest, drawn.median("network"))
 
 
+def test_two_widths_stand_side_by_side_on_one_axis_that_no_band_leaves(two_layers):
+    """Four beside each other were too small to read on a narrow page."""
+    drawn = figure.draw(two_layers)
+    assert drawn.get_figwidth() <= 4.5
+    for left, right in zip(drawn.axes[::2], drawn.axes[1::2], strict=True):
+        (first, _), (second, _) = (
+            axes.get_title("left")[4:].split("$m$") for axes in (left, right)
+        )
+        assert first == second
+        assert left.get_ylim() == right.get_ylim()
+        bands = [
+            band.get_datalim(band.axes.transData)
+            for band in (*left.collections, *right.collections)
+        ]
+        assert max(band.y1 for band in bands) <= left.get_ylim()[1]
+
+
+def test_of_one_width_the_kinds_of_data_stand_side_by_side(four_layers):
+    drawn = figure.draw(four_layers)
+    titles = [axes.get_title("left") for axes in drawn.axes if axes.axison]
+    assert len(titles) == four_layers.sizes["case"]
+    assert drawn.axes[0].get_gridspec().ncols == 2
+
+
 def test_a_distance_of_zero_is_at_the_foot_beside_others_that_are_not(two_layers):
-    panel = figure.draw(two_layers).axes[1]
+    panel = figure.draw(two_layers).axes[2]
     marks = [line for line in panel.lines if line.get_marker() == "v"]
     assert [line.get_xdata().tolist() for line in marks] == [[1]]
     assert marks[0].get_ydata()[0] == panel.get_ylim()[0]

@@ -20,14 +20,14 @@ from hessian_papers.studies.correlations.inputs_and_teacher.derived import (
 )
 from hessian_spectra.pictures import style
 
-COLUMNS = {"first matrix": "$W_1$", "second matrix": "$W_2$", ALIGNMENT: "alignment"}
+QUANTITIES = {"first matrix": "$W_1$", "second matrix": "$W_2$", ALIGNMENT: "alignment"}
 LEAD = "lead"
 
 
-def _columns(data: xr.Dataset) -> Mapping[str, xr.DataArray]:
-    """The panels of a row: spectral norms, the spectral alignment, and the lead."""
+def _quantities(data: xr.Dataset) -> Mapping[str, xr.DataArray]:
+    """The panels of a column: spectral norms, the spectral alignment, and the lead."""
     r = data["correlation"].sel(norm="spectral")
-    shown = {title: r.sel(factor=name, drop=True) for name, title in COLUMNS.items()}
+    shown = {title: r.sel(factor=name, drop=True) for name, title in QUANTITIES.items()}
     return {**shown, LEAD: lead(data)}
 
 
@@ -39,18 +39,20 @@ def _mark_alike(axes: Axes, similar: xr.DataArray) -> None:
 
 
 def _panels(data: xr.Dataset, along: str, labels: Sequence[str]) -> Figure:
-    """A row for each parametrisation, a column for each quantity, a line for each label."""
+    """A column for each parametrisation, a row for each quantity, a line for each label."""
     names = data["parametrisation"].values.tolist()
     sizes = data["size"].values.tolist()
-    figure, grid = style.panels(len(names), 4, height=2.0, squeeze=False, sharex=True, sharey=True)
+    figure, grid = style.panels(
+        4, len(names), height=1.6, width=4.5, squeeze=False, sharex=True, sharey=True
+    )
     colours = colormaps["viridis"](np.linspace(0.0, 0.85, len(labels)))
     looks = [{"color": colour, "marker": "o", "markersize": 3.0} for colour in colours]
     if along == "inputs":
         looks[-1] |= {"color": style.VERMILION, "marker": "*", "markersize": 6.0}
     letters = iter(style.letters())
-    for name, row in zip(names, grid, strict=True):
+    for name, column in zip(names, grid.T, strict=True):
         of_name = data.sel(parametrisation=name)
-        for axes, (title, values) in zip(row, _columns(of_name).items(), strict=True):
+        for axes, (title, values) in zip(column, _quantities(of_name).items(), strict=True):
             for entry, look in enumerate(looks):
                 draw_mean(axes, values.isel({along: entry}), "size", **look)
             axes.axhline(0, color=style.BLACK, linewidth=0.6)
@@ -59,9 +61,10 @@ def _panels(data: xr.Dataset, along: str, labels: Sequence[str]) -> Figure:
             if sizes[-1] >= 10 * sizes[0]:
                 axes.set_xscale("log")
             style.mark(axes.xaxis, sizes)
-        row[0].set_ylabel("correlation $r$")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("correlation $r$")
         # Of few teachers Student's intervals go beyond what a correlation can be.
-        row[0].set_ylim(-1.05, 1.05)
+        axes.set_ylim(-1.05, 1.05)
     for axes in grid[-1]:
         axes.set_xlabel("size $D$")
     handles = [style.entry(label, **look) for label, look in zip(labels, looks, strict=True)]

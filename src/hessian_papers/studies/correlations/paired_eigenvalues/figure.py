@@ -46,7 +46,7 @@ def _quantiles(values: xr.DataArray) -> np.ndarray:
 
 
 def _foot(panel: xr.Dataset) -> float:
-    """The end of the axis: below all bands, but those of single points that are rounding alone."""
+    """The level below all bands, but those of single points that are rounding alone."""
     low, middle, _ = _quantiles(distances(panel).sel(pair="best"))
     exact = middle < RESOLVED * rounding(panel).median("network").values
     return float(low.min() if exact.all() or not exact.any() else low[~exact].min()) / 4
@@ -67,13 +67,8 @@ def _scales(axes: Axes, sizes: np.ndarray) -> None:
     axes.minorticks_off()
 
 
-def _draw_panel(axes: Axes, panel: xr.Dataset, *, control: bool) -> None:
+def _draw_panel(axes: Axes, panel: xr.Dataset, foot: float, *, control: bool) -> None:
     """Both distances, beside the mean eigenvalue, or beside chance and what is known."""
-    _scales(axes, panel["size"].values)
-    panel = panel.isel(size=curved(panel).any("network").values)
-    if not panel.sizes["size"]:
-        return
-    foot = _foot(panel)
     for pair, colour, marker in (("best", SMALLEST, "o"), ("second", SECOND, "s")):
         line = {"color": colour, "marker": marker, "markersize": 2.5, "linewidth": 1.0}
         _band(axes, distances(panel).sel(pair=pair), foot, **line)
@@ -87,7 +82,13 @@ def _draw_panel(axes: Axes, panel: xr.Dataset, *, control: bool) -> None:
     else:
         mean = panel["exact_mean"].median("network")
         axes.plot(mean["size"], mean, **MEAN)
-    axes.set_ylim(bottom=foot)
+
+
+def _curves(data: xr.Dataset, case: str, width: int) -> xr.Dataset:
+    """A panel's sizes, up to the width, at which there is any curvature."""
+    panel = data.sel(case=case, width=width)
+    panel = panel.sel(size=panel["size"] <= width)
+    return panel.isel(size=curved(panel).any("network").values)
 
 
 def _named(case: str) -> tuple[str, str]:
@@ -97,17 +98,31 @@ def _named(case: str) -> tuple[str, str]:
 
 
 def _drawn(data: xr.Dataset, *, control: bool) -> Figure:
-    """One column per parametrisation and kind of data, one row per width."""
-    cases, widths = data["case"].values.tolist(), data["width"].values.tolist()
-    figure, grid = style.panels(len(widths), len(cases), height=2.1, squeeze=False)
+    """One row per parametrisation and kind of data on one axis, one column per width.
+
+    Of a single width the kinds of data stand side by side.
+    """
+    named = [(c, m) for c in data["case"].values.tolist() for m in data["width"].values.tolist()]
+    columns = max(2, data.sizes["width"])
+    parts = [named[start : start + columns] for start in range(0, len(named), columns)]
+    figure, grid = style.panels(
+        len(parts), columns, height=1.6, width=4.5, squeeze=False, sharex="col", sharey="row"
+    )
     letters = style.letters()
-    for row, width in zip(grid, widths, strict=True):
-        for axes, case in zip(row, cases, strict=True):
-            panel = data.sel(case=case, width=width)
-            _draw_panel(axes, panel.sel(size=panel["size"] <= width), control=control)
+    for row, panels in zip(grid, parts, strict=True):
+        curves = [_curves(data, *panel) for panel in panels]
+        foot = min((_foot(panel) for panel in curves if panel.sizes["size"]), default=None)
+        for axes, panel, (case, width) in zip(row, curves, panels, strict=False):
+            _scales(axes, data["size"].values[data["size"].values <= width])
+            if panel.sizes["size"] and foot:
+                _draw_panel(axes, panel, foot, control=control)
             parametrisation, kind = _named(case)
             style.letter(axes, f"({next(letters)}) {parametrisation}, $m$ = {width}\n{kind}")
+        # Last, since a limit that is set keeps the axis from what is drawn later.
+        row[0].set_ylim(bottom=foot)
         row[0].set_ylabel("$|\\lambda_i + \\lambda_j - \\mathrm{tr}(H)/D|$")
+        for axes in row[len(panels) :]:
+            axes.set_axis_off()
     for axes in grid[-1]:
         axes.set_xlabel("input size $D$")
     figure.align_ylabels(grid[:, 0])
@@ -123,7 +138,7 @@ def _drawn(data: xr.Dataset, *, control: bool) -> Figure:
         handles.append(style.entry("mean eigenvalue", **MEAN))
     share = f"{BAND:.0%} of the networks"
     handles.append(Patch(color=style.BLACK, alpha=0.25, linewidth=0, label=share))
-    figure.legend(handles=handles, loc="outside upper center", ncols=3 if control else 4)
+    figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure
 
 

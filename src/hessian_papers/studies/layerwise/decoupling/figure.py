@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from hessian_papers.drawing import curves
+from hessian_papers.formulas import raised
 from hessian_papers.ledger.bounds import NothingToMeasure
 from hessian_papers.studies.layerwise.decoupling.derived import frobenius, outliers
 from hessian_papers.studies.layerwise.drawing import OUTLIERS, draw_layers, mark_outliers
@@ -197,7 +198,7 @@ def _drawn(
     for axes, (title, paint), name in zip(grid.flat, panels, style.letters(), strict=False):
         if (image := paint(axes)) is not None:
             maps[axes] = image
-        style.letter(axes, f"({name}) {title}")
+        style.letter(axes, f"({name}) {raised(title)}")
     for axes in grid.flat[len(panels) :]:
         axes.remove()
     for image in [*maps.values()][:1]:

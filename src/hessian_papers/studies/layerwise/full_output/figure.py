@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from hessian_papers.formulas import raised
 from hessian_papers.studies.layerwise.drawing import mark_outliers
 from hessian_papers.studies.layerwise.full_output.derived import outliers
 from hessian_spectra.pictures import style
@@ -32,7 +33,7 @@ def draw(data: xr.Dataset) -> Figure:
         row[0].set_ylabel("eigenvalue")
         row[1].set_ylabel("overlap of the first k")
         for axes in row:
-            style.letter(axes, f"({next(letters)}) {network}")
+            style.letter(axes, f"({next(letters)}) {raised(network)}")
             mark_outliers(axes, partial(outliers, data))
     grid[-1, 0].set_xlabel("index i of the eigenvalue")
     grid[-1, 1].set_xlabel("dimension k")

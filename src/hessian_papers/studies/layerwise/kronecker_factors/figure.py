@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
+from hessian_papers.formulas import raised
 from hessian_papers.studies.layerwise.kronecker_factors.derived import middle_damping
 from hessian_papers.studies.layerwise.layers import own_layers
 from hessian_spectra.pictures import style
@@ -72,7 +73,7 @@ def _drawn(data: xr.Dataset, name: str, looks: Looks, label: str) -> tuple[Figur
             panels.append(axes)
         for axes in row[own.sizes["layer"] :]:
             axes.remove()
-        row[0].set_ylabel(f"{network}\n{label}")
+        row[0].set_ylabel(f"{raised(network)}\n{label}")
     return figure, panels
 
 

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from hessian_papers.formulas import raised
 from hessian_papers.studies.layerwise.model_overlaps.derived import layers, paired, satisfied
 from hessian_spectra.pictures import style
 
@@ -124,7 +125,7 @@ def _drawn(data: xr.Dataset, looks: Looks) -> Figure:
             axes.set_xlabel("dimension k")
         for axes in row[len(own) :]:
             axes.remove()
-        row[0].set_ylabel(f"{network}\noverlap of the first k")
+        row[0].set_ylabel(f"{raised(network)}\noverlap of the first k")
     handles = [style.entry(**look) for look in {**looks, **VERTICAL}.values()]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure

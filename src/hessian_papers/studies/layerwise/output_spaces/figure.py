@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from hessian_papers.drawing.forest import Dot, Dots, forest
+from hessian_papers.formulas import raised
 from hessian_papers.ledger.bounds import estimate_of, needs
 from hessian_papers.studies.layerwise.layers import (
     hidden_layers,
@@ -31,7 +32,9 @@ def _dots(data: xr.Dataset) -> Iterator[Dot]:
         parts = [(f"rows of S, {when(each)}", each[rows]) for each in epochs]
         for name, values in [*parts, (f"{JACOBIAN}, {when(last)}", last["jacobian"])]:
             for layer in own["layer"].values.tolist():
-                yield Dot(f"{network}, {layer}", *estimate_of(values.sel(layer=layer)), name)
+                yield Dot(
+                    f"{raised(network)}, {layer}", *estimate_of(values.sel(layer=layer)), name
+                )
 
 
 def draw(data: xr.Dataset) -> Figure:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hessian_papers.drawing.variables import Panel, banded, named, picture
+from hessian_papers.formulas import raised
 from hessian_papers.studies.pac_bayes.bounds.derived import (
     chance,
     confidence,
@@ -64,7 +65,7 @@ def _bars(axes: Axes, data: xr.Dataset) -> None:
             places = np.full(chosen.sizes["seed"], place)
             axes.plot(places, chosen[name], markerfacecolor=filled, **POINTS, color=color)
     called = {row.architecture: row.network for row in rows_of(data)}
-    names = [called.get(name, name) for name in data["network"].values.tolist()]
+    names = [raised(called.get(name, name)) for name in data["network"].values.tolist()]
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.5, len(names) - 0.5)
 
@@ -123,7 +124,7 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
     variances = banded(middle, low, high).assign_coords({RANK: own["rank"].astype(float)})
     panels = [
         Panel(
-            f"{own['layer'].item()}:{network}",
+            f"{own['layer'].item()}:{raised(network)}",
             RANK,
             [named(variances, "posterior variance")],
             partial(_mark_dips, data=own),
