@@ -89,6 +89,71 @@ def test_what_predicts_is_no_surrogate(ledger):
     assert not wrong
 
 
+# Rows that go beyond eq. (14), which assumes zero loss: its print stands under its assumption.
+LEAST_SQUARES = (
+    "depth-amplifies-the-sharpness",
+    "labels-give-all-eigenvalues",
+    "labels-loss",
+    "sharpness-from-labels-at-least-squares",
+    "sharpness-from-what-the-inputs-explain",
+)
+
+
+def test_an_extension_corrects_no_print(ledger):
+    known = {statement.id: statement for statement in ledger}
+    ours = [statement for statement in ledger if statement.book == "beyond"]
+    for statement in (*(known[name] for name in LEAST_SQUARES), *ours):
+        assert statement.verdict != "corrected", statement.id
+        assert not statement.misprints, statement.id
+
+
+# What the fifth paper says in its appendices, by the number of an equation or of a lemma.
+SAID = {
+    *[
+        "(1)",
+        "(2)",
+        "(10)",
+        "(14)",
+        "(23)",
+        "(26)",
+        "(27)",
+        "(172)",
+        "(183)",
+        "(224)",
+        "(255)",
+        "(276)",
+        "(277)",
+        "(278)",
+        "(280)",
+    ],
+    *[
+        "B.3",
+        "B.4",
+        "B.5",
+        "B.7",
+        "B.8",
+        "B.11",
+        "B.13",
+        "B.18",
+        "B.20",
+        "B.23",
+        "B.24",
+        "F.3",
+        "G.3.1",
+    ],
+}
+
+
+def test_equations_and_lemmas_of_the_appendices_have_their_rows(ledger):
+    """Places name ranges, as eq. (276) to (278)."""
+    places = [statement.places.get("wu2022dissecting", "") for statement in ledger]
+    text = "; ".join([*places, *(case.place for case in all_cases(ledger))])
+    named = {*re.findall(r"\b[A-H](?:\.\d+)+", text)}
+    for first, last in re.findall(r"\((\d+)\)(?: to \((\d+)\))?", text):
+        named |= {f"({number})" for number in range(int(first), int(last or first) + 1)}
+    assert SAID - named == set()
+
+
 def rows(text):
     """The columns of a ledger that say what is measured and expected, by the statement."""
     return dict(re.findall(r"`([\w.-]+)`\|[^|]*\|([^|]*\|[^|]*)\|", text))
