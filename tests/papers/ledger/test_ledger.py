@@ -107,6 +107,20 @@ def test_an_extension_corrects_no_print(ledger):
         assert not statement.misprints, statement.id
 
 
+# No paper says so: of what the papers say instead there are rows of other names.
+NOT_SAID = {
+    "last-most-everywhere",
+    "softmax-makes-the-largest-part",
+    "sum-is-closer-than-the-mean-eigenvalue",
+}
+
+
+def test_what_no_paper_says_is_no_row_of_theirs(ledger):
+    own = {statement.id for statement in ledger if statement.book != "beyond"}
+    assert not NOT_SAID & own
+    assert {"last-well", "softmax-widens-the-gap", "sum-is-nearly-the-trace-over-d"} <= own
+
+
 # What the fifth paper says in its appendices, by the number of an equation or of a lemma.
 SAID = {
     *(f"({n})" for n in (1, 2, 10, 14, 23, 26, 27, 172, 183, 224, 255, 276, 277, 278, 280)),

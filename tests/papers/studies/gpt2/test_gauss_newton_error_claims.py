@@ -5,7 +5,6 @@ from claims_contract import of_records
 from language_models import ATTENTION, TWIN, pretrained, read
 
 from hessian_papers.studies.gpt2.gauss_newton_error.claims import (
-    _arms,
     statements,
     with_one_part_changed,
 )
@@ -33,15 +32,3 @@ def test_at_the_lowest_common_loss_the_rest_of_a_training_does_not_count():
         for each in (networks, grown)
     ]
     assert values[0] == pytest.approx(values[1], abs=0.01)
-
-
-def test_beside_a_ratio_of_errors_stand_those_of_the_gap_and_of_the_eigenvalue():
-    """An error is a gap over an eigenvalue: one that is larger makes it smaller."""
-    networks = pretrained((ATTENTION, TWIN, *CHANGED), noise=0.0, ripple=0.0, errors=CHANGED)
-    data = read(networks)
-    for arm in (TWIN, *CHANGED):
-        cases = [case["place"] for case in _arms(data) if case["arm"] == arm]
-        error, gap, eigenvalue = (
-            with_one_part_changed(data, arm, place).value for place in cases[:3]
-        )
-        assert error == pytest.approx(gap - eigenvalue)
