@@ -5,7 +5,7 @@ What Git keeps has no number of today's runs, so that a run on another processor
 
 from hessian_papers.ledger import measured_cases
 from hessian_papers.ledger.evaluation import decided, decided_by_records, unmeasured
-from hessian_papers.ledger.record import write_ledger
+from hessian_papers.ledger.record import all_cases, write_ledger
 from hessian_papers.ledger.table import table
 from hessian_papers.ledger.totals import metrics, summary
 from hessian_papers.report.findings import findings, markdown
@@ -28,7 +28,8 @@ def ledger(context: Context) -> None:
     statements, of_records = decided(cases), decided_by_records(cases)
     write_ledger(context.reports / "claims.json", statements)
     write_json(context.reports / "metrics.json", metrics(statements, settings["headlines"]))
-    write_bytes(context.reports / "claims.md", table(of_records, settings["damaged"]).encode())
+    text = table(of_records, settings["damaged"], len(all_cases(statements)))
+    write_bytes(context.reports / "claims.md", text.encode())
     sentences = findings(settings["findings"], of_records)
     write_bytes(context.reports / "findings.md", markdown(sentences).encode())
     print(summary(statements))

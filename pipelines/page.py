@@ -98,6 +98,7 @@ def of_study(context: Context) -> None:
         moves=moves(old.statements, statements) if old else [],
         command=shlex.join(["hessian-papers", "page", *sys.argv[1:]]),
         compare=compare,
+        whole={each.id: each.verdict for each in states.whole()},
     )
     content = read(reports, leads=inputs.leads(), results=context.results)
     write_bytes(path, build(content, alone=alone).encode())

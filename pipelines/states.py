@@ -116,6 +116,14 @@ def before(study: str) -> State | None:
     return of_evidence([study]) if known else None
 
 
+def whole() -> Sequence[StatementRecord]:
+    """The ledger of all studies, of ``reports/`` or of what the last commit gave here, if any."""
+    for folder in (REPORTS, commits.kept(COMMITTED)):
+        if folder is not None and (folder / LEDGER).is_file():
+            return read_ledger(folder)
+    return ()
+
+
 def of_evidence(studies: Collection[str] = ()) -> State:
     """The recorded runs: as the pages show them, or drawn on the spot where there are no pages.
 

@@ -105,6 +105,9 @@ def test_what_git_keeps_says_what_recorded_runs_decide(written):
     assert verdicts["of-both"] == ("reproduced", "0.25", "≤ 1", "1")
     # The page has today's smaller case beside it, and the same verdict of each.
     whole = {each["id"]: each for each in json.loads(made["claims.json"])}
+    number = sum(len(each["cases"]) for each in whole.values())
+    assert f"; {number} cases**\n" in made["claims.md"].decode(), "as many as the page has"
+    assert len(whole["of-both"]["cases"]) == 2
     assert {name: whole[name]["verdict"] for name in verdicts} == {
         name: verdict for name, (verdict, *_) in verdicts.items()
     }

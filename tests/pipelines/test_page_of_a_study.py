@@ -59,6 +59,7 @@ def test_a_study_alone_has_a_page_with_its_statements(run, tmp_path, capsys, stu
     assert {case.study for case in cases} == {study}
     assert any(case.outcome != "not measured" for case in cases)
     text = (folder / "index.html").read_text("utf-8")
+    assert "Whole ledger:" not in text, "none is known here"
     page = Reader(text)
     anchors = {f"claim-{study}--{statement.id}" for statement in statements}
     assert anchors <= {*page.values("id")}
@@ -78,6 +79,9 @@ def test_it_opens_on_the_figure_over_that_of_the_committed_settings(run, tmp_pat
     (folder,) = {*folders} - {first}
     text = (folder / "index.html").read_text("utf-8")
     page = Reader(text)
+    # The verdict that it has with the cases of all studies, beside its own of this run.
+    own = [statement.id for statement in read_ledger(folder)]
+    assert text.count('Whole ledger: <b class="badge') == len(own)
     # Its figure, and nothing of the front or of another paper.
     assert len(page.all("section")) == len(page.all("h1")) == 1
     assert text.index("<h1>") < text.index("<strong>width = 5</strong>, committed: 10") < 60_000
@@ -90,11 +94,14 @@ def test_it_opens_on_the_figure_over_that_of_the_committed_settings(run, tmp_pat
         json.loads(next(each.rglob("figure-series.json")).read_text()) for each in (first, folder)
     ]
     assert len({sum(len(panel["curves"]) for panel in drawn) for drawn in panels}) == 1
-    # What moved comes first, and what leads further is there.
-    moved = [move.statement.id for move in moves(read_ledger(reports), read_ledger(folder))]
-    claims = [name for name in page.values("id") if name.startswith("claim-")]
-    assert moved
-    assert claims[: len(moved)] == [f"claim-{FIGURE}--{name}" for name in moved]
+    # What moved comes first, of the papers and of ours, and what leads further is there.
+    moved = [move.statement for move in moves(read_ledger(reports), read_ledger(folder))]
+    papers, _, ours = text.partition('aria-label="Beyond the papers: ')
+    for part, beyond in ((papers, False), (ours, True)):
+        first = [each.id for each in moved if (each.book == "beyond") == beyond]
+        claims = re.findall(rf'<li id="claim-{FIGURE}--([^"]+)"', part)
+        assert first
+        assert claims[: len(first)] == first
     compare = f"hessian-papers compare workspace {folder.relative_to(tmp_path)}"
     assert capsys.readouterr().out.endswith(f"beside the committed settings: {compare}\n")
     assert f"<code>{compare}</code>" in text

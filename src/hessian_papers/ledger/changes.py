@@ -72,7 +72,8 @@ def moves(old: Sequence[StatementRecord], new: Sequence[StatementRecord]) -> lis
     """The statements whose verdict or measured number moved, verdicts first.
 
     Only cases that both have count, on runs that both have: where one state has more, verdicts are
-    those of what is common. Numbers that are written alike are the same, and so is all round-off.
+    those of what is common, or of the whole where its cases were paired by replicates. Numbers that
+    are written alike are the same, and so is all round-off.
 
     Args:
         old: a ledger.
@@ -142,16 +143,19 @@ def _move(old: StatementRecord, new: StatementRecord) -> Move | None:
     common = [key for key in after if key in before]
     if not common:
         return None
-    if before.keys() != after.keys():
-        old, new = (_decided(s, [runs[key] for key in common])
-                    for s, runs in ((old, before), (new, after)))  # fmt: skip
+    whole, sides = new, ((old, before), (new, after))
+    # A record has no replicates: where cases were paired by them, it does not tell of a part.
+    if before.keys() != after.keys() and all(
+        _decided(s, [*runs.values()]).verdict == s.verdict for s, runs in sides
+    ):
+        old, new = (_decided(s, [runs[key] for key in common]) for s, runs in sides)
     rows = [*_rows(new, before, after, common)]
     pooled = tuple(with_interval(statement.estimate) for statement in (old, new))
     if pooled[0] != pooled[1] and len(common) > 1 and not _is_tiny(old.pooled, new.pooled):
         size = _size(old.estimate, new.estimate)
         rows.append(Row(_ALL, (pooled[0], pooled[1]), ("", ""), size))
     move = Move(
-        new, (old.verdict, new.verdict), sorted(rows, key=lambda r: (not r.turned, -r.size))
+        whole, (old.verdict, new.verdict), sorted(rows, key=lambda r: (not r.turned, -r.size))
     )
     return move if rows or move.turned else None
 

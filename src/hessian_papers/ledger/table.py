@@ -34,8 +34,8 @@ state that the sentence is about. A statement that rests on our reading of a wor
 wrong: it *depends* on the word. The strongest run of a case decides: one at the paper's scale, else
 another recorded one, else today's demo.
 
-The numbers here are of recorded runs. Where today's run alone measures a statement its verdict
-stands here, and the page has its numbers, which differ from processor to processor.
+The numbers and cases of a row are of recorded runs. Where today's run alone measures a statement
+its verdict stands here, and the page has its numbers, which differ from processor to processor.
 """
 
 # How many of the cases that do not follow, and of the misprints, are named.
@@ -194,7 +194,9 @@ def _totals(statements: Sequence[StatementRecord]) -> list[str]:
     return _grid(("paper", "book", "verdicts"), rows)
 
 
-def table(statements: Sequence[StatementRecord], damaged: Sequence[str] = ()) -> str:
+def table(
+    statements: Sequence[StatementRecord], damaged: Sequence[str] = (), cases: int | None = None
+) -> str:
     """The ledger in Markdown: totals, then by paper and book a row for each statement.
 
     A statement of several papers stands under the first of them.
@@ -203,11 +205,12 @@ def table(statements: Sequence[StatementRecord], damaged: Sequence[str] = ()) ->
         statements: what :func:`hessian_papers.ledger.evaluation.decided` returned, or
             ``decided_by_records`` there.
         damaged: a line for each recorded run that does not count, because it is damaged.
+        cases: how many the whole ledger has, where ``statements`` has fewer.
 
     Returns:
         The text of ``reports/claims.md``, or of that of one paper.
     """
-    lines = [_PREFACE, f"**{summary(statements)}**", "", *_totals(statements)]
+    lines = [_PREFACE, f"**{summary(statements, cases)}**", "", *_totals(statements)]
     lines += [f"- {line}" for line in damaged] + [""] * bool(damaged)
     lines += ["A star marks a case at a setting smaller than the paper's.", ""]
     for key in totals(statements).books:

@@ -99,13 +99,19 @@ def totals(statements: Sequence[StatementRecord]) -> Totals:
     )
 
 
-def summary(statements: Sequence[StatementRecord]) -> str:
-    """The ledger in one line: the papers' statements by verdict, and what is beyond them."""
+def summary(statements: Sequence[StatementRecord], cases: int | None = None) -> str:
+    """The ledger in one line: the papers' statements by verdict, and what is beyond them.
+
+    Args:
+        statements: the ledger.
+        cases: how many there are of it, where ``statements`` has not all of them.
+    """
     known = totals(statements)
+    cases = len(all_cases(statements)) if cases is None else cases
     line = f"{sum(known.papers.values())} statements of the papers: {words(known.papers)}"
     number, said = sum(known.beyond.values()), words(known.beyond)
     more = f"; {number} beyond them: {said}" if number else ""
-    return f"{line}{more}; {len(all_cases(statements))} cases"
+    return f"{line}{more}; {cases} cases"
 
 
 def metrics(

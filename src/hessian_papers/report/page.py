@@ -3,7 +3,7 @@
 import re
 import urllib.parse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from importlib.metadata import metadata
 from pathlib import Path
@@ -171,6 +171,7 @@ class Alone:
         moves: the statements that moved against that.
         command: what made the run.
         compare: what compares both.
+        whole: the verdicts of the whole ledger, by id; empty where none is known.
     """
 
     committed: Mapping[str, Sequence[Any]]
@@ -178,6 +179,7 @@ class Alone:
     moves: Sequence[Move]
     command: str
     compare: str
+    whole: Mapping[str, str] = field(default_factory=dict)
 
     def first(self, entry: Entry) -> Entry:
         """An entry with the statements that moved before the others, and the run's own commands."""

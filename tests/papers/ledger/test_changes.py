@@ -64,6 +64,19 @@ def test_where_one_ledger_has_more_cases_verdicts_are_of_what_is_common(ledger):
     assert move.verdicts == ("reproduced", "differs")
 
 
+def test_what_was_paired_by_replicates_is_not_decided_again(ledger):
+    """A record has the cases' intervals alone: pooled without replicates they leave it open."""
+    statement = with_case(replace(ledger[1], quantifier="typically", book="beyond"),
+                          measured=0.25, interval=[-0.5, 1.0], relation=">=")  # fmt: skip
+    paired = replace(statement, pooled=0.25, pooled_interval=[0.1, 0.4], verdict="reproduced")
+    more = replace(paired.cases[0], id=f"{paired.cases[0].id}, other", outcome="open")
+    both = replace(paired, cases=[*paired.cases, more])
+    assert moves([paired], [both]) == moves([both], [paired]) == []
+    (move,) = moves([replace(paired, verdict="differs")], [both])
+    assert move.verdicts == ("differs", "reproduced")
+    assert move.statement == both
+
+
 def test_a_misprint_corrects_its_own_part_alone(ledger):
     """Where that part is not common, what is common is not corrected."""
     plain = with_case(replace(ledger[1], quantifier="always", book="theorems"), outcome="holds")

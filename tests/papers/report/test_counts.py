@@ -2,19 +2,21 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import sample_reports
 
-from hessian_papers.ledger.record import StatementRecord
+from hessian_papers.ledger.record import StatementRecord, all_cases, read_ledger
 from hessian_papers.ledger.table import table
-from hessian_papers.ledger.totals import metrics, totals, words
-from hessian_papers.report import FRONT, build, read
+from hessian_papers.ledger.totals import metrics, summary, totals, words
+from hessian_papers.report import FRONT, Alone, address, build, read
 from hessian_papers.report.entries import anchor
 from hessian_papers.report.verdicts import UNDECIDED
 from hessian_papers.tracking.dashboard import _statement
-from hessian_spectra.files import write_json
+from hessian_spectra.files import read_json, write_json
 from tests import readme
+from tests.pages import ROOT
 
 OLDER, NEWER = "singh2024closed", "singh2026cracking"
 
@@ -108,6 +110,20 @@ def test_a_statement_that_studies_of_two_papers_measure_has_one_verdict_on_every
     assert counted == [{"differs": 1}, {}]
 
 
+def test_the_document_of_one_run_has_the_verdict_of_the_whole_ledger_beside_its_own(reports):
+    """The run holds where the case of another study fails."""
+    of = {"places": {NEWER: "eq. (3)"}, "book": "theorems"}
+    own = sample_reports.statement(
+        1, "reproduced", [sample_reports.case(1, "closed2024-fig1")], **of
+    )
+    write_json(reports / "claims.json", [own])
+    alone = Alone({}, "", [], "make", "compare", whole={own["id"]: "differs"})
+    text = build(read(reports), alone=alone)
+    beside = 'This run: <b class="badge reproduced">reproduced</b>. Whole ledger: '
+    assert f'{beside}<b class="badge differs">differs</b>.' in text
+    assert "Whole ledger:" not in build(read(reports), alone=replace(alone, whole={}))
+
+
 def test_what_is_beyond_the_papers_stands_apart_on_the_page_of_a_figure(content):
     text = build(content, part="singh2026cracking/cracking-fig1")
     own, _, ours = text.partition('aria-label="Beyond the papers: ')
@@ -142,3 +158,23 @@ def test_the_ledger_the_readme_and_the_dashboard_count_the_same(content, monkeyp
         assert counted == expected(paper)
         rows = [row for row in logged if paper in row["papers"].split(", ")]
         assert counted == Counter(row["verdict"] for row in rows if row["book"] != "beyond")
+
+
+@pytest.mark.skipif(not (ROOT / "reports" / FRONT).is_file(), reason="no page: make repro")
+def test_the_last_run_counts_the_same_everywhere():
+    """Pages, table, metrics and what W&B was given, of the last `make repro` here."""
+    reports, logged = ROOT / "reports", read_json(ROOT / "results" / "dashboard.json")
+    ledger = read_ledger(reports)
+    known, cases = totals(ledger), len(all_cases(ledger))
+    assert f"\n**{summary(ledger)}**\n" in (reports / "claims.md").read_text("utf-8")
+    front = (reports / FRONT).read_text("utf-8")
+    assert headline(front)[0] == known.papers
+    own, ours = sum(known.papers.values()), sum(known.beyond.values())
+    said = f"{own} statements of the papers and {ours} beyond them, with {cases} cases"
+    assert said in " ".join(front.split())
+    for paper, counted in known.by_paper.items():
+        assert headline((reports / address(paper)).read_text("utf-8"))[0] == counted, paper
+    shown = read_json(reports / "metrics.json")
+    assert (shown["papers"], shown["beyond"]) == (words(known.papers), words(known.beyond))
+    assert logged["metrics"] == shown
+    assert (logged["statements"], logged["cases"]) == (len(ledger), cases)
