@@ -1,4 +1,4 @@
-"""What Git says of the repository here."""
+"""The answers of Git, of the repository here."""
 
 import subprocess
 

@@ -96,7 +96,7 @@ def against_print(new: Sequence[StatementRecord]) -> list[Move]:
         if statement.book == "beyond" or statement.verdict in _SILENT:
             continue
         rows = [
-            Row(_name(case), (expected(case.bound), _number(case, statement)),
+            Row(_name(case), (expected(case.bound), measured(case, statement.identity)),
                 ("", case.outcome), _size(Estimate(case.bound.expected), case.estimate))
             for case in statement.cases if case.outcome in ("fails", "open")
         ]  # fmt: skip
@@ -169,7 +169,7 @@ def _rows(
     several = len({recorded for _, recorded in common}) > 1
     for key in common:
         old, new = before[key], after[key]
-        numbers = _number(old, statement), _number(new, statement)
+        numbers = measured(old, statement.identity), measured(new, statement.identity)
         outcomes = old.outcome, new.outcome
         alike = numbers[0] == numbers[1] or _is_round_off(statement, old, new)
         if outcomes[0] != outcomes[1] or not alike:
@@ -185,10 +185,6 @@ def _is_round_off(statement: StatementRecord, old: CaseRecord, new: CaseRecord) 
 
 def _is_tiny(*numbers: float | None) -> bool:
     return max(abs(number or 0.0) for number in numbers) < _ROUND_OFF
-
-
-def _number(case: CaseRecord, statement: StatementRecord) -> str:
-    return measured(case, statement.identity)
 
 
 def _name(case: CaseRecord) -> str:

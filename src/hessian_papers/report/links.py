@@ -19,10 +19,6 @@ def address(part: str) -> str:
     return part if part in (FRONT, STATES) else f"{part}.html"
 
 
-# The one element of a page of its own that is no paper's.
-_STATES = "states"
-
-
 class Links:
     """The addresses of elements, seen from one document.
 
@@ -46,7 +42,8 @@ class Links:
 
     def link(self, paper: str, target: str) -> str:
         """The address of an element of a paper's page, or of the front, which is no paper's."""
-        return self._to(paper or (STATES if target == _STATES else FRONT), target)
+        # The table of states is the one element of a page of its own that is no paper's.
+        return self._to(paper or (STATES if target == "states" else FRONT), target)
 
     def figure_page(self, study: str) -> str:
         """The address of a study's figure."""

@@ -95,6 +95,6 @@ class Instance(instances.Instance):
 
 
 class WithoutNetwork(Instance):
-    """What theorems about matrices, moments or bounds speak of: no network and its Hessian."""
+    """The matrices, moments or bounds that a theorem is about where it is about no network."""
 
     is_network = False

@@ -229,15 +229,7 @@ def recipe_weights(net: Recipes, printed: bool = False) -> Error:
     Remark: Step 3 already sets them. Networks of two layers do not need step 1.
     """
     made = replace(net, weights=net.in_print) if printed else net
-    pairs = cf.pair_eigenvalues(
-        net.values,
-        net.values,
-        net.inputs,
-        net.outlets,
-        depth=len(net.weights),
-        input_scale=net.input_scale,
-    )
-    return made.spectrum_error(pairs.eigenvalues)
+    return made.spectrum_error(net.pairs(net.values, net.values, net.inputs, net.outlets))
 
 
 @recipe("data appendix C: whitening", data="Appendix C, data whitening")

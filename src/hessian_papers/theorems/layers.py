@@ -6,6 +6,7 @@ Weights are ``W_1, ..., W_L``, inputs ``x (n, d_0)``: the paper's X is the trans
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -72,13 +73,11 @@ class Deep(Instance, instances.Deep):
 
     def kernel_error(self, terms: Sequence[tuple[Tensor, Tensor]]) -> float:
         """The error of the eigenvalues of ``Σ_l (XᵀA_l X / n) ⊗ B_l``, with or without zeros."""
-        kernel = torch.stack(
-            [
-                torch.kron((self.x @ a @ self.x.mT / len(self.x)).contiguous(), b.contiguous())
-                for a, b in terms
-            ]
-        ).sum(0)
-        return self.spectrum_error(torch.linalg.eigvalsh(kernel))
+        products = [
+            torch.kron((self.x @ a @ self.x.mT / len(self.x)).contiguous(), b.contiguous())
+            for a, b in terms
+        ]
+        return self.spectrum_error(torch.linalg.eigvalsh(torch.stack(products).sum(0)))
 
     def spectrum_error(self, values: Tensor) -> float:
         """The error of the Gauss-Newton matrix's eigenvalues; what is not mentioned is 0."""
@@ -95,16 +94,16 @@ class Deep(Instance, instances.Deep):
             return relative(self.spectrum.eigenvalues, self.ggn_eigenvalues)
         first, last = (torch.linalg.svdvals(self.weights[k]) for k in (0, -1))
         return self.spectrum_error(
-            cf.pair_eigenvalues(
-                first[:inputs],
-                last[:outputs],
-                inputs,
-                outputs,
-                depth=len(self.weights),
-                input_scale=self.input_scale,
-                index_set="printed",
-            ).eigenvalues
+            self.pairs(first[:inputs], last[:outputs], inputs, outputs, index_set="printed")
         )
+
+    def pairs(self, first: Tensor, last: Tensor, inputs: int, outputs: int, **how: Any) -> Tensor:
+        """Eq. (9) by the library, for the singular values of the first and the last layer."""
+        depth, scale = len(self.weights), self.input_scale
+        of = cf.pair_eigenvalues(
+            first, last, inputs, outputs, depth=depth, input_scale=scale, **how
+        )
+        return of.eigenvalues
 
     def count_error(self, printed: int | None) -> float:
         """The error of the number of positive eigenvalues, or its excess over the print's."""

@@ -461,13 +461,11 @@ def correspondences(net: Classifiers) -> Error:
     matrices = descending(net.weight_hessian).mT.reshape(-1, m, n)
     shares = [(matrices @ v).square().sum(dim=1).mT, (matrices.mT @ u).square().sum(dim=1).mT]
     actual = net.correspondences.split([n, m])
-    each = zip(shares, actual, (m, n), strict=True)
-    return worst(
-        *(
-            worst(relative(a, b), relative(1.0, b.sum(dim=0)), relative(count, b.sum(dim=1)))
-            for a, b, count in each
-        )
-    )
+    errors = [
+        worst(relative(a, b), relative(1.0, b.sum(dim=0)), relative(count, b.sum(dim=1)))
+        for a, b, count in zip(shares, actual, (m, n), strict=True)
+    ]
+    return worst(*errors)
 
 
 @theorem(dissecting="appendix F.1, eq. (264)")
@@ -495,10 +493,8 @@ def output_hessian_is_a_mean_over_samples(net: Classifiers, printed: bool = Fals
     """
     errors = []
     weights = roots(net.scores) @ net.weight_jacobians
-    for rows, actual in (
-        (weights, net.weight_hessian),
-        (net.rows, net.output_hessians.mean(dim=0)),
-    ):
+    pairs = [(weights, net.weight_hessian), (net.rows, net.output_hessians.mean(dim=0))]
+    for rows, actual in pairs:
         if printed:
             means = torch.stack([rows[net.y == label].mean(dim=0) for label in net.y.unique()])
             stated = gram(means.flatten(0, 1)) / means.shape[:2].numel()

@@ -106,12 +106,10 @@ def matrices_frobenius(net: Matrices) -> Error:
 
     Remark: The paper has $≃$; for $Σ = I$ it is exact.
     """
-    inputs = net.inputs
-    if not net.white or inputs != net.outlets:
+    if not net.white or net.inputs != net.outlets:
         return None
-    return relative(
-        inputs * (net.weights[0].square().sum() + net.weights[1].square().sum()), net.trace
-    )
+    first, second = (weight.square().sum() for weight in net.weights)
+    return relative(net.inputs * (first + second), net.trace)
 
 
 @of_the_sharpness(cracking="appendix D.3.3, beyond its assumption")

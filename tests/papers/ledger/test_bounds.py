@@ -111,7 +111,7 @@ def test_of_draws_alone_the_share_that_holds_is_taken():
 
 
 def test_draws_along_several_dimensions_are_no_draws_of_one_share():
-    """What draws of one seed have in common makes them no more draws than there are seeds."""
+    """Draws of one seed have it in common: there are no more draws than seeds."""
     # Seeds that all or none of twelve draws have.
     alike = xr.DataArray(np.repeat([[True], [False]] * 4, 12, axis=1), dims=("seed", "draw"))
     expected = mean_of([1.0, 0.0] * 4)
