@@ -281,7 +281,7 @@ def trace_grows(data: xr.Dataset) -> float:
 
 @instance(RISING, id="moment-2-grows-along", state=SHARPENING)
 def weights_grow(data: xr.Dataset) -> float:
-    """The norms of weights and moments grow along with the sharpness, but for that of $m_2$.
+    """The norms of weights and moments, except that of $m_2$, grow along with the sharpness.
 
     Statistic: of the norms of $w_V$, $w_Q$ and $w_K$ the rank correlation with the step, until the
     sharpness reaches $2/η$; the smallest of the three.

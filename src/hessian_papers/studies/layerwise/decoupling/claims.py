@@ -126,8 +126,8 @@ def top_space(data: xr.Dataset, **case: str) -> xr.DataArray:
     Statistic: overlap of the top $c - 1$ spaces, with c classes, mean over layers and seeds;
     interval: Student's t.
 
-    Remark: At a minimum of 4000 photographs the fully connected layers of LeNet5 share less than
-    half of it (study kronecker-factors), as the input layer of F-600^4 does here.
+    Remark: LeNet5 is at no minimum here. At a minimum of 4000 photographs its fully connected
+    layers share less than half of the space, as a statement of ours has it.
     """
     return _overlap(data, **case).mean("layer")
 
@@ -207,7 +207,7 @@ def gap_after_classes(data: xr.Dataset, matrix: str, **case: str) -> xr.DataArra
 
 
 def _output_hessians(data: xr.Dataset) -> list[Labels]:
-    """Those of random labels; a first layer's Hessian has no such gap with true ones either."""
+    """The output Hessians of random labels: a first layer's has no gap with true ones either."""
     own = architectures.matrices(data, random=True)
     return [case for case in own if case["matrix"] == "output"]
 
@@ -426,8 +426,8 @@ def far_from_rank_one(data: xr.Dataset, **case: str) -> xr.DataArray:
 def row_of_a_table(
     data: xr.Dataset, network: str, kind: str, quantity: str, **row: object
 ) -> xr.DataArray:
-    """The means of Table {table} hold for $λ_1/λ_2$ of $E[xx^⊤]$ and its first eigenvector's
-    squared dot product with the mean input, in the layers after the first.
+    """The means of Table {table} hold in the layers after the first. They are of $λ_1/λ_2$ of
+    $E[xx^⊤]$ and of its first eigenvector's squared dot product with the mean input.
 
     Statistic: mean over layers and seeds; interval: Student's t over seeds.
     """
