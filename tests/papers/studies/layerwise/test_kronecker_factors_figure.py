@@ -11,8 +11,8 @@ from hessian_papers.studies.layerwise.kronecker_factors.study import VARIABLES
 def test_no_band_is_cut_off_and_an_axis_that_is_turned_says_so():
     data = planted_data(sides(), VARIABLES)
     # One network whose errors are far above the mean of all.
-    one = data["seed"] == 0
-    figure = draw(data.assign(spectral=data["spectral"].where(~one, 30 * data["spectral"])))
+    first = data["seed"] == 0
+    figure = draw(data.assign(spectral=data["spectral"].where(~first, 30 * data["spectral"])))
     for axes in figure.axes:
         low, high = axes.get_ylim()
         bands = [path.vertices[:, 1] for each in axes.collections for path in each.get_paths()]
