@@ -93,9 +93,9 @@ def pooled(cases: Sequence[Case]) -> Estimate:
 
     Where all of them have the same replicates, as teachers or seeds, the cases are paired by these:
     one mean over the cases for each replicate, pooled by Student's t. That interval is right
-    whatever the cases of one replicate have in common. Else it has the mean of the intervals' ends,
-    which is no shorter than it should be, however the cases depend on one another; without an
-    interval of each there is none.
+    whatever the cases of one replicate have in common. Else, and where these means are all alike
+    and so have no spread, it has the mean of the intervals' ends, which is no shorter than it
+    should be, however the cases depend on one another; without an interval of each there is none.
 
     Example:
         >>> from hessian_papers.ledger.bounds import Replicates, at_least
@@ -103,16 +103,18 @@ def pooled(cases: Sequence[Case]) -> Estimate:
         >>> values = [Estimate(v, v - 1, v + 1) for v in (1.0, 2.0)]
         >>> tuple(pooled([Case("open", value, sign) for value in values]))
         (1.5, 0.5, 2.5)
-        >>> seeds = [Replicates("seed", (0, 1), numbers) for numbers in ((0.0, 4.0), (4.0, 0.0))]
+        >>> seeds = [Replicates("seed", (0, 1), numbers) for numbers in ((0.0, 4.0), (4.2, 0.0))]
         >>> both = [Replicated.of(Estimate(2.0), each) for each in seeds]
-        >>> tuple(pooled([Case("open", each, sign) for each in both]))
-        (2.0, 2.0, 2.0)
+        >>> [round(end, 2) for end in pooled([Case("open", each, sign) for each in both])]
+        [2.05, 1.41, 2.69]
     """
     estimates = [case.estimate for case in cases]
     several = [each.replicates for each in estimates if isinstance(each, Replicated)]
     pairs = {(each.dimension, each.labels) for each in several}
     if len(several) == len(cases) > 1 and len(pairs) == 1:
-        return mean_of(np.mean([each.numbers for each in several], axis=0))
+        paired = np.mean([each.numbers for each in several], axis=0)
+        if np.ptp(paired) > 0:
+            return mean_of(paired)
     columns = zip(*(case.estimate for case in cases), strict=True)
     return Estimate(*(math.fsum(column) / len(cases) for column in columns))
 

@@ -99,7 +99,7 @@ def test_one_sentence_is_one_row(ledger):
 LEAST_SQUARES = (
     "depth-amplifies-the-sharpness",
     "labels-give-all-eigenvalues",
-    "labels-loss",
+    "sharpness-from-labels-at-least-squares",
     "sharpness-from-what-the-inputs-explain",
 )
 

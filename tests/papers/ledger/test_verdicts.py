@@ -111,6 +111,14 @@ def test_cases_of_other_replicates_are_not_paired():
     assert (result.low, result.high) == pytest.approx(tuple(ends))
 
 
+def test_replicates_that_are_all_alike_leave_no_interval_of_nothing():
+    """Three seeds show it in every case: their means have no spread, which is not to know all."""
+    each = estimate_of(xr.DataArray([True] * 3, dims="seed"))
+    result = pooled([Case("open", each, SIGN)] * 2)
+    assert (result.value, result.low) == (1.0, each.low)
+    assert each.low < 0.7
+
+
 def test_booleans_within_a_replicate_are_no_draws():
     """Half of the seeds show it in all of their thousand draws: six seeds are what there is."""
     shows = xr.DataArray([[True] * 1000, [False] * 1000] * 3, dims=("seed", "draw"))

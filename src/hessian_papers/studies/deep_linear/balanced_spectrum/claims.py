@@ -42,7 +42,7 @@ statements = Statements()
 figure_1a = statements.about("anon2026data", "Figure 1a")
 of_labels = statements.having(state=Condition("at zero loss"), assumes=BALANCED)
 # The whole networks of what the catalogue says of small ones.
-at_least_squares = statements.beyond.having(id="labels-loss")
+at_least_squares = statements.beyond.having(id="sharpness-from-labels-at-least-squares")
 
 
 def _magnified(network: xr.Dataset) -> float:
