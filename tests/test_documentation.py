@@ -118,7 +118,7 @@ def test_a_theorem_says_what_the_catalogue_says():
     # Not what is about two theorems, nor beyond one.
     said = sources.statement("singh2026cracking", "Theorem 3.2")
     assert said == THEOREMS["linear-outlier-vector"].statement
-    assert sources.statement("wu2022dissecting", "Theorem 6.1") == ""
+    assert sources.statement("wu2022dissecting", "Theorem 4.1") == ""
 
 
 def test_each_theorem_with_a_number_leads_to_a_function(html):

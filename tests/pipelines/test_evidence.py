@@ -79,7 +79,8 @@ def test_what_was_recorded_of_each_network_is_kept_once_for_all_studies(workspac
     command = ("python", "-m", "pipelines.reanalysis", "only=cracking-d33")
     workspace.run(*command)
     again = labelled.read(folder / "cracking-d33" / "data.nc")
-    xr.testing.assert_allclose(again, before, rtol=1e-5)
+    # Kept numbers are single: what is exact but for rounding, as a miss, is so to 1e-6.
+    xr.testing.assert_allclose(again, before, rtol=1e-5, atol=1e-6)
     facts = json.loads((folder / "cracking-d33" / "facts.json").read_text())
     assert facts["ensemble"]["teachers"] == 2
     labelled.write(folder / "networks" / f"{name}.nc", networks.isel(network=slice(5)))

@@ -113,12 +113,6 @@ def test_the_plots_are_curves_of_figures_that_say_which(params, dvc_stages):
     """Some, each by the template: those of all figures, as pictures, made a page of 68,000 px."""
     plots = [pair for entry in read_yaml(ROOT / "dvc.yaml")["plots"] for pair in entry.items()]
     assert 0 < len(plots) <= 20
-    titles = {title for title, _ in plots}
-    # Figures of one number a point have an interval in the other study.
-    assert {
-        "anon2026data, Figure 2",
-        "anon2026data, Figure 2 (middle), several networks a share",
-    } <= titles
     assert (ROOT / ".dvc" / "plots" / "curves.json").is_file()
     for title, properties in plots:
         ((place, field),) = properties.pop("y").items()

@@ -111,7 +111,7 @@ def draw_dots(axes: Axes, panel: Dots, looks: Looks = MappingProxyType({})) -> d
     axes.grid(visible=False, axis="y")
     axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.set_yticks(range(len(panel.rows)), panel.rows, fontsize=7)
-    axes.set_ylim(len(panel.rows) - 0.5, -0.5)
+    axes.set_ylim(max(len(panel.rows), 1) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel(panel.axis)
     style.letter(axes, panel.title)

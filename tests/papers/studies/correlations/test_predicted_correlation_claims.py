@@ -128,7 +128,7 @@ def test_each_point_is_drawn_for_each_formula():
     # With a third layer, and two sizes and depths a mark each.
     assert [len(axes.lines) for axes in picture.axes] == [13, 13]
     assert {len(line.get_xdata()) for line in picture.axes[0].lines[1:]} == {4}
-    assert "norms of products of all matrices but one" in figure.caption(data)
+    assert "norms of products without one matrix" in figure.caption(data)
     plt.close("all")
 
 

@@ -90,10 +90,10 @@ def caption(data: xr.Dataset) -> str:
     """The text below the figure."""
     each = int(data["networks"]) // len(of_the_time(data.isel(time=-1))["teacher"])
     deep = bool(data["along"] == "depth")
-    what = "products of all matrices but one" if deep else "matrices"
+    what = "products without one matrix" if deep else "matrices"
     points = "depth and size" if deep else "size"
     return (
-        f"Pearson's r of the sharpness with squared norms of {what}, against r of a surrogate of "
-        f"it, in the same networks; a mark per {points}, mean over {counted_teachers(data)} "
-        f"of {each} networks. S: inputs' second moments; rms: over marks."
+        f"Pearson's r of squared norms of {what} with the sharpness, against r with its surrogate "
+        f"in the same networks. Marks: each {points}, mean over {counted_teachers(data)} of {each} "
+        "networks. S: inputs' second moments; rms: over marks."
     )

@@ -1,5 +1,7 @@
 """Formulas of the sharpness: how far each is from it, by the size and the time."""
 
+import warnings
+
 import xarray as xr
 from matplotlib.figure import Figure
 
@@ -25,7 +27,10 @@ def draw(data: xr.Dataset) -> Figure:
     other = next(name for name in ("size", "depth") if name != along)
     miss = data["miss"].isel({other: 0}, drop=True)
     miss = miss.assign_coords({along: miss[along].astype(float)})
-    low, middle, high = (miss.quantile(q, "teacher", skipna=True) for q in (0.0, 0.5, 1.0))
+    # Where all networks of all teachers diverged there is no number.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        low, middle, high = (miss.quantile(q, "teacher", skipna=True) for q in (0.0, 0.5, 1.0))
     panels = []
     for time in data["time"].values.tolist():
         for name in data["parametrisation"].values.tolist():

@@ -151,7 +151,7 @@ def caption(data: xr.Dataset) -> str:
     samples, held_out = int(data["samples"]), int(data["held_out"])
     printed = "; lines across: the print" if printed_rows(data) else ""
     return (
-        f"Bounds at confidence {confidence(data):g}: bars are means over networks, points single "
-        f"networks{printed}. Hollow: the error of sampled networks on {held_out} held-out images. "
+        f"Bounds at confidence {confidence(data):g}: bars are means, points single networks"
+        f"{printed}. Hollow: the error of sampled networks on {held_out} held-out images. "
         f"Dashed: the error of guessing. Local: our trainer. {samples} images."
     )

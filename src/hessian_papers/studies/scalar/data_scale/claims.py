@@ -135,8 +135,8 @@ def proportional(data: xr.Dataset, printed: bool = False) -> float:
     state=AT_INITIALISATION,
 )
 def proportional_in_print(data: xr.Dataset) -> float:
-    """How far the eigenvalues are from proportional to $σ_x^2$ with unscaled targets: the size of
-    the correction at the papers' sample.
+    """The distance of the eigenvalues from proportional to $σ_x^2$ with unscaled targets, on the
+    papers' sample.
 
     Statistic: largest departure of $λ/σ_x^2$ from its value at the largest scale, over $λ_1$ and
     the bulk of both networks.
