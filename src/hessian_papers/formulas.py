@@ -21,7 +21,8 @@ _BREAK = re.compile(r"(?<=[-=<>≤≥≈+/·±∈→,;]) (?!(?:[^{}]|\{[^{}]*\})
 _CODE = re.compile(r"`([^`]+)`")
 _SCIENTIFIC = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([-+]?)0*(\d+)(?!\.?[\da-z])")
 _POWER = re.compile(r"(?<=\w)\^(\d+)")
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+# Signs of exponents.
+EXPONENT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 # How LaTeX reads in plain signs, one rule after the other.
 _PLAIN = (
@@ -60,7 +61,7 @@ def raised(text: str) -> str:
         >>> raised("fc1:F-200^2-BN")
         'fc1:F-200²-BN'
     """
-    return _POWER.sub(lambda power: power[1].translate(_RAISED), text)
+    return _POWER.sub(lambda power: power[1].translate(EXPONENT), text)
 
 
 def sentence_case(text: str) -> str:

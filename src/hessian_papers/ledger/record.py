@@ -273,6 +273,12 @@ def all_cases(statements: Iterable[StatementRecord]) -> list[CaseRecord]:
     return [case for statement in statements for case in statement.cases]
 
 
+def misprints(statements: Iterable[StatementRecord]) -> list[tuple[StatementRecord, Part]]:
+    """The misprints of the papers, each with the statement that it is a part of."""
+    own = (statement for statement in statements if statement.book != "beyond")
+    return [(statement, part) for statement in own for part in statement.misprints]
+
+
 def write_ledger(path: Path, statements: Sequence[StatementRecord]) -> None:
     """Write a ledger, in its own order."""
     write_json(path, [asdict(statement) for statement in statements])

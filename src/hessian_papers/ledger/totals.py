@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from hessian_papers.ledger.record import StatementRecord, all_cases
+from hessian_papers.ledger.record import StatementRecord, all_cases, misprints
 from hessian_papers.ledger.verdicts import BOOKS, VERDICTS
 from hessian_papers.papers import reading_order
 from hessian_spectra.validation import require
@@ -95,7 +95,7 @@ def totals(statements: Sequence[StatementRecord]) -> Totals:
         counts(beyond),
         {paper: counts(said) for paper, said in of_each.items()},
         {paper: {b: tally for b, tally in of.items() if tally} for paper, of in books.items()},
-        sum(len(statement.misprints) for statement in own),
+        len(misprints(own)),
     )
 
 

@@ -18,7 +18,7 @@ from hessian_papers.drawing.record import FigureRecord, Picture, read_figures
 from hessian_papers.formulas import plain, prose, sentence_case
 from hessian_papers.ledger.changes import Move
 from hessian_papers.ledger.leads import Leads
-from hessian_papers.ledger.record import Part, StatementRecord, all_cases, read_ledger
+from hessian_papers.ledger.record import StatementRecord, all_cases, misprints, read_ledger
 from hessian_papers.ledger.totals import totals, words
 from hessian_papers.ledger.verdicts import BOOK_NAMES, VERDICTS
 from hessian_papers.papers import PAPERS, paper
@@ -118,12 +118,6 @@ def _totals(
         **vars(known),
         **{name: decided[name] for name in ("today", "recorded", "disagree")},
     }
-
-
-def _errata(statements: Sequence[StatementRecord]) -> list[tuple[StatementRecord, Part]]:
-    """The misprints of the papers, each with the statement that it is a part of."""
-    own = (statement for statement in statements if statement.book != "beyond")
-    return [(statement, part) for statement in own for part in statement.misprints]
 
 
 def _version() -> dict[str, str]:
@@ -255,7 +249,7 @@ def build(
         alone=alone,
         embedded=embedded,
         books=BOOK_NAMES,
-        errata=_errata(statements),
+        errata=misprints(statements),
         findings=findings,
         front=part in ("", FRONT),
         here=here,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hessian_papers.case_axis import position
-from hessian_papers.formulas import plain, raised
+from hessian_papers.formulas import EXPONENT, plain, raised
 from hessian_papers.ledger.bounds import Estimate
 from hessian_papers.ledger.record import CaseRecord
 from hessian_papers.ledger.totals import round_off
@@ -26,7 +26,6 @@ _NAMED, _SHORT, _LONG, _SHARED = 4, 13, 50, 130
 # A wider range than this is drawn in powers of ten.
 _WIDE = 30.0
 _TICKS = 4
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ class _Axis:
 def _tick(value: float, way: str) -> str:
     unit = " %" if way == "percent" else ""
     if way == "bound" and value != 1:
-        return f"10{f'{math.log10(value):.0f}'.translate(_RAISED)}"
+        return f"10{f'{math.log10(value):.0f}'.translate(EXPONENT)}"
     return f"{value:g}".replace("-", "−") + unit
 
 
