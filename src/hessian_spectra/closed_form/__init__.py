@@ -73,6 +73,12 @@ from hessian_spectra.closed_form.self_attention import (
 )
 from hessian_spectra.closed_form.two_layer_linear import outlier_pair, two_layer_linear
 from hessian_spectra.closed_form.two_layer_relu import two_layer_relu
+from hessian_spectra.closed_form.two_layer_training import (
+    TrainingPath,
+    gradient_descent,
+    gradient_flow,
+    relu_cells,
+)
 from hessian_spectra.closed_form.vector_attention import vector_attention_bulk
 
 __all__ = [
@@ -87,6 +93,7 @@ __all__ = [
     "PairAndTriple",
     "Prior",
     "RectifiedMoments",
+    "TrainingPath",
     "attention_coefficients",
     "attention_cubic",
     "attention_largest_eigenvalue_bounds",
@@ -108,7 +115,9 @@ __all__ = [
     "deep_linear_sharpness",
     "deep_linear_trace",
     "gaussian_kl",
+    "gradient_descent",
     "gradient_descent_subspace",
+    "gradient_flow",
     "kl_inverse",
     "learning_phase",
     "least_squares_sharpness",
@@ -127,6 +136,7 @@ __all__ = [
     "prior_index",
     "prior_variance",
     "rectified_moments",
+    "relu_cells",
     "self_attention",
     "sharpness_from_labels",
     "smallest_eigenvalue_bound",
