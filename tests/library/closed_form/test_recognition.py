@@ -291,6 +291,12 @@ def test_a_candidate_says_that_the_loss_or_a_frozen_parameter_is_in_the_way():
         cf.of(model, data, nn.CrossEntropyLoss())
     actual = cf.candidates(model, data, nn.CrossEntropyLoss())
     assert {item.reason for item in actual} == {str(caught.value)}
+    # Of another loss the targets may be classes, or it may fail.
+    classes = data[0], torch.zeros(len(data[0]), dtype=torch.int64)
+    actual = cf.candidates(model, classes, nn.functional.cross_entropy)
+    assert all("float32 or float64, got torch.int64" in item.reason for item in actual)
+    actual = cf.candidates(model, data, nn.GaussianNLLLoss())
+    assert all("expected outputs that GaussianNLLLoss() takes" in item.reason for item in actual)
     model[0].weight.requires_grad_(False)
     assert {item.fits for item in cf.candidates(model, data)} == {False}
 

@@ -53,17 +53,23 @@ class Objective:
     def __init__(self, model: nn.Module, data: Data, loss: Loss) -> None:
         _require_loss(loss)
         first = _require_parameters(model)
-        x, y, given = _joined(data)
-        self.tolerance = tolerance_of(given == first.dtype == torch.float64)
-        self.x, self.y = (part.to(first.device, torch.float64, copy=True) for part in (x, y))
-        self.model = copy.deepcopy(model).double()
+        squared = _is_squared_error(loss)
+        try:
+            x, y, given = _joined(data)
+            self.tolerance = tolerance_of(given == first.dtype == torch.float64)
+            self.x, self.y = (part.to(first.device, torch.float64, copy=True) for part in (x, y))
+            self.model = copy.deepcopy(model).double()
+            self.outputs = self._outputs()
+        except ValueError as error:
+            # Targets that are classes, for one: another loss may have a use for them.
+            if squared:
+                raise
+            raise NotCoveredError(str(error)) from None
         self.loss = copy.deepcopy(loss).double() if isinstance(loss, nn.Module) else loss
-        self.outputs = self._outputs()
         self.targets = self.y
         self.derivatives: KnownDerivatives | None = None
-        known = _denominator(loss, self.outputs)
-        self.denominator = known or 2.0
-        if known is not None:
+        self.denominator = _denominator(loss, self.outputs) if squared else 2.0
+        if squared:
             return
         first, second = self._derivatives()
         curvature = second.mean()
@@ -78,7 +84,11 @@ class Objective:
         name = name_of(self.loss)
 
         def total(outputs: Tensor) -> Tensor:
-            value = self.loss(outputs, self.y)
+            try:
+                value = self.loss(outputs, self.y)
+            except (RuntimeError, TypeError, ValueError, IndexError) as error:
+                reason = str(error).splitlines()[0]
+                raise ValueError(f"loss: expected outputs that {name} takes ({reason})") from None
             if not isinstance(value, Tensor) or value.ndim > 0:
                 got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
                 raise ValueError(f"loss: expected a scalar tensor, got {got} from {name}")
@@ -204,10 +214,14 @@ def _require_loss(loss: object) -> None:
         )
 
 
-def _denominator(loss: Loss, outputs: Tensor) -> float | None:
-    """The ``N`` of the loss ``1/N Σ (f - y)²``; ``None`` of one that is not known to be such."""
+def _is_squared_error(loss: Loss) -> bool:
+    known = (HalfSquaredError.forward, nn.MSELoss.forward)
+    reduced = getattr(loss, "reduction", None) in ("mean", "sum")
+    return reduced and getattr(type(loss), "forward", None) in known
+
+
+def _denominator(loss: Loss, outputs: Tensor) -> float:
+    """The ``N`` of the loss ``1/N Σ (f - y)²``."""
     if isinstance(loss, HalfSquaredError):
         return 2.0 * (len(outputs) if loss.per == "sample" else outputs.numel())
-    squared = getattr(type(loss), "forward", None) is nn.MSELoss.forward
-    divisors = {"mean": float(outputs.numel()), "sum": 1.0}
-    return divisors.get(getattr(loss, "reduction", "")) if squared else None
+    return float(outputs.numel()) if getattr(loss, "reduction", "") == "mean" else 1.0
