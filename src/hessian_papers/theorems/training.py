@@ -57,7 +57,7 @@ def descent_cells(net: Relu) -> Error:
 @theorem(ours=True, source=INTEGRATED, cracking="appendix C, on learning, beyond its statement")
 def flow_end(net: Linear) -> Error:
     r"""Gradient flow keeps $‖w + v‖‖w - v‖ = 2P$. It ends at the sharpness
-    $2\sqrt{yx^2 + σ^4P^2}$, known at the start, unless $w = -v$ ($yx > 0$) or $w = v$ ($yx < 0$),
+    $2\sqrt{yx^2 + σ^4P^2}$, unless $w = -v$ ($yx > 0$) or $w = v$ ($yx < 0$),
     where it ends at the saddle.
 
     Remark: Our addition.
