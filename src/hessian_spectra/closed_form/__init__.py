@@ -28,6 +28,12 @@ from hessian_spectra.closed_form.deep_linear_moments import (
     deep_linear_sharpness,
     deep_linear_trace,
 )
+from hessian_spectra.closed_form.edge_of_stability import (
+    LearningRates,
+    final_sharpness_bounds,
+    learning_rates,
+    sharpness_grows,
+)
 from hessian_spectra.closed_form.gradient_descent_subspace import (
     GradientDescentSubspace,
     gradient_descent_subspace,
@@ -71,12 +77,12 @@ from hessian_spectra.closed_form.self_attention import (
     attention_spectrum,
     self_attention,
 )
+from hessian_spectra.closed_form.two_layer_flow import gradient_flow
 from hessian_spectra.closed_form.two_layer_linear import outlier_pair, two_layer_linear
 from hessian_spectra.closed_form.two_layer_relu import two_layer_relu
 from hessian_spectra.closed_form.two_layer_training import (
     TrainingPath,
     gradient_descent,
-    gradient_flow,
     relu_cells,
 )
 from hessian_spectra.closed_form.vector_attention import vector_attention_bulk
@@ -89,6 +95,7 @@ __all__ = [
     "Candidate",
     "DepressedCubic",
     "GradientDescentSubspace",
+    "LearningRates",
     "NoClosedFormError",
     "PairAndTriple",
     "Prior",
@@ -114,12 +121,14 @@ __all__ = [
     "deep_linear_bound",
     "deep_linear_sharpness",
     "deep_linear_trace",
+    "final_sharpness_bounds",
     "gaussian_kl",
     "gradient_descent",
     "gradient_descent_subspace",
     "gradient_flow",
     "kl_inverse",
     "learning_phase",
+    "learning_rates",
     "least_squares_sharpness",
     "least_squares_singular_values",
     "linear_with_bias",
@@ -139,6 +148,7 @@ __all__ = [
     "relu_cells",
     "self_attention",
     "sharpness_from_labels",
+    "sharpness_grows",
     "smallest_eigenvalue_bound",
     "two_layer_linear",
     "two_layer_relu",

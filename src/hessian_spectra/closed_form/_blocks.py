@@ -16,13 +16,13 @@ from hessian_spectra.spectrum import Spectrum
 
 @dataclass(frozen=True)
 class Block:
-    """The Hessian of ``f = ⟨w, v⟩ x`` in ``(v, w)`` (singh2026cracking, Theorem 3.1).
+    """The Hessian of ``f = ⟨w, v⟩ x`` in ``(v, w)`` (singh2026cracking, Theorem 3.1, any loss).
 
     Args:
         w: ``(m,)`` second layer.
         v: ``(m,)`` first layer.
-        second_moment: ``()`` mean of ``x²``.
-        residual_covariance: ``()`` mean of ``x (f - y)``.
+        second_moment: ``()`` mean of ``l'' x²``; ``x²`` for the squared error.
+        residual_covariance: ``()`` mean of ``l' x``; ``x (f - y)`` for the squared error.
         rows: which parameters of the whole network these are.
         cell: the label of the block.
     """
@@ -79,15 +79,20 @@ def stable_pair(
 
     These are the eigenvalues of ``[[δx + σ² P²/2, σ² P Q/2], [σ² P Q/2, -δx + σ² Q²/2]]``, where
     ``P² + Q² = 2(‖w‖² + ‖v‖²)`` and ``P² - Q² = 4c``; the latter would cancel for small ``c``.
+    ``σ²`` may be negative, as the mean of ``l'' x²`` is for some losses.
     """
-    dx, fit = residual_covariance, second_moment * inner_product
-    half_trace = second_moment * ((sums**2 + differences**2) / 4)
-    largest = half_trace + torch.hypot(dx + fit, second_moment * (sums * differences / 2))
+    # The matrix is odd in (σ², δx): for σ² < 0 that of -σ² and -δx has the larger trace.
+    sign = torch.where(second_moment < 0, -1.0, 1.0)
+    moment, dx = sign * second_moment, sign * residual_covariance
+    fit = moment * inner_product
+    half_trace = moment * ((sums**2 + differences**2) / 4)
+    largest = half_trace + torch.hypot(dx + fit, moment * (sums * differences / 2))
     # The smaller eigenvalue follows from the product of both, which factorises, so that nothing
     # cancels. The larger one is 0 only for H = 0, where both are.
     divisor = torch.where(largest > 0, largest, 1.0)
     smallest = -(dx / divisor) * (dx + 2 * fit)
-    return torch.stack([smallest, largest], dim=-1)
+    pair = torch.stack([smallest, largest], dim=-1)
+    return torch.where(sign[..., None] < 0, -pair.flip(-1), pair)
 
 
 def pair_from_numbers(

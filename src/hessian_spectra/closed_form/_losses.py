@@ -122,6 +122,8 @@ def _first_and_second(
     """Gradient and row sums of the Hessian, which are its diagonal if there is nothing else."""
     at = outputs.clone().requires_grad_()
     value = total(at)
+    if not value.requires_grad:
+        raise ValueError(f"loss: expected {name} to depend on the outputs, by torch.autograd")
     try:
         first = _gradient(value, at)
         second = _gradient(first.sum(), at)
@@ -138,8 +140,8 @@ def _first_and_second(
     first, second, mixed = (torch.zeros_like(at) + part.detach() for part in (first, second, mixed))
     if check and not all(bool(torch.isfinite(part).all()) for part in (value, first, second)):
         raise ValueError(f"loss: expected {name} finite with two derivatives, got NaN or infinity")
-    away = (mixed - steps * second).abs().max()
-    if check and bool(away > 1e-10 * torch.maximum(second.abs().max(), mixed.abs().max())):
+    away, size = (mixed - steps * second).abs().max(), torch.maximum(second.abs(), mixed.abs())
+    if check and bool(away > 1e-10 * size.max() + _ROUNDING):
         raise ValueError(
             f"loss: expected a mean of losses of one output each, got {name}, which couples outputs"
         )
