@@ -225,10 +225,10 @@ def _each_plain(data: xr.Dataset) -> list[Labels]:
 )
 def no_sharper_than_flow(data: xr.Dataset) -> float:
     r"""Plain gradient descent that reaches a solution ends at no larger $λ_1$ than gradient flow
-    would with the same initial weights, if no step has $η |\overline{δx}| > \sqrt2$.
+    with the same initial weights. This needs $η |\overline{δx}| ≤ \sqrt2$ at every step.
 
-    Statistic: largest ratio of $λ_1$ after the last step to that at the end of the flow, which the
-    initial weights give. For ReLU it is of the positive cell, of runs in which no unit changes its cell.
+    Statistic: largest ratio of $λ_1$ after the last step to that at the end of the flow. For ReLU
+    it is of the positive cell, of runs in which no unit changes its cell.
     """
     end = last_steps(compared(data))
     large, _ = pair(end, "numerical")
