@@ -13,6 +13,7 @@ from hessian_spectra.closed_form.attention_bounds import (
     attention_outliers_without_bulk,
     condition_number_bound,
 )
+from hessian_spectra.closed_form.balanced import balanced_sharpness, balanced_spectrum
 from hessian_spectra.closed_form.binary_kl import binary_kl, kl_inverse
 from hessian_spectra.closed_form.cubic import DepressedCubic
 from hessian_spectra.closed_form.decoupled_output_hessian import (
@@ -94,6 +95,8 @@ __all__ = [
     "attention_outlier_bounds",
     "attention_outliers_without_bulk",
     "attention_spectrum",
+    "balanced_sharpness",
+    "balanced_spectrum",
     "balancedness_defect",
     "best_prior",
     "bias_sextic",
