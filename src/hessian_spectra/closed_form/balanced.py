@@ -66,9 +66,9 @@ def balanced_spectrum(product: ArrayLike, second_moment: ArrayLike, depth: int) 
     Source: this project; for ``S = σ_x² I`` anon2026data, eq. (9).
 
     Example:
-        >>> balanced_spectrum([[4.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 4.0]], depth=2)
-        tensor([[ 8., 16.],
-                [ 0.,  4.]], dtype=torch.float64)
+        >>> balanced_spectrum([[4.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 4.0]], depth=2)
+        tensor([[ 8.0000, 20.0000],
+                [ 5.0000,  8.0000]], dtype=torch.float64)
     """
     return _problems(product, second_moment, depth)
 
