@@ -16,6 +16,7 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     attention_errata,
     deep,
     labels,
+    raw_inputs,
     brute_force,
     layerwise,
     convolutions,
