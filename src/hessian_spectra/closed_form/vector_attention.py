@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.closed_form._inputs import ArrayLike, finite, read
+from hessian_spectra.closed_form._losses import Loss, derivatives
 from hessian_spectra.spectrum import Spectrum
 
 _SHAPES = {"W_value": "dd", "W_query": "dk", "W_key": "dk", "x": "bld", "y": "bld"}
@@ -20,6 +21,7 @@ def vector_attention_bulk(
     y: ArrayLike,
     *,
     score_bias: ArrayLike | None = None,
+    loss: Loss | None = None,
 ) -> Spectrum:
     """Bulk of the Hessian of ``f(X) = softmax(X W_Q W_Kᵀ Xᵀ / √d_K) X W_V``, softmax row by row.
 
@@ -42,13 +44,16 @@ def vector_attention_bulk(
         x: ``(batch, length, d)`` input sequences.
         y: ``(batch, length, d)`` targets.
         score_bias: broadcastable to ``(batch, length, length)``; added to the scores.
+        loss: any of one output and one target, twice differentiable at the outputs; its mean over
+            all entries takes the place of half the squared error, the default.
 
     Returns:
         The bulk alone, ``2 d (d_K - 2 d + 1)`` eigenvalues for ``[W_Q; W_K]`` of full row rank, in
         the parameter order ``(W_V, W_Q, W_K)``; fewer, or none, if ``d_K`` is too small for that.
 
     Raises:
-        ValueError: bad shape or type, or empty or not finite data.
+        ValueError: bad shape or type, empty or not finite data, or a loss that is not twice
+            differentiable at an output.
 
     Source: ours, an extension of singh2026cracking, Theorem 3.5, to the layer of its Figure 9; the
     paper has no formula for vector tokens.
@@ -61,7 +66,7 @@ def vector_attention_bulk(
     """
     value, query, key, x, y = read(_SHAPES, W_value=W_value, W_query=W_query, W_key=W_key, x=x, y=y)
     bias = x.new_zeros(()) if score_bias is None else read({"b": "?"}, b=score_bias)[0]
-    gradient = _gradient(value, query, key, x, y, bias)
+    gradient = _gradient(value, query, key, x, y, bias, loss)
     left, sizes, right = torch.linalg.svd(gradient)
     spaces = _Spaces(query, key)
     # Columns (u_i, ∓ v_i) / √2: first those for +σ_i, then those for −σ_i.
@@ -116,13 +121,19 @@ class _Spaces:
 
 
 def _gradient(
-    value: Tensor, query: Tensor, key: Tensor, x: Tensor, y: Tensor, bias: Tensor
+    value: Tensor,
+    query: Tensor,
+    key: Tensor,
+    x: Tensor,
+    y: Tensor,
+    bias: Tensor,
+    loss: Loss | None,
 ) -> Tensor:
     """``∂L/∂M`` at ``M = W_Q W_Kᵀ``, ``(d, d)``."""
     root = math.sqrt(query.shape[1])
     scores = (x @ query) @ (x @ key).transpose(1, 2) / root + bias
     attention = torch.softmax(scores, dim=-1)
-    residual = attention @ x @ value - y
+    residual, _ = derivatives(loss, attention @ x @ value, y)
     # By the attention, then through the softmax of each row, then by M.
     slope = residual @ (x @ value).transpose(1, 2) / y.numel()
     slope = attention * (slope - (attention * slope).sum(dim=-1, keepdim=True))
