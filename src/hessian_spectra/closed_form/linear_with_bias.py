@@ -84,7 +84,8 @@ def linear_with_bias(
     if check and loss is None:
         require(standardised(x, tolerance_of(exact)), _SOURCE)
     inputs = torch.stack([x, torch.ones_like(x)], dim=1)  # (n, 2)
-    network = Network.of(w, torch.stack([v, b], dim=1), inputs, y, *c, loss=loss)
+    bias = c[0] if c else None
+    network = Network.of(w, torch.stack([v, b], dim=1), inputs, y, bias, loss)
     return network.spectrum("closed form, Theorem B.1", _second_layer_first)
 
 
