@@ -88,6 +88,53 @@ def test_a_loss_that_merely_inherits_is_known():
     require_spectrum(cf.of(made.model, (made.x, made.y), Named()), made.hessian(nn.MSELoss()))
 
 
+class Quartic(nn.Module):
+    """A user's own loss."""
+
+    def forward(self, outputs, targets):
+        return ((outputs - targets) ** 4).mean()
+
+
+def welsch(outputs, targets):
+    """A function that is not convex."""
+    return -torch.exp(-((outputs - targets) ** 2)).sum()
+
+
+OTHERS = [
+    nn.BCEWithLogitsLoss(), nn.BCEWithLogitsLoss(reduction="sum"), nn.SoftMarginLoss(),
+    nn.BCEWithLogitsLoss(pos_weight=torch.tensor(3.0)), nn.HuberLoss(delta=0.3),
+    nn.SmoothL1Loss(reduction="sum", beta=0.2), nn.PoissonNLLLoss(), Quartic(), welsch,
+]  # fmt: skip
+ANY_LOSS = [
+    "own linear", "own relu", "layers linear", "layers relu", "nested_linear", "relu_perceptron"
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("family", ANY_LOSS)
+def test_the_spectrum_of_another_loss_is_that_of_its_hessian(family):
+    for seed, loss in enumerate(OTHERS):
+        made = example(family, seed)
+        actual = cf.of(made.model, (made.x, made.y), loss)
+        require_spectrum(actual, made.hessian(loss))
+        assert "for the loss" in actual.method
+        assert applied(made, loss) == made.function
+
+
+@families
+def test_a_loss_whose_second_derivative_is_one_number_is_a_squared_error(family):
+    made = example(family, 1)
+    for loss in (nn.functional.mse_loss, nn.HuberLoss(delta=1e3)):
+        require_spectrum(cf.of(made.model, (made.x, made.y), loss), made.hessian(loss))
+        assert applied(made, loss) == made.function
+
+
+def test_a_theorem_of_the_squared_error_says_so():
+    made = example("layers sextic", 1)
+    with pytest.raises(cf.NoClosedFormError) as caught:
+        cf.of(made.model, (made.x, made.y), nn.BCEWithLogitsLoss())
+    assert "it is about the squared error, and the loss is BCEWithLogitsLoss()" in str(caught.value)
+
+
 def moved(made: Example, **changes) -> tuple[nn.Module, tuple[torch.Tensor, torch.Tensor]]:
     made = replace(made, **changes)
     return made.model, (made.x, made.y)
@@ -240,10 +287,16 @@ def test_the_error_survives_pickling():
 
 def test_a_candidate_says_that_the_loss_or_a_frozen_parameter_is_in_the_way():
     model, data = moved(example("layers linear", 1))
-    with pytest.raises(ValueError, match="loss: expected HalfSquaredError") as caught:
+    with pytest.raises(ValueError, match="which couples outputs") as caught:
         cf.of(model, data, nn.CrossEntropyLoss())
     actual = cf.candidates(model, data, nn.CrossEntropyLoss())
     assert {item.reason for item in actual} == {str(caught.value)}
+    # Of another loss the targets may be classes, or it may fail.
+    classes = data[0], torch.zeros(len(data[0]), dtype=torch.int64)
+    actual = cf.candidates(model, classes, nn.functional.cross_entropy)
+    assert all("float32 or float64, got torch.int64" in item.reason for item in actual)
+    actual = cf.candidates(model, data, nn.GaussianNLLLoss())
+    assert all("expected outputs that GaussianNLLLoss() takes" in item.reason for item in actual)
     model[0].weight.requires_grad_(False)
     assert {item.fits for item in cf.candidates(model, data)} == {False}
 

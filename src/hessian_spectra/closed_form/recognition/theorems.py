@@ -109,7 +109,8 @@ def _nothing(form: Form, tolerance: float) -> list[Assumption]:
 def _scalar(closed_form: Callable[..., Spectrum], form: LayeredNetwork) -> Spectrum:
     """The spectrum by a closed form of two layers with one input and one output."""
     first, second = form.layers
-    return closed_form(second.weight[0], first.weight[:, 0], form.x[:, 0], form.y[:, 0])
+    x, y = form.x[:, 0], form.y[:, 0]
+    return closed_form(second.weight[0], first.weight[:, 0], x, y, loss=form.loss)
 
 
 def _layer_after_layer(form: LayeredNetwork) -> Tensor:
@@ -209,6 +210,7 @@ class Theorem:
         places: where its parameters stand among the model's.
         assumptions: what it assumes beyond the shape, measured with a tolerance for rounding.
         paper: the key of its paper.
+        any_loss: whether it holds for any loss of one output, and its closed form takes one.
     """
 
     function: str
@@ -218,6 +220,13 @@ class Theorem:
     places: Callable[..., Tensor] = field(default=_layer_after_layer)
     assumptions: Callable[..., Sequence[Assumption]] = field(default=_nothing)
     paper: str = "singh2026cracking"
+    any_loss: bool = False
+
+    def misfit(self, form: Form, loss: str) -> str | None:
+        """The part of the network, or the loss, that it has not; ``None`` if all of it fits."""
+        other = form.loss is not None and not self.any_loss
+        reason = f"it is about the squared error, and the loss is {loss}" if other else None
+        return self.shape.misfit(form) or reason
 
 
 def _whole(closed_form: Callable[..., Spectrum], form: WholeNetwork) -> Spectrum:
@@ -236,12 +245,14 @@ THEOREMS = (
         "Theorem 3.1, the two-layer linear network",
         LayeredShape(inputs=1),
         partial(_scalar, two_layer_linear),
+        any_loss=True,
     ),
     Theorem(
         "two_layer_relu",
         "Theorem 3.4, the two-layer ReLU network",
         LayeredShape(inputs=1, relu=True),
         partial(_scalar, two_layer_relu),
+        any_loss=True,
     ),
     Theorem(
         "linear_with_bias",
