@@ -13,6 +13,7 @@ from hessian_spectra.closed_form.attention_bounds import (
     attention_outliers_without_bulk,
     condition_number_bound,
 )
+from hessian_spectra.closed_form.balanced import balanced_sharpness, balanced_spectrum
 from hessian_spectra.closed_form.binary_kl import binary_kl, kl_inverse
 from hessian_spectra.closed_form.cubic import DepressedCubic
 from hessian_spectra.closed_form.decoupled_output_hessian import (
@@ -21,7 +22,11 @@ from hessian_spectra.closed_form.decoupled_output_hessian import (
     decoupled_top_space,
     rectified_moments,
 )
-from hessian_spectra.closed_form.deep_linear import deep_linear, pair_eigenvalues
+from hessian_spectra.closed_form.deep_linear import (
+    deep_linear,
+    deep_linear_from_moments,
+    pair_eigenvalues,
+)
 from hessian_spectra.closed_form.deep_linear_moments import (
     balancedness_defect,
     deep_linear_bound,
@@ -94,6 +99,8 @@ __all__ = [
     "attention_outlier_bounds",
     "attention_outliers_without_bulk",
     "attention_spectrum",
+    "balanced_sharpness",
+    "balanced_spectrum",
     "balancedness_defect",
     "best_prior",
     "bias_sextic",
@@ -105,6 +112,7 @@ __all__ = [
     "decoupled_top_space",
     "deep_linear",
     "deep_linear_bound",
+    "deep_linear_from_moments",
     "deep_linear_sharpness",
     "deep_linear_trace",
     "gaussian_kl",
