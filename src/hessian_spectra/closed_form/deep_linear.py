@@ -325,22 +325,24 @@ def _basis_of_pairs(
     """The eigenvectors of the pairs by the theorem, in their order, and the rest of the space."""
     if len(layers) == 1:
         return torch.eye(layers[0].numel(), dtype=layers[0].dtype, device=layers[0].device)
-    (first, last), products = map(len, ends), prefixes_and_suffixes(layers)
+    (first, last), products = map(len, ends), [*zip(*prefixes_and_suffixes(layers), strict=True)]
     u, v = torch.linalg.svd(layers[-1]).U, torch.linalg.svd(layers[0]).Vh.T
-
-    def of(us: Tensor, vs: Tensor, order: str = "ij") -> Tensor:
-        """The columns of all pairs of some, the vectors that the order names first one by one."""
-        layered = zip(*products, strict=True)
-        parts = [torch.einsum(f"aj,bi->ab{order}", s.T @ us, p @ vs) for p, s in layered]
-        return torch.cat([part.flatten(0, 1).flatten(1) for part in parts])
-
-    both, of_first = of(u[:, :last], v[:, :first]), of(u[:, last:], v[:, :first])
-    columns = torch.cat([both, of_first, of(u[:, :last], v[:, first:], "ji")], dim=1)
-    return _completed(columns, pairs)
+    both, of_first = (_columns(products, us, v[:, :first]) for us in (u[:, :last], u[:, last:]))
+    of_last = _columns(products, u[:, :last], v[:, first:], "ji")
+    return _completed([both, of_first, of_last], pairs)
 
 
-def _completed(columns: Tensor, spectrum: Spectrum) -> Tensor:
-    """Orthogonal columns of all groups but the last, which has what is left of the space."""
+def _columns(
+    products: Sequence[tuple[Tensor, Tensor]], us: Tensor, vs: Tensor, order: str = "ij"
+) -> Float[Tensor, "p columns"]:
+    """``S_lᵀ u (P_l v)ᵀ`` of all pairs, the vectors that the order names first one by one."""
+    parts = [torch.einsum(f"aj,bi->ab{order}", s.T @ us, p @ vs) for p, s in products]
+    return torch.cat([part.flatten(0, 1).flatten(1) for part in parts])
+
+
+def _completed(groups: Sequence[Tensor], spectrum: Spectrum) -> Tensor:
+    """Orthonormal ones for the columns of all groups but the last, which has the rest."""
+    columns = torch.cat(list(groups), dim=1)
     counts = torch.tensor(spectrum.multiplicities, device=columns.device)
     values = spectrum.values.repeat_interleave(counts)[: columns.shape[1]]
     # The largest first: what is left of the smallest beside them is orthogonal to them.
@@ -378,17 +380,10 @@ def _of_output_directions(
     def eigenbasis() -> Tensor:
         columns = [u.new_zeros(network.parameters, 0)]
         for row, directions in alike.items():
-            left, roots, _ = torch.linalg.svd(stacked := network.stacked(row), full_matrices=False)
-            left = left[:, : rank_of(roots, max(stacked.shape))]
-            heights = [len(p) for p, _ in network.products]
-            parts = []
-            for (_, s), length, part in zip(
-                network.products, row, left.split(heights), strict=True
-            ):
-                outer = s.T @ u[:, directions] / (length or 1.0)
-                parts.append(torch.einsum("aj,bi->abij", outer, part).flatten(0, 1).flatten(1))
-            columns.append(torch.cat(parts))
-        return _completed(torch.cat(columns, dim=1), spectrum)
+            _, roots, right = torch.linalg.svd(stacked := network.stacked(row), full_matrices=False)
+            right = right[: rank_of(roots, max(stacked.shape))].T
+            columns.append(_columns(network.products, u[:, directions], right))
+        return _completed(columns, spectrum)
 
     return replace(spectrum, eigenbasis=eigenbasis)
 
