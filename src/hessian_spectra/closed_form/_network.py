@@ -51,7 +51,7 @@ class Network:
     moments: Float[Tensor, "D D"]
     residual_covariance: Float[Tensor, " D"]
     power: int
-    mean: Float[Tensor, " D+1"] | None = None
+    mean: Float[Tensor, " d"] | None = None
 
     @classmethod
     def of(

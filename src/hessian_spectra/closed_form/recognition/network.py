@@ -181,8 +181,8 @@ def _read(model: nn.Module, data: Data, loss: Loss | None) -> tuple[Objective, F
 
 def _candidate(theorem: Theorem, form: Form, objective: Objective) -> Candidate:
     """Whether a theorem applies to a network, and why it does not."""
-    misfit = theorem.misfit(form, name_of(objective.loss))
-    return _verdict(theorem, misfit or theorem.assumptions(form, objective.tolerance))
+    finding = theorem.shape.misfit(form) or theorem.assumptions(form, objective.tolerance)
+    return _verdict(theorem, finding)
 
 
 def _verdict(theorem: Theorem, finding: str | Sequence[Assumption]) -> Candidate:
