@@ -114,7 +114,7 @@ def classes(net):
 
 
 def test_a_softmax_couples_the_outliers_of_heads_and_leaves_their_bulk():
-    draw = replace(DRAW, instances=60)
+    draw = replace(DRAW, instances=200)
     for net in map(classes, FAMILIES["multi_output"].drawn(draw).values()):
         spectrum = evaluate(net, loss=nn.CrossEntropyLoss())
         require_spectrum(spectrum, dense(net, nn.CrossEntropyLoss()))
