@@ -34,6 +34,16 @@ from hessian_spectra.closed_form.instances.drawing import (
     whitened,
     without,
 )
+from hessian_spectra.closed_form.instances.further_losses import (
+    AttentionLoss,
+    BiasLoss,
+    DeepLoss,
+    InputsLoss,
+    Margins,
+    OrthogonalLoss,
+    OutputsLoss,
+    UnderLoss,
+)
 from hessian_spectra.closed_form.instances.instance import Instance
 from hessian_spectra.closed_form.instances.several import (
     CorrelatedInput,
@@ -61,18 +71,25 @@ __all__ = [
     "AnyAttention",
     "AnyLayers",
     "Attention",
+    "AttentionLoss",
     "Balanced",
     "Bias",
+    "BiasLoss",
     "Biased",
     "CorrelatedInput",
     "Deep",
+    "DeepLoss",
     "Draw",
     "Dropped",
+    "InputsLoss",
     "Instance",
     "Linear",
+    "Margins",
     "MultiInput",
     "MultiOutput",
     "Orthogonal",
+    "OrthogonalLoss",
+    "OutputsLoss",
     "Parallel",
     "RawInputs",
     "Relu",
@@ -81,6 +98,7 @@ __all__ = [
     "Sextic",
     "TwoLayer",
     "TwoLayers",
+    "UnderLoss",
     "end_to_end",
     "numbers",
     "orthonormal",
@@ -94,6 +112,7 @@ FAMILIES: dict[str, type[Instance]] = {
     for family in (
         *(Linear, Relu, Bias, Dropped, Parallel, Sextic, MultiInput, CorrelatedInput, MultiOutput),
         *(Orthogonal, Attention, Rowwise, AnyLayers, TwoLayers, Balanced),
+        *(InputsLoss, OutputsLoss, BiasLoss, OrthogonalLoss, AttentionLoss, DeepLoss, Margins),
         RawInputs,
     )
 }
