@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from hessian_spectra.closed_form.instances.attention import Attention
 from hessian_spectra.closed_form.instances.deep import AnyLayers
@@ -22,6 +22,11 @@ OF_ONE_OUTPUT: dict[str, nn.Module] = {
     "weighted": nn.BCEWithLogitsLoss(pos_weight=torch.tensor(3.0, dtype=torch.float64)),
 }
 OF_ALL_OUTPUTS: dict[str, nn.Module] = {"softmax": nn.CrossEntropyLoss()}
+
+
+def small(outputs: Tensor) -> Tensor:
+    """The factor by which outputs that are linear in the inputs become no larger than 3."""
+    return (3 / outputs.abs().max().clamp(min=1)).clamp(max=1)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -56,8 +61,9 @@ class UnderSoftmax(UnderLoss):
     """A network whose outputs are logits, the targets probabilities of classes."""
 
     def under(self, number: int) -> Self:
-        """The network with a softmax of its targets."""
-        return replace(self, name="softmax", y=torch.softmax(self.y, dim=1))
+        """The network with a softmax of its targets, and inputs at which its own is not sure."""
+        x = self.x * small(self.model()(self.x).detach())
+        return replace(self, name="softmax", x=x, y=torch.softmax(self.y, dim=1))
 
 
 @dataclass(eq=False, kw_only=True)
@@ -114,7 +120,6 @@ class Margins(UnderLoss, Linear):
         Every other one has the labels turned. Outputs are so small that no loss is saturated.
         """
         turned = self.y.abs() > self.y.abs().mean() / 2
-        size = (self.w.abs() @ self.v.abs()) * self.x.abs().max()
-        x = self.x * (3 / size).clamp(max=1) if size > 0 else self.x
+        x = self.x * small(self.model()(self.x).detach())
         labels = ((self.x > 0) == turned) == (number % 2 == 0)
         return replace(self, x=x, y=labels.double())
