@@ -85,9 +85,9 @@ of_other_forms = partial(theorem, ours=True, of="inputs-any-loss")
 
 @theorem(ours=True, cracking="Corollary B.1, beyond its loss")
 def inputs_any_loss(net: InputsLoss) -> Error:
-    r"""The closed forms of several inputs, bias, attention and deep linear networks hold for every
-    loss $l(f, y)$ with two derivatives, with the moments of $l''$ and $l'$ in the place of those
-    of 1 and the residual. For separate inputs these are $E[l''xx^⊤]$ and $E[l'x]$.
+    r"""The closed forms of several inputs, bias, attention and depth hold for every loss with two
+    derivatives. Moments are weighted by $l''$, and $l'$ replaces the residual. For separate inputs
+    these are $E[l''xx^⊤]$ and $E[l'x]$.
     """
     return basis_error(net.hessian, net.spectrum.eigenvectors(), net.spectrum.eigenvalues)
 
@@ -130,8 +130,8 @@ def attention_any_loss(net: AttentionLoss) -> Error:
 @of_other_forms(data="Equation 5, beyond its loss")
 def deep_any_loss(net: DeepLoss) -> Error:
     r"""The Gauss-Newton matrix of a linear network of any depth has the non-zero eigenvalues of
-    $E[M ⊗ xx^⊤]\sum_l S_lS_l^⊤ ⊗ P_l^⊤P_l$, $M$ the second derivatives of the loss by the
-    outputs, also where these are coupled.
+    $E[M ⊗ xx^⊤]\sum_l S_lS_l^⊤ ⊗ P_l^⊤P_l$. The matrices $M$ are the second derivatives by the
+    outputs, which the loss may couple.
     """
     if len(net.weights[-1]) == 1:  # the probability of one class is 1
         return None
@@ -152,8 +152,8 @@ def heads_any_loss(net: OutputsLoss) -> Error:
 
 @theorem(tolerance=FAILS, assumption=lambda net: 0, cracking="Corollary B.2, beyond its loss")
 def uncoupled_heads(net: OutputsLoss) -> Error:
-    """That the loss is a sum over outputs is needed for the spectrum to be the union of the
-    heads': under a softmax the union errs by at least 1 % of the largest eigenvalue.
+    """A loss that is a sum over outputs is needed. Under a softmax the union of the heads' spectra
+    errs by at least 1 % of the largest eigenvalue.
 
     Statistic: largest error over the instances.
 
@@ -166,7 +166,7 @@ def uncoupled_heads(net: OutputsLoss) -> Error:
 
 @theorem(tolerance=FAILS, assumption=lambda net: 0, cracking="Corollary B.1, beyond its loss")
 def uncoupled_inputs(net: InputsLoss) -> Error:
-    """Inputs that another loss weights are coupled: the sum over the coordinates, each with its own
+    """Inputs are coupled by another loss. The sum over the coordinates, each with its own
     $E[l''x_d^2]$, errs by at least 1 % of the largest eigenvalue.
 
     Statistic: largest error over the instances.

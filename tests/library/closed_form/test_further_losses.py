@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra.closed_form import instances
-from hessian_spectra.closed_form.instances import FAMILIES, Draw, numbers
+from hessian_spectra.closed_form.instances import FAMILIES, Draw, numbers, whitened
 from hessian_spectra.models import Perceptron, VectorSelfAttention
 
 from .contract import DRAW, TOLERANCE, brute_force, evaluate, functions, require_spectrum
@@ -330,3 +330,17 @@ def test_a_deep_network_has_another_hessian_away_from_the_minimum_of_a_loss():
     )
     away = spectrum.eigenvalues - hessian.eigenvalues
     assert float(away.abs().max()) > 0.1 * float(hessian.eigenvalues[-1])
+
+
+def test_white_inputs_give_a_deep_network_no_problem_for_each_output_under_a_softmax():
+    draw = Draw(seed=2)
+    x, y = whitened(draw.normal(6, 2)), torch.softmax(draw.normal(6, 2), dim=1)
+    weights = [draw.normal(2, 2), draw.normal(2, 2)]
+    spectrum = cf.deep_linear(weights, x.T, y.T, loss=nn.CrossEntropyLoss())
+    p = torch.softmax(x @ (weights[1] @ weights[0]).T, dim=1)
+    mean = torch.diag(p.mean(0)) - p.T @ p / len(p)
+    apart = torch.kron(mean, x.T @ x / len(x))
+    gram = torch.kron(torch.eye(2).double(), weights[0].T @ weights[0])
+    gram += torch.kron(weights[1] @ weights[1].T, torch.eye(2).double())
+    values = torch.linalg.eigvals(apart @ gram).real.max()
+    assert abs(float(values - spectrum.eigenvalues[-1])) > 0.01 * float(values)

@@ -149,7 +149,7 @@ def test_two_phases_where_data_is_separable_and_three_where_not():
 
 
 def test_one_size_of_all_inputs_makes_the_course_that_of_all_labels():
-    """Of equal sizes even nearly balanced labels have one late phase."""
+    """Nearly balanced labels of equal sizes have one late phase, too."""
     for wrong in range(1, 10):
         y = torch.cat([torch.ones(20 - wrong), -torch.ones(wrong)]).double()
         assert course(torch.ones(20).double(), y, margin, GRID) == ["early", "late", "divergent"]
