@@ -34,6 +34,7 @@ from hessian_spectra.closed_form.instances.drawing import (
     without,
 )
 from hessian_spectra.closed_form.instances.instance import Instance
+from hessian_spectra.closed_form.instances.losses import LOSSES, AnyLoss, LinearLoss, ReluLoss
 from hessian_spectra.closed_form.instances.several import (
     CorrelatedInput,
     MultiInput,
@@ -56,9 +57,11 @@ __all__ = [
     "ANY_TARGETS",
     "FAMILIES",
     "LEAST_SQUARES",
+    "LOSSES",
     "ZERO_LOSS",
     "AnyAttention",
     "AnyLayers",
+    "AnyLoss",
     "Attention",
     "Balanced",
     "Bias",
@@ -69,11 +72,13 @@ __all__ = [
     "Dropped",
     "Instance",
     "Linear",
+    "LinearLoss",
     "MultiInput",
     "MultiOutput",
     "Orthogonal",
     "Parallel",
     "Relu",
+    "ReluLoss",
     "Rowwise",
     "SeveralInputs",
     "Sextic",
@@ -92,5 +97,6 @@ FAMILIES: dict[str, type[Instance]] = {
     for family in (
         *(Linear, Relu, Bias, Dropped, Parallel, Sextic, MultiInput, CorrelatedInput, MultiOutput),
         *(Orthogonal, Attention, Rowwise, AnyLayers, TwoLayers, Balanced),
+        *(LinearLoss, ReluLoss),
     )
 }
