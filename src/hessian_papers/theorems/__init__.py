@@ -8,6 +8,7 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     linear,
     linear_errata,
     relu,
+    any_loss,
     sharpness_terms,
     bias,
     several,

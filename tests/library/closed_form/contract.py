@@ -29,6 +29,8 @@ FORMS = {
         "orthogonal": "random 0",
         "attention": "random 1",
         "balanced": "a singular value of 0",
+        "linear_loss": "random 0",
+        "relu_loss": "random 5",
     }.items()
 }
 

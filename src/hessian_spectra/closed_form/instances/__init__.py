@@ -45,6 +45,7 @@ from hessian_spectra.closed_form.instances.further_losses import (
     UnderLoss,
 )
 from hessian_spectra.closed_form.instances.instance import Instance
+from hessian_spectra.closed_form.instances.losses import LOSSES, AnyLoss, LinearLoss, ReluLoss
 from hessian_spectra.closed_form.instances.several import (
     CorrelatedInput,
     MultiInput,
@@ -67,9 +68,11 @@ __all__ = [
     "ANY_TARGETS",
     "FAMILIES",
     "LEAST_SQUARES",
+    "LOSSES",
     "ZERO_LOSS",
     "AnyAttention",
     "AnyLayers",
+    "AnyLoss",
     "Attention",
     "AttentionLoss",
     "Balanced",
@@ -84,6 +87,7 @@ __all__ = [
     "InputsLoss",
     "Instance",
     "Linear",
+    "LinearLoss",
     "Margins",
     "MultiInput",
     "MultiOutput",
@@ -93,6 +97,7 @@ __all__ = [
     "Parallel",
     "RawInputs",
     "Relu",
+    "ReluLoss",
     "Rowwise",
     "SeveralInputs",
     "Sextic",
@@ -112,6 +117,7 @@ FAMILIES: dict[str, type[Instance]] = {
     for family in (
         *(Linear, Relu, Bias, Dropped, Parallel, Sextic, MultiInput, CorrelatedInput, MultiOutput),
         *(Orthogonal, Attention, Rowwise, AnyLayers, TwoLayers, Balanced),
+        *(LinearLoss, ReluLoss),
         *(InputsLoss, OutputsLoss, BiasLoss, OrthogonalLoss, AttentionLoss, DeepLoss, Margins),
         RawInputs,
     )
