@@ -222,7 +222,7 @@ def _each(loss: Loss) -> Loss:
 
 
 def name_of(loss: object) -> str:
-    """What messages call a loss."""
+    """The name by which messages call a loss."""
     if isinstance(loss, nn.Module):
         return str(loss)
     return getattr(loss, "__name__", type(loss).__name__)

@@ -53,6 +53,11 @@ def multi_output(
         tensor([0., 0., 2., 4.], dtype=torch.float64)
         >>> s.select("outlier", cell="1")
         tensor([0., 4.], dtype=torch.float64)
+        >>> from torch.nn import CrossEntropyLoss
+        >>> even = {"w": [[1.0], [1.0]], "v": [[0.0], [0.0]], "x": [1.0], "y": [[0.5, 0.5]]}
+        >>> s = multi_output(**even, loss=CrossEntropyLoss())  # diag(p) - p pᵀ of p = (1/2, 1/2)
+        >>> [round(value, 12) + 0.0 for value in s.eigenvalues.tolist()]
+        [0.0, 0.0, 0.0, 0.5]
     """
     shapes = {"w": "Km", "v": "Km", "x": "n", "y": "nK"}
     w, v, x, y = read(shapes, w=w, v=v, x=x, y=y)

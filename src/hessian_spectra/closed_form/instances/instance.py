@@ -87,7 +87,7 @@ class Instance:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the closed form takes beside tensors, by name."""
+        """The arguments of the closed form beside tensors, by name."""
         return {}
 
     @cached_property
