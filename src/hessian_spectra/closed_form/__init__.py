@@ -14,6 +14,7 @@ from hessian_spectra.closed_form.attention_bounds import (
     condition_number_bound,
 )
 from hessian_spectra.closed_form.binary_kl import binary_kl, kl_inverse
+from hessian_spectra.closed_form.bulk import bulk, deep_bulk
 from hessian_spectra.closed_form.cubic import DepressedCubic
 from hessian_spectra.closed_form.decoupled_output_hessian import (
     RectifiedMoments,
@@ -98,11 +99,13 @@ __all__ = [
     "best_prior",
     "bias_sextic",
     "binary_kl",
+    "bulk",
     "candidates",
     "complexity",
     "condition_number_bound",
     "decoupled_output_hessian",
     "decoupled_top_space",
+    "deep_bulk",
     "deep_linear",
     "deep_linear_bound",
     "deep_linear_sharpness",
