@@ -61,6 +61,7 @@ from hessian_spectra.closed_form.pac_bayes import (
 from hessian_spectra.closed_form.recognition import (
     Candidate,
     NoClosedFormError,
+    bulk_of,
     candidates,
     of,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "bias_sextic",
     "binary_kl",
     "bulk",
+    "bulk_of",
     "candidates",
     "complexity",
     "condition_number_bound",

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -80,9 +79,14 @@ def bulk(gradient: ArrayLike, width: int, *, layers: Sequence[ArrayLike] | None 
         (slope,) = read({"gradient": "?"}, gradient=gradient)
         if slope.ndim < 2:
             raise ValueError(f"gradient: expected shape (..., K, D), got {tuple(slope.shape)}")
-        sizes = finite(torch.linalg.svdvals(slope))
-        copies = max(0, width - sum(slope.shape[-2:]) + 1)
-        return _of_sizes(sizes, [copies] * sizes.shape[-1])
+        sizes = torch.linalg.svdvals(slope)
+        groups = 2 * sizes.shape[-1]
+        return Spectrum(
+            values=finite(torch.cat([sizes, -sizes], dim=-1)),
+            multiplicities=[max(0, width - sum(slope.shape[-2:]) + 1)] * groups,
+            kinds=["bulk"] * groups,
+            method=_METHOD,
+        )
     if len(layers) != 2:
         raise ValueError(f"layers: expected (W_1, W_2), got {len(layers)}")
     first, last, slope = read(
@@ -93,7 +97,7 @@ def bulk(gradient: ArrayLike, width: int, *, layers: Sequence[ArrayLike] | None 
     )
     if len(first) != width:
         raise ValueError(f"width: expected m = {len(first)} as in W_1, got {width}")
-    return _Spaces(first, last, slope).spectrum()
+    return Spaces(first, last, slope).spectrum(zeros=True)
 
 
 def deep_bulk(gradient: ArrayLike, weights: Layers) -> Spectrum:
@@ -138,7 +142,7 @@ def deep_bulk(gradient: ArrayLike, weights: Layers) -> Spectrum:
     values, multiplicities, cells, parts = [], [], [], []
     for hidden in range(len(layers) - 1):
         first, last = layers[hidden : hidden + 2]
-        spaces = _Spaces(first, last, after[hidden + 1].T @ slope @ before[hidden].T)
+        spaces = Spaces(first, last, after[hidden + 1].T @ slope @ before[hidden].T)
         copies = [spaces.both.free.shape[1] * (i < spaces.rank) for i in range(len(spaces.sizes))]
         values += [spaces.sizes, -spaces.sizes]
         multiplicities += [*copies, *copies]
@@ -166,20 +170,11 @@ def deep_bulk(gradient: ArrayLike, weights: Layers) -> Spectrum:
     )
 
 
-def _of_sizes(sizes: Tensor, copies: Sequence[int]) -> Spectrum:
-    """The part of both signs, without eigenvectors."""
-    return Spectrum(
-        values=torch.cat([sizes, -sizes], dim=-1) + 0.0,
-        multiplicities=[*copies, *copies],
-        kinds=["bulk"] * (2 * len(copies)),
-        method=_METHOD,
-    )
-
-
 class _Range:
     """What a matrix ``(k, m)`` reaches, and what it takes to 0."""
 
     def __init__(self, matrix: Tensor) -> None:
+        self.size = matrix.numel()
         outer, sizes, inner = torch.linalg.svd(matrix)
         rank = rank_of(sizes, max(matrix.shape))
         self.reached = outer[:, :rank]
@@ -187,7 +182,7 @@ class _Range:
         self.free = inner[rank:].T  # (m, m - rank)
 
 
-class _Spaces:
+class Spaces:
     """The directions of two layers in which their product does not move, by singular value of G.
 
     Args:
@@ -207,23 +202,40 @@ class _Spaces:
         # Equal singular values stand side by side.
         self.starts = [0, *(steps.nonzero().flatten() + 1).tolist()][: self.rank]
 
-    def spectrum(self) -> Spectrum:
-        """Both signs of each singular value, and the zeros."""
-        part = _of_sizes(self.sizes, [0] * len(self.sizes))
-        copies = list(part.multiplicities)
-        bases: list[Callable[[], Tensor]] = []
+    def spectrum(
+        self, placed: Callable[[Tensor], Tensor] | None = None, *, zeros: bool = False
+    ) -> Spectrum:
+        """Both signs of each singular value.
+
+        Args:
+            placed: from eigenvectors as columns in the order ``(W_1, W_2)``, each row by row, to
+                those in another one.
+            zeros: whether the zeros are there, too, if there are any.
+        """
+        values, kinds = torch.cat([self.sizes, -self.sizes]), ["bulk"] * (2 * len(self.sizes))
+        copies = [0] * len(kinds)
+        size = self.first.size + self.last.size
+        bases: list[Callable[[], Tensor]] = [partial(values.new_zeros, size, 0)]
         for place, sign in ((0, 1.0), (len(self.sizes), -1.0)):
             for start, stop in pairwise([*self.starts, self.rank]):
                 matrices = self.matrices(start, stop, sign)
                 copies[place + start] = matrices.shape[-1]
                 bases.append(partial(self.vectors, matrices, start, sign))
-        bases.append(self.zeros)
-        return replace(
-            part,
-            values=torch.cat([part.values, part.values.new_zeros(1)]),
-            multiplicities=[*copies, self.count_of_zeros()],
-            kinds=[*part.kinds, "zero"],
-            eigenbasis=lambda: torch.cat([basis() for basis in bases], dim=1),
+        if zeros and (count := self.count_of_zeros()) > 0:
+            values, kinds = torch.cat([values, values.new_zeros(1)]), [*kinds, "zero"]
+            copies.append(count)
+            bases.append(self.zeros)
+
+        def eigenbasis() -> Tensor:
+            columns = torch.cat([basis() for basis in bases], dim=1)
+            return columns if placed is None else placed(columns)
+
+        return Spectrum(
+            values=finite(values),
+            multiplicities=copies,
+            kinds=kinds,
+            method=_METHOD,
+            eigenbasis=eigenbasis,
         )
 
     def matrices(self, start: int, stop: int, sign: float) -> Float[Tensor, "m r copies"]:
