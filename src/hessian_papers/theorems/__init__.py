@@ -8,6 +8,7 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     linear,
     linear_errata,
     relu,
+    any_loss,
     sharpness_terms,
     bias,
     several,
@@ -23,6 +24,7 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     overlaps,
     rectified,
     certificates,
+    further_losses,
 )
 from hessian_papers.theorems.catalogue import PAPERS, THEOREMS, Theorem, drawn
 from hessian_papers.theorems.instances import Instance

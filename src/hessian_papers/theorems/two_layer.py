@@ -120,7 +120,11 @@ class TwoLayer(Instance, instances.TwoLayer):
         """The cell of some neurons and points, masks."""
         neurons, points = neurons.double(), points.double()
         w, v = self.w * neurons, self.v * neurons
-        return Cell(neurons, points, w, v, Moments.of(w, v, self.x * points, self.y * points))
+        return Cell(neurons, points, w, v, self.moments_of(w, v, points))
+
+    def moments_of(self, w: Tensor, v: Tensor, points: Tensor) -> Moments:
+        """The moments of a cell's weights and points."""
+        return Moments.of(w, v, self.x * points, self.y * points)
 
     @cached_property
     def cells(self) -> list[Cell]:

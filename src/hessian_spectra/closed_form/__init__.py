@@ -15,6 +15,7 @@ from hessian_spectra.closed_form.attention_bounds import (
 )
 from hessian_spectra.closed_form.balanced import balanced_sharpness, balanced_spectrum
 from hessian_spectra.closed_form.binary_kl import binary_kl, kl_inverse
+from hessian_spectra.closed_form.bulk import bulk, deep_bulk
 from hessian_spectra.closed_form.cubic import DepressedCubic
 from hessian_spectra.closed_form.decoupled_output_hessian import (
     RectifiedMoments,
@@ -65,6 +66,7 @@ from hessian_spectra.closed_form.pac_bayes import (
 from hessian_spectra.closed_form.recognition import (
     Candidate,
     NoClosedFormError,
+    bulk_of,
     candidates,
     of,
 )
@@ -105,11 +107,14 @@ __all__ = [
     "best_prior",
     "bias_sextic",
     "binary_kl",
+    "bulk",
+    "bulk_of",
     "candidates",
     "complexity",
     "condition_number_bound",
     "decoupled_output_hessian",
     "decoupled_top_space",
+    "deep_bulk",
     "deep_linear",
     "deep_linear_bound",
     "deep_linear_from_moments",

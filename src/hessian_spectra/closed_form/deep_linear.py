@@ -24,13 +24,21 @@ from hessian_spectra.closed_form._layers import (
     read_layers,
     unbalance,
 )
+from hessian_spectra.closed_form._losses import Loss, output_derivatives
 from hessian_spectra.closed_form._pairs import rank_of, spectrum_of_pairs
 from hessian_spectra.closed_form.assumptions import ROUNDING
 from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.validation import require_word
 
 
-def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = True) -> Spectrum:
+def deep_linear(
+    weights: Layers,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    loss: Loss | None = None,
+    check: bool = True,
+) -> Spectrum:
     """Gauss-Newton spectrum of ``f(x) = W_L ... W_1 x`` under ``1/(2n) Σ_i ‖f(x_i) - y_i‖²``.
 
     Where the residual is uncorrelated with the inputs, ``(f(X) - Y) Xᵀ = 0``, as at every
@@ -55,13 +63,21 @@ def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = Tr
       the outliers; ``s_i^{2(L-1)} σ_x²`` occurs ``d_L - r_L`` times and ``s_j^{2(L-1)} σ_x²`` ``d_0
       - r_1`` times, with ``r_l`` the rank of ``W_l``: the bulk.
 
+    For another loss with the second derivatives ``M_i``, ``(d_L, d_L)``, by the outputs of sample
+    ``i``, the non-zero eigenvalues are those of ``E[M ⊗ x xᵀ] Σ_l (S_l S_lᵀ) ⊗ (P_lᵀ P_l)``: one
+    problem of all. It is the spectrum of the Hessian where ``E[∇l xᵀ] = 0``.
+
     For ``L = 1`` each eigenvalue of ``X Xᵀ / n`` occurs ``d_L`` times. An eigenvector has in layer
     ``l`` the matrix ``S_lᵀ u (P_l F z)ᵀ``, summed over ``u`` and ``z`` if they do not separate.
 
     Args:
         weights: the layers ``W_1, ..., W_L``, each ``(d_l, d_{l-1})``.
         x: ``(d_0, n)`` inputs, one sample a column.
-        y: ``(d_L, n)`` targets. The Gauss-Newton matrix does not depend on them.
+        y: ``(d_L, n)`` targets. The Gauss-Newton matrix of the squared error does not depend on
+            them.
+        loss: a module of torch, whose ``reduction`` does not matter, or a function of outputs and
+            targets with a number for each output, ``(n, d_L)``, which are added up over the
+            outputs, or for each sample, ``(n,)``; by default half the squared error.
         check: has no effect, since there is nothing to refuse: it is there for those who pass it to
             every closed form. Whether the Hessian is meant, too, is asked by :func:`of`.
 
@@ -74,11 +90,12 @@ def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = Tr
         or ``p²`` if these are fewer, ``"numeric"`` and ``"zero"``.
 
     Raises:
-        ValueError: bad shape or type, empty or not finite data, or a Hessian beyond float64.
+        ValueError: bad shape or type, empty or not finite data, a Hessian beyond float64, or a loss
+            that is not twice differentiable at an output.
 
     Source: anon2026data, eq. (5), which assumes nothing; eq. (9) and, for ``L = 2``, (15), (16) of
     pairs, whose indices end at the smallest width in print, which leaves the bulk out. The ``d_L``
-    problems on any inputs: this project.
+    problems on any inputs, and other losses: this project.
 
     Example:
         >>> s = deep_linear([[[2.0, 0.0]], [[1.0]]], x=[[2.0, 0.0], [0.0, 2.0]], y=[[0.0, 0.0]])
@@ -92,8 +109,14 @@ def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = Tr
     """
     depth = len(matrices(weights))
     shapes = {"x": ("d_0", "n"), "y": (f"d_{depth}", "n")}
-    *layers, x, _ = read_layers(weights, shapes, x=x, y=y)
+    *layers, x, y = read_layers(weights, shapes, x=x, y=y)
     of_inputs = exponent(x) or 0
+    if loss is not None:
+        product = prefixes_and_suffixes(layers)[1][0] @ layers[0]
+        _, curvatures = output_derivatives(loss, (product @ x).T, y.T)
+        x = times_power_of_two(x, -of_inputs)
+        moments = torch.einsum("nkl,an,bn->kalb", curvatures, x, x) / x.shape[1]
+        return _of_any_loss(layers, moments.flatten(0, 1).flatten(1), 2 * of_inputs)
     x = times_power_of_two(x, -of_inputs)
     factor = torch.linalg.qr(x.T / x.shape[1] ** 0.5, mode="r").R.T  # (d_0, at most d_0)
     return _spectrum(layers, factor, x @ x.T / x.shape[1], 2 * of_inputs)
@@ -411,6 +434,34 @@ def _of_all(network: _Network, power: int) -> Spectrum:
     return Spectrum(
         values=finite(times_power_of_two(torch.cat([values, values.new_zeros(1)]), power)),
         multiplicities=[1] * size + [network.parameters - size],
+        kinds=["numeric"] * size + ["zero"],
+        cells=[""] * (size + 1),
+        method="closed form, anon2026data eq. (5)",
+        eigenbasis=eigenbasis,
+    )
+
+
+def _of_any_loss(layers: Sequence[Tensor], moments: Float[Tensor, "k k"], power: int) -> Spectrum:
+    """``Jᵀ M J`` for any symmetric ``M``, the moments, and ``J``, of the product by all layers."""
+    scale = exponent(*layers) or 0
+    layers = [times_power_of_two(layer, -scale) for layer in layers]
+    products = zip(*prefixes_and_suffixes(layers), strict=True)
+    jacobian = torch.cat([_kron(s, p.T) for p, s in products], dim=1)
+    parameters, size = jacobian.shape[1], min(jacobian.shape)
+    triangle = torch.linalg.qr(jacobian.T, mode="r").R
+    matrix = triangle @ moments @ triangle.T
+    values = torch.linalg.eigvalsh(finite(matrix))
+    power += 2 * scale * (len(layers) - 1)
+
+    def eigenbasis() -> Tensor:
+        complete = torch.linalg.qr(jacobian.T, mode="complete")
+        rows = complete.R[:size]
+        small = torch.linalg.eigh(rows @ moments @ rows.T).eigenvectors
+        return torch.cat([complete.Q[:, :size] @ small, complete.Q[:, size:]], dim=1)
+
+    return Spectrum(
+        values=finite(times_power_of_two(torch.cat([values, values.new_zeros(1)]), power)),
+        multiplicities=[1] * size + [parameters - size],
         kinds=["numeric"] * size + ["zero"],
         cells=[""] * (size + 1),
         method="closed form, anon2026data eq. (5)",

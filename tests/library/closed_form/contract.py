@@ -11,7 +11,6 @@ from torch.func import functional_call
 
 from hessian_spectra.closed_form import instances
 from hessian_spectra.closed_form.instances import FAMILIES, Draw, Instance
-from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.spectrum import Spectrum
 
 # Relative to the largest eigenvalue; both sides round, and the widest case has 30 parameters.
@@ -30,6 +29,8 @@ FORMS = {
         "orthogonal": "random 0",
         "attention": "random 1",
         "balanced": "a singular value of 0",
+        "linear_loss": "random 0",
+        "relu_loss": "random 5",
     }.items()
 }
 
@@ -54,18 +55,24 @@ def brute_force(model: nn.Module, x: Tensor, y: Tensor, loss: nn.Module) -> Tens
     return hessian(lambda vector: loss(outputs(vector), y.double()), theta)
 
 
-def gauss_newton(model: nn.Module, x: Tensor) -> Tensor:
-    """``Jᵀ J / n``, the Jacobian by automatic differentiation."""
-    matrix = jacobian(*functions(model, x))
-    matrix = matrix.reshape(-1, matrix.shape[-1])
-    return matrix.T @ matrix / len(x)
+def gauss_newton(
+    model: nn.Module, x: Tensor, y: Tensor | None = None, loss: nn.Module | None = None
+) -> Tensor:
+    """``Jᵀ M J`` by automatic differentiation; ``Jᵀ J / n`` where no loss is given."""
+    outputs, theta = functions(model, x)
+    at = outputs(theta)
+    matrix = jacobian(outputs, theta).reshape(-1, len(theta))
+    if loss is None:
+        return matrix.T @ matrix / len(x)
+    inner = hessian(lambda vector: loss(vector.view_as(at), y), at.flatten())
+    return matrix.T @ inner @ matrix
 
 
 def truth(net: Instance) -> Tensor:
     """The dense matrix that the closed form is about."""
     if isinstance(net, instances.Deep):
-        return gauss_newton(net.model(), net.x)
-    return brute_force(net.model(), net.x, net.y, HalfSquaredError(net.per))
+        return gauss_newton(net.model(), net.x, net.y, net.objective)
+    return brute_force(net.model(), net.x, net.y, net.objective)
 
 
 def flat(net: Instance) -> dict[str, Tensor]:
@@ -80,7 +87,7 @@ def evaluate(net: Instance, tensors: dict[str, Any] | None = None, **keywords: A
     taken = flat(net) if tensors is None else dict(tensors)
     if isinstance(net, instances.Deep):
         taken["weights"] = [taken.pop(name) for name in list(taken) if name.startswith("W_")]
-    return type(net).closed_form(**taken, **keywords)
+    return type(net).closed_form(**taken, **net.options, **keywords)
 
 
 def unchecked(net: Instance) -> dict[str, bool]:

@@ -70,7 +70,9 @@ def test_it_is_exact_for_degenerate_weights_and_data(family):
             check(mapped(net, lambda _, t, factor=factor: (factor * t).round()), **unchecked(net))
 
 
-@families
+@pytest.mark.parametrize(
+    "family", [name for name in FAMILIES if not issubclass(FAMILIES[name], instances.AnyLoss)]
+)
 def test_it_is_exact_at_other_scales(family):
     """Weights, inputs and targets of 1e-3 to 1e3, each by itself."""
     for number, (name, net) in enumerate(FAMILIES[family].drawn(DRAW).items()):
@@ -205,7 +207,7 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", LAWS)
 @pytest.mark.parametrize("power", [-300, 300])
 def test_scaling_by_powers_of_two_is_exact(form, power):
     net = FORMS[form]
