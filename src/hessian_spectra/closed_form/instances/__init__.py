@@ -15,6 +15,7 @@ Example:
 """
 
 from hessian_spectra.closed_form.instances.attention import AnyAttention, Attention, Rowwise
+from hessian_spectra.closed_form.instances.consecutive import Consecutive
 from hessian_spectra.closed_form.instances.deep import (
     ANY_TARGETS,
     LEAST_SQUARES,
@@ -56,6 +57,7 @@ __all__ = [
     "ANY_TARGETS",
     "FAMILIES",
     "LEAST_SQUARES",
+    "PARTS",
     "ZERO_LOSS",
     "AnyAttention",
     "AnyLayers",
@@ -63,6 +65,7 @@ __all__ = [
     "Balanced",
     "Bias",
     "Biased",
+    "Consecutive",
     "CorrelatedInput",
     "Deep",
     "Draw",
@@ -94,3 +97,5 @@ FAMILIES: dict[str, type[Instance]] = {
         *(Orthogonal, Attention, Rowwise, AnyLayers, TwoLayers, Balanced),
     )
 }
+# The same of theorems that give a part of the spectrum, in any network and under any loss.
+PARTS: dict[str, type[Instance]] = {Consecutive.stream: Consecutive}
