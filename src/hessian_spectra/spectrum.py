@@ -131,7 +131,8 @@ class Spectrum:
     def _group_of(self) -> Tensor:
         """The group of each eigenvalue in ascending order, ``(k,)``."""
         if self.values.ndim > 1:
-            raise ValueError(f"expected a single spectrum, got {tuple(self.values.shape[:-1])}")
+            batch = tuple(self.values.shape[:-1])
+            raise ValueError(f"expected a single spectrum, got a batch {batch}")
         return self._sorted_groups.repeat_interleave(self._counts)
 
     @cached_property
@@ -176,6 +177,9 @@ class Spectrum:
             device=self.values.device,
             dtype=torch.bool,
         )
+        if self.values.ndim > 1:
+            counts = torch.tensor(self.multiplicities, device=self.values.device) * wanted
+            return self.values.repeat_interleave(counts, dim=-1).sort(dim=-1).values
         return self.eigenvalues[wanted[self._group_of]]
 
     def eigenvectors(self) -> Tensor:

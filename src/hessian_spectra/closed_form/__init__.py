@@ -15,7 +15,7 @@ from hessian_spectra.closed_form.attention_bounds import (
 )
 from hessian_spectra.closed_form.balanced import balanced_sharpness, balanced_spectrum
 from hessian_spectra.closed_form.binary_kl import binary_kl, kl_inverse
-from hessian_spectra.closed_form.bulk import bulk, deep_bulk
+from hessian_spectra.closed_form.bulk import bulk, deep_bulk, sign_counts
 from hessian_spectra.closed_form.cubic import DepressedCubic
 from hessian_spectra.closed_form.decoupled_output_hessian import (
     RectifiedMoments,
@@ -142,6 +142,7 @@ __all__ = [
     "rectified_moments",
     "self_attention",
     "sharpness_from_labels",
+    "sign_counts",
     "smallest_eigenvalue_bound",
     "two_layer_linear",
     "two_layer_relu",

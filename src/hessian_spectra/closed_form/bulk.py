@@ -6,7 +6,7 @@ from functools import partial
 from itertools import pairwise
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from hessian_spectra.closed_form._inputs import ArrayLike, finite, read
@@ -170,6 +170,60 @@ def deep_bulk(gradient: ArrayLike, weights: Layers) -> Spectrum:
     )
 
 
+def sign_counts(
+    product: ArrayLike, gradient: ArrayLike, width: int
+) -> tuple[Int[Tensor, "..."], Int[Tensor, "..."]]:
+    """How many negative and positive eigenvalues two consecutive linear layers enforce at least.
+
+    It holds for any width, also where the bulk is empty: in a bottleneck, a LoRA adapter, or the
+    value and output matrices of a head. For every ``X (m, m)`` the direction ``(X W_1, -W_2 X)``
+    leaves the product as it is to first order, and along it the Hessian of the whole network has
+    the quadratic form ``-2 tr(Q X²)`` with ``Q = W_1 Gᵀ W_2``. Let ``q_1, ..., q_m`` be the
+    eigenvalues of ``Q``: those of ``P Gᵀ`` for ``P = W_2 W_1``, and zeros. At least as many
+    eigenvalues of the Hessian are negative as there are pairs ``i < j`` with ``q_i + q_j ≠ 0`` and
+    ``q_i`` with ``Re q_i > 0``; of the positive ones ``Re q_i < 0`` is counted. Pairs without a
+    real part are left out. For ``r`` eigenvalues with one, of which no two add up to 0, these are
+    ``r (r - 1) / 2 + r (m - r)`` pairs. At critical points, where ``Q = 0``, it says nothing.
+
+    Args:
+        product: ``(..., K, D)`` ``P``.
+        gradient: ``(..., K, D)`` ``G = ∂L/∂P``.
+        width: ``m``, at least the rank of ``P``.
+
+    Returns:
+        The numbers of negative and of positive eigenvalues, ``(...)`` each.
+
+    Raises:
+        ValueError: bad shape or type, shapes that differ, empty or not finite input, or a width
+            below 1.
+
+    Source: this project.
+
+    Example:
+        >>> sign_counts([[2.0]], [[3.0]], width=4)  # two_layer_linear with <w, v> δx > 0
+        (tensor(4), tensor(3))
+    """
+    if width < 1:
+        raise ValueError(f"width: expected at least 1, got {width}")
+    matrix, slope = read({"product": "?", "gradient": "?"}, product=product, gradient=gradient)
+    if matrix.ndim < 2 or matrix.shape != slope.shape:
+        raise ValueError(
+            "gradient: expected shape (..., K, D) as of the product, got "
+            f"{tuple(slope.shape)} and {tuple(matrix.shape)}"
+        )
+    short = matrix.shape[-2] <= matrix.shape[-1]
+    values = torch.linalg.eigvals(matrix @ slope.mT if short else slope.mT @ matrix)
+    sizes = torch.linalg.matrix_norm(matrix) * torch.linalg.matrix_norm(slope)
+    floor = _REACHED * sizes[..., None]
+    above, below = values.real > floor, values.real < -floor
+    real = above | below
+    sums = (values[..., :, None] + values[..., None, :]).abs() > floor[..., None]
+    both = (sums & real[..., :, None] & real[..., None, :]).triu(1).sum((-2, -1))
+    count = real.sum(-1)
+    pairs = both + count * (width - count)
+    return pairs + above.sum(-1), pairs + below.sum(-1)
+
+
 class _Range:
     """What a matrix ``(k, m)`` reaches, and what it takes to 0."""
 
@@ -198,7 +252,7 @@ class Spaces:
         self.left, self.left_null = left.split([self.rank, len(left) - self.rank], dim=1)
         self.right, self.right_null = right.T.split([self.rank, len(right) - self.rank], dim=1)
         self.both, self.first, self.last = map(_Range, (torch.cat([last, first.T]), first.T, last))
-        steps = self.sizes[: self.rank - 1] - self.sizes[1 : self.rank] > floor
+        steps = -self.sizes[: self.rank].diff() > floor
         # Equal singular values stand side by side.
         self.starts = [0, *(steps.nonzero().flatten() + 1).tolist()][: self.rank]
 

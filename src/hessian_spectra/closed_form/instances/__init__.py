@@ -15,6 +15,7 @@ Example:
 """
 
 from hessian_spectra.closed_form.instances.attention import AnyAttention, Attention, Rowwise
+from hessian_spectra.closed_form.instances.consecutive import Consecutive
 from hessian_spectra.closed_form.instances.deep import (
     ANY_TARGETS,
     LEAST_SQUARES,
@@ -69,6 +70,7 @@ __all__ = [
     "FAMILIES",
     "LEAST_SQUARES",
     "LOSSES",
+    "PARTS",
     "ZERO_LOSS",
     "AnyAttention",
     "AnyLayers",
@@ -79,6 +81,7 @@ __all__ = [
     "Bias",
     "BiasLoss",
     "Biased",
+    "Consecutive",
     "CorrelatedInput",
     "Deep",
     "DeepLoss",
@@ -122,3 +125,5 @@ FAMILIES: dict[str, type[Instance]] = {
         RawInputs,
     )
 }
+# The same of theorems that give a part of the spectrum, in any network and under any loss.
+PARTS: dict[str, type[Instance]] = {Consecutive.stream: Consecutive}
