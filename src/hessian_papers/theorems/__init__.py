@@ -9,6 +9,7 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     linear_errata,
     relu,
     any_loss,
+    training,
     sharpness_terms,
     bias,
     several,

@@ -34,6 +34,12 @@ from hessian_spectra.closed_form.deep_linear_moments import (
     deep_linear_sharpness,
     deep_linear_trace,
 )
+from hessian_spectra.closed_form.edge_of_stability import (
+    LearningRates,
+    final_sharpness_bounds,
+    learning_rates,
+    sharpness_grows,
+)
 from hessian_spectra.closed_form.gradient_descent_subspace import (
     GradientDescentSubspace,
     gradient_descent_subspace,
@@ -78,8 +84,14 @@ from hessian_spectra.closed_form.self_attention import (
     attention_spectrum,
     self_attention,
 )
+from hessian_spectra.closed_form.two_layer_flow import gradient_flow
 from hessian_spectra.closed_form.two_layer_linear import outlier_pair, two_layer_linear
 from hessian_spectra.closed_form.two_layer_relu import two_layer_relu
+from hessian_spectra.closed_form.two_layer_training import (
+    TrainingPath,
+    gradient_descent,
+    relu_cells,
+)
 from hessian_spectra.closed_form.vector_attention import vector_attention_bulk
 
 __all__ = [
@@ -90,10 +102,12 @@ __all__ = [
     "Candidate",
     "DepressedCubic",
     "GradientDescentSubspace",
+    "LearningRates",
     "NoClosedFormError",
     "PairAndTriple",
     "Prior",
     "RectifiedMoments",
+    "TrainingPath",
     "attention_coefficients",
     "attention_cubic",
     "attention_largest_eigenvalue_bounds",
@@ -120,10 +134,14 @@ __all__ = [
     "deep_linear_from_moments",
     "deep_linear_sharpness",
     "deep_linear_trace",
+    "final_sharpness_bounds",
     "gaussian_kl",
+    "gradient_descent",
     "gradient_descent_subspace",
+    "gradient_flow",
     "kl_inverse",
     "learning_phase",
+    "learning_rates",
     "least_squares_sharpness",
     "least_squares_singular_values",
     "linear_with_bias",
@@ -140,9 +158,11 @@ __all__ = [
     "prior_index",
     "prior_variance",
     "rectified_moments",
+    "relu_cells",
     "self_attention",
     "sharpness_from_labels",
     "sign_counts",
+    "sharpness_grows",
     "smallest_eigenvalue_bound",
     "two_layer_linear",
     "two_layer_relu",
