@@ -5,7 +5,7 @@ import xarray as xr
 from hessian_papers.ledger.bounds import needs
 
 # The part of the epochs after which a training is late.
-LATE = 0.1
+LATE = 0.2
 
 
 def of_network(data: xr.Dataset) -> xr.Dataset:
@@ -23,5 +23,5 @@ def of_network(data: xr.Dataset) -> xr.Dataset:
 
 
 def late(data: xr.Dataset) -> xr.Dataset:
-    """The recorded epochs from a tenth of all on."""
+    """The recorded epochs from a fifth of all on."""
     return data.sel(epoch=data["epoch"] >= LATE * data["epoch"].max())

@@ -145,10 +145,9 @@ def controls(data: xr.Dataset) -> tuple[Figure, str]:
             ],
             lambda axes: axes.set_xscale("log"),
         )
-        for source in data["source"].values
+        for source in data["source"].values.tolist()
     ]
-    looks = {depth: {"label": f"{depth} layers"} for depth in data["depth"].values.tolist()}
-    return picture(panels, looks), CONTROLS
+    return picture(panels), CONTROLS
 
 
 CONTROLS = (

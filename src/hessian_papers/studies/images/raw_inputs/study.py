@@ -85,6 +85,7 @@ VARIABLES: Variables = {
     "diverged": Variable(_NETWORK, "whether the training diverged"),
     "time": Variable(_EACH, "time t, the sum of the learning rates"),
     "loss": Variable(_EACH, "loss above that of least squares"),
+    "defect": Variable(_EACH, "defect of balancedness"),
     "product": Variable(_EACH, "sharpness of balanced layers with the network's product"),
     "cut": Variable(_EACH, "sharpness at the least squares of the directions with μ t ≥ 1"),
     "learnt": Variable(f"{_EACH} decade", "part of the loss removed in these directions"),
@@ -180,7 +181,7 @@ def measure(
         uniform = torch.rand(min(sizes), dtype=torch.float64, generator=draws)
         start = balanced_weights(sizes, (low + (high - low) * uniform).tolist(), draws)
         ended = full_batch_descent(
-            LinearObjective(problem.root, problem.target, 0.0),
+            LinearObjective(problem.root, problem.target, problem.floor),
             start,
             learning_rate=settings.learning_rate,
             epochs=settings.epochs,
@@ -208,7 +209,7 @@ def _at_least_squares(problem: ReducedRegression, depth: int) -> Arrays:
 def _course(problem: ReducedRegression, ended: FullBatchTraining, record: Sequence[int]) -> Arrays:
     """What is measured of a training at its recorded epochs, NaN if it diverged."""
     diverged = ended.diverged_at is not None
-    names = ("time", "loss", "product", "cut", "sharpness", "residual")
+    names = ("time", "loss", "defect", "product", "cut", "sharpness", "residual")
     arrays = {name: np.full(len(record), np.nan) for name in names}
     arrays |= {
         "diverged": np.array(diverged),
@@ -225,14 +226,15 @@ def _course(problem: ReducedRegression, ended: FullBatchTraining, record: Sequen
         time = float(ended.rates[: min(epoch, ended.finished)].sum())
         learnable = (moments * time >= 1) * problem.target / problem.root
         arrays["time"][at], arrays["loss"][at] = time, float(left.sum()) / 2
-        arrays["learnt"][at] = _by_decade(moments * time, left, left_at_start)
+        arrays["defect"][at] = cf.balancedness_defect(list(weights))
+        arrays["learnt"][at] = by_decade(moments * time, left, left_at_start)
         arrays["product"][at] = product_sharpness(product, problem.root, depth)
         arrays["cut"][at] = product_sharpness(learnable, problem.root, depth)
         arrays["sharpness"][at], arrays["residual"][at] = hessian_sharpness(problem, weights)
     return arrays
 
 
-def _by_decade(times: Tensor, left: Tensor, at_start: Tensor) -> np.ndarray:
+def by_decade(times: Tensor, left: Tensor, at_start: Tensor) -> np.ndarray:
     """The part of the loss that is removed in the directions of each decade, NaN of none."""
     powers = torch.floor(torch.log10(times))
     sums = [(left[powers == k].sum(), at_start[powers == k].sum()) for k in DECADES]
