@@ -99,7 +99,7 @@ def test_what_is_learnt_is_told_by_the_decade():
 
 
 def test_the_same_subsets_take_all_depths(networks, images):
-    """What is added beside a network does not change it."""
+    """Further depths do not change a network."""
     alone = both_sides(config(other_depths=[]), images)
     chosen = networks.sel(depth=[3])
     for name in ("sharpness", "limit", "labels"):

@@ -13,7 +13,7 @@ SHARES, DEPTHS, REPLICATES = np.array([0.1, 0.9]), np.array([4, 2]), 5
 
 
 def planted_runs(**changes):
-    """Networks of which the formula holds from a fifth of the epochs on, and learnt as they should."""
+    """Networks of which the formula holds late, and which learn by the eigenvalue."""
     labels = {"source": np.array(["digits"]), "share": SHARES, "depth": DEPTHS, "epoch": EPOCHS}
     labels |= {"replicate": np.arange(REPLICATES), "decade": np.array(DECADES)}
     ones = np.ones((1, len(SHARES), REPLICATES, len(DEPTHS)))

@@ -61,10 +61,10 @@ def at_least_squares(data: xr.Dataset) -> float:
 @on_raw.everywhere(
     PLACE,
     within(
-        5e-3,
-        "steps of a finite rate leave layers balanced to about 1e-3, which is its error; "
-        "the residual that is left lies in directions of small second moments, which curve little",
-        source="ours: the formula is exact at least squares",
+        IMBALANCE,
+        "of the order of the layers' defect of balancedness, at most 0.01 here; the residual that "
+        "is left lies in directions of small second moments, which curve little",
+        source="ours: for exact balance the formula is exact at least squares",
     ),
     id="sharpness-from-the-product-on-raw-inputs",
     state=LATE_IN_TRAINING,

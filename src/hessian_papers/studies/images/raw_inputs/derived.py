@@ -1,4 +1,4 @@
-"""What figures and claims of networks on raw inputs derive: clean trainings, and late epochs."""
+"""Trainings on raw inputs that did not diverge, and their late epochs."""
 
 import xarray as xr
 

@@ -20,11 +20,13 @@ from hessian_spectra.pictures import style
 
 Look = dict[str, Any]
 COLOURS = (style.BLUE, style.GREEN, style.ORANGE, style.VERMILION)
-MEASURED: Look = {"linestyle": "none", "marker": "o", "markersize": 3.2}
+MEASURED: Look = {"linestyle": "none", "marker": "o", "markersize": 2.8}
 PRODUCT: Look = {"linewidth": 1.0}
 CUT: Look = {"linewidth": 0.8, "linestyle": ":"}
 LIMIT: Look = {"linewidth": 0.9, "linestyle": "--"}
 LABELS: Look = {"linewidth": 0.9, "linestyle": "-."}
+# The place of epoch 0 on a logarithmic axis.
+START = 0.4
 KINDS = {
     "measured": MEASURED,
     "formula of the product": PRODUCT,
@@ -55,8 +57,7 @@ def _mean(values: xr.DataArray) -> xr.DataArray:
 def _course(axes: Axes, data: xr.Dataset) -> None:
     """The sharpness over the epochs, a colour for each share."""
     epochs = data["epoch"].values.astype(float)
-    # The start, epoch 0, has a place of its own on a logarithmic axis.
-    x = np.where(epochs > 0, epochs, 0.4)
+    x = np.where(epochs > 0, epochs, START)
     for colour, share in zip(COLOURS, data["share"].values, strict=False):
         own = data.sel(share=share)
         axes.plot(x, _mean(own["sharpness"]), color=colour, **MEASURED)
@@ -66,9 +67,9 @@ def _course(axes: Axes, data: xr.Dataset) -> None:
         axes.axhline(float(_mean(own["labels"])), color=colour, **LABELS)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    powers = range(int(np.ceil(np.log10(max(epochs[-1], 10.0)))) + 1)
-    style.mark(axes.xaxis, [0.4, *(10.0**power for power in powers)], _epoch)
-    axes.set_xlim(0.3, epochs[-1] * 1.5)
+    powers = range(1, int(np.ceil(np.log10(max(epochs[-1], 10.0)))) + 1)
+    style.mark(axes.xaxis, [START, *(10.0**power for power in powers)], _epoch)
+    axes.set_xlim(START / 1.5, epochs[-1] * 1.5)
     axes.set_xlabel("epoch")
     axes.set_ylabel(r"sharpness $\lambda_{\max}$")
 
@@ -101,7 +102,10 @@ def draw(data: xr.Dataset) -> Figure:
     shown, sources = _shown(data), data["source"].values.tolist()
     number = len(sources)
     width = style.FULL_WIDTH if number > 1 else 3.6
-    figure, grid = style.panels(2, number, height=2.2, width=width, squeeze=False)
+    taller = {"height_ratios": [3, 2]}
+    figure, grid = style.panels(
+        2, number, height=2.7, width=width, squeeze=False, gridspec_kw=taller
+    )
     letters = style.letters()
     for row, drawn in zip(grid, (_course, _directions), strict=True):
         for axes, source in zip(row, sources, strict=True):

@@ -132,12 +132,12 @@ def _items(config: Config, samples: xr.Dataset) -> list[Item]:
             images,
             source,
             chosen,
-            told_by=told_by,
+            subset=subset,
             depths=config.depths,
             width=config.width,
             record=record,
         )
-        for source, images, told_by, chosen in _subsets(config, samples)
+        for source, images, subset, chosen in _subsets(config, samples)
     ]
 
 
@@ -147,7 +147,7 @@ def measure(
     images: np.ndarray,
     labels: np.ndarray,
     indices: np.ndarray,
-    told_by: Arrays,
+    subset: Arrays,
     depths: Sequence[int],
     width: int,
     record: Sequence[int],
@@ -160,7 +160,7 @@ def measure(
         images: ``(N, height, width, channels)``, uint8.
         labels: ``(N,)``, 0 to K − 1.
         indices: ``(n,)``, the subset.
-        told_by: what tells the subset from the others.
+        subset: what tells the subset from the others.
         depths: numbers of layers.
         width: units of each hidden layer.
         record: epochs at which the sharpness is measured.
@@ -176,7 +176,7 @@ def measure(
     of_depths = []
     for depth in depths:
         sizes = (len(problem.root), *[width] * (depth - 1), y.shape[1])
-        draws = generator(settings.seed, f"weights {source} {told_by['replicate']}")
+        draws = generator(settings.seed, f"weights {source} {subset['replicate']}")
         low, high = settings.initial_range
         uniform = torch.rand(min(sizes), dtype=torch.float64, generator=draws)
         start = balanced_weights(sizes, (low + (high - low) * uniform).tolist(), draws)
@@ -192,7 +192,7 @@ def measure(
     names = of_depths[0]
     stacked = {name: np.stack([each[name] for each in of_depths]) for name in names}
     labelled = {"depth": np.array(depths), "epoch": np.array(record), "decade": np.array(DECADES)}
-    return told_by | labelled | stacked
+    return subset | labelled | stacked
 
 
 def _at_least_squares(problem: ReducedRegression, depth: int) -> Arrays:
@@ -207,7 +207,7 @@ def _at_least_squares(problem: ReducedRegression, depth: int) -> Arrays:
 
 
 def _course(problem: ReducedRegression, ended: FullBatchTraining, record: Sequence[int]) -> Arrays:
-    """What is measured of a training at its recorded epochs, NaN if it diverged."""
+    """The measures of a training at its recorded epochs, NaN if it diverged."""
     diverged = ended.diverged_at is not None
     names = ("time", "loss", "defect", "product", "cut", "sharpness", "residual")
     arrays = {name: np.full(len(record), np.nan) for name in names}
@@ -294,6 +294,7 @@ def hessian_sharpness(problem: ReducedRegression, weights: Sequence[Tensor]) -> 
 def _largest(operator: cv.SymmetricOperator) -> tuple[float, float]:
     """The largest eigenvalue and its residual."""
     pairs = cv.top_eigenpairs(operator, k=1, tol=TOLERANCE)
+    assert pairs.residuals is not None
     return float(pairs.eigenvalues[-1]), float(pairs.residuals[-1])
 
 
