@@ -22,7 +22,11 @@ from hessian_spectra.closed_form.decoupled_output_hessian import (
     decoupled_top_space,
     rectified_moments,
 )
-from hessian_spectra.closed_form.deep_linear import deep_linear, pair_eigenvalues
+from hessian_spectra.closed_form.deep_linear import (
+    deep_linear,
+    deep_linear_from_moments,
+    pair_eigenvalues,
+)
 from hessian_spectra.closed_form.deep_linear_moments import (
     balancedness_defect,
     deep_linear_bound,
@@ -108,6 +112,7 @@ __all__ = [
     "decoupled_top_space",
     "deep_linear",
     "deep_linear_bound",
+    "deep_linear_from_moments",
     "deep_linear_sharpness",
     "deep_linear_trace",
     "gaussian_kl",

@@ -85,7 +85,7 @@ def evaluate(net: Instance, tensors: dict[str, Any] | None = None, **keywords: A
 
 def unchecked(net: Instance) -> dict[str, bool]:
     """The option by which inputs may break the closed form's assumptions, where it has any."""
-    some = (instances.Biased, instances.Orthogonal, instances.Deep)
+    some = (instances.Biased, instances.Orthogonal)
     return {"check": False} if isinstance(net, some) else {}
 
 
@@ -133,8 +133,29 @@ def kinds(net: Any) -> dict[str, int]:
             return {"outlier": 2 * rank + inputs - 1, "bulk": 2 * (m - rank), "zero": zeros}
         case instances.AnyAttention(w_query=query):
             return {"outlier": 3, "bulk": 2 * len(query) - 2}
+        case instances.AnyLayers():
+            return {}
+        case instances.RawInputs(weights=weights, x=x):
+            return kinds_on_raw_inputs(weights, x)
         case _:
             return kinds_of_layers(net.weights)
+
+
+def kinds_on_raw_inputs(weights: tuple[Tensor, ...], x: Tensor) -> dict[str, int]:
+    """The kinds for balanced layers, or two of them, on inputs of any rank."""
+    if len(weights) == 1:
+        bulk, outliers = len(weights[0]) * rank(x), 0
+    else:
+        hidden = x @ instances.end_to_end(weights[:-1]).mT
+        outliers = rank(weights[-1]) * rank(x)
+        bulk = (len(weights[-1]) - rank(weights[-1])) * rank(hidden)
+    zeros = sum(weight.numel() for weight in weights) - outliers - bulk
+    return {"outlier": outliers, "bulk": bulk, "zero": zeros}
+
+
+def rank(matrix: Tensor) -> int:
+    """The number of singular values that are no rounding."""
+    return int(torch.linalg.matrix_rank(matrix))
 
 
 def kinds_of_layers(weights: tuple[Tensor, ...]) -> dict[str, int]:

@@ -22,6 +22,7 @@ from hessian_spectra.closed_form.instances.deep import (
     AnyLayers,
     Balanced,
     Deep,
+    RawInputs,
     TwoLayers,
     end_to_end,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "MultiOutput",
     "Orthogonal",
     "Parallel",
+    "RawInputs",
     "Relu",
     "Rowwise",
     "SeveralInputs",
@@ -92,5 +94,6 @@ FAMILIES: dict[str, type[Instance]] = {
     for family in (
         *(Linear, Relu, Bias, Dropped, Parallel, Sextic, MultiInput, CorrelatedInput, MultiOutput),
         *(Orthogonal, Attention, Rowwise, AnyLayers, TwoLayers, Balanced),
+        RawInputs,
     )
 }

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from hessian_spectra.closed_form._layers import prefixes_and_suffixes, whitened
 from hessian_spectra.closed_form.assumptions import Assumption
-from hessian_spectra.closed_form.deep_linear import deep_linear, whitened_and_balanced
+from hessian_spectra.closed_form.deep_linear import deep_linear
 from hessian_spectra.closed_form.linear_with_bias import linear_with_bias, standardised
 from hessian_spectra.closed_form.multi_input import multi_input
 from hessian_spectra.closed_form.multi_output import multi_output
@@ -150,19 +150,17 @@ def _orthogonal_and_whitened(form: LayeredNetwork, tolerance: float) -> list[Ass
 
 def _deep(form: LayeredNetwork) -> Spectrum:
     form = form.with_constant_input()
-    return deep_linear([layer.weight for layer in form.layers], form.x.T, form.y.T, check=False)
+    return deep_linear([layer.weight for layer in form.layers], form.x.T, form.y.T)
 
 
-def _whitened_balanced_and_fitted(form: LayeredNetwork, tolerance: float) -> list[Assumption]:
+def _least_squares(form: LayeredNetwork, tolerance: float) -> list[Assumption]:
     form = form.with_constant_input()
-    layers, moments = [layer.weight for layer in form.layers], _moments(form.x)
-    assumptions = whitened_and_balanced(layers, moments, tolerance)
-    if len(layers) > 1:
-        violation = _residual_curvature(layers, form.x, form.y)
-        advice = "train on to the least-squares solution"
-        formula = "mean((f(x) - y) xᵀ) = 0"
-        assumptions.append(Assumption(formula, violation, _GAUSS_NEWTON, advice))
-    return assumptions
+    layers = [layer.weight for layer in form.layers]
+    if len(layers) == 1:
+        return []
+    violation = _residual_curvature(layers, form.x, form.y)
+    advice = "train on to the least-squares solution"
+    return [Assumption("mean((f(x) - y) xᵀ) = 0", violation, _GAUSS_NEWTON, advice)]
 
 
 def _moments(x: Tensor) -> Tensor:
@@ -281,10 +279,23 @@ THEOREMS = (
     ),
     Theorem(
         "deep_linear",
-        "eq. (9) and (15), the deep linear network",
+        "eq. (5), the deep linear network",
         LayeredShape(depth=None, outputs=None, bias=None),
         _deep,
-        assumptions=_whitened_balanced_and_fitted,
+        assumptions=_least_squares,
         paper="anon2026data",
     ),
 )
+# Those of another matrix than the Hessian assume less.
+OF_MATRIX = {
+    "hessian": THEOREMS,
+    "gauss-newton": (
+        Theorem(
+            "deep_linear",
+            "eq. (5), the Gauss-Newton matrix of a linear network",
+            LayeredShape(depth=None, outputs=None, bias=None),
+            _deep,
+            paper="anon2026data",
+        ),
+    ),
+}
