@@ -72,14 +72,14 @@ def at_least_squares(data: xr.Dataset) -> float:
     over=EACH,
 )
 def from_the_product(data: xr.Dataset) -> xr.DataArray:
-    r"""In training from balanced layers on raw inputs, with $B$ the network's product, the
-    sharpness is the largest eigenvalue of
-    $S^{1/2} [\sum_l ‖B‖^{2(L-l)/L} (B^⊤ B)^{(l-1)/L}] S^{1/2}$, far from least squares as well.
+    r"""The sharpness of balanced linear networks on raw inputs follows from their product $B$ and
+    the second moments $S$, far from least squares as well. It is the largest eigenvalue of
+    $S^{1/2} [\sum_l ‖B‖^{2(L-l)/L} (B^⊤ B)^{(l-1)/L}] S^{1/2}$.
 
     Statistic: largest relative deviation at the recorded epochs from a fifth of them on, over all
     shares. Interval: Student's t over replicates.
 
-    Remark: At the start the residual is large, and its part of the Hessian is not small.
+    Remark: At initialisation the residual is large, and its part of the Hessian is not small.
     """
     network = late(of_network(data))
     deviation = abs(quotient(network["product"], network["sharpness"]) - 1)
@@ -120,12 +120,12 @@ def part_of_the_limit(data: xr.Dataset) -> xr.DataArray:
     id="directions-are-learnt-by-their-eigenvalue",
 )
 def by_eigenvalue(data: xr.Dataset) -> xr.DataArray:
-    r"""Training learns the eigendirections of $S$ by their eigenvalues μ: those with a μ t of at
-    least 100, with t the sum of the learning rates, and not those below 0.1.
+    r"""Training learns the eigendirections of $S$ by their eigenvalues μ and the time t, the sum of
+    the learning rates. Directions with a μ t of at least 100 are learnt, and those below 0.1 are
+    not.
 
-    Statistic: part of the loss that is removed in the former directions minus that in the latter,
-    each the mean of powers of ten of μ t; mean over the shares. Interval: Student's t over
-    replicates.
+    Statistic: part of the loss that is removed in the former minus that in the latter, mean over
+    shares and powers of ten of μ t. Interval: Student's t over replicates.
     """
     learnt, of = of_network(data)["learnt"].isel(epoch=-1), data["decade"]
     # From 100 on, and below a tenth.
@@ -145,8 +145,8 @@ def by_eigenvalue(data: xr.Dataset) -> xr.DataArray:
     id="sharpness-of-what-can-be-learnt-in-time",
 )
 def of_the_learnable(data: xr.Dataset) -> xr.DataArray:
-    r"""The least squares of the directions with μ t of at least 1 predicts the sharpness after
-    training, from the data and the time t alone.
+    r"""The least squares of the directions with $μ t ≥ 1$ predicts the sharpness after training,
+    from the data and the time t alone.
 
     Statistic: $|\ln|$ of the predicted over the measured sharpness, mean over the shares. Interval:
     Student's t over replicates.
