@@ -5,7 +5,11 @@ import pytest
 from claims_contract import of_records, planted_data
 
 from hessian_papers.ledger.bounds import NothingToMeasure
-from hessian_papers.studies.images.raw_inputs.claims import by_eigenvalue, from_the_product
+from hessian_papers.studies.images.raw_inputs.claims import (
+    STAY_BALANCED,
+    by_eigenvalue,
+    from_the_product,
+)
 from hessian_papers.studies.images.raw_inputs.study import DECADES, VARIABLES
 
 EPOCHS = np.array([0, 1, 20, 100])
@@ -63,3 +67,12 @@ def test_replicates_that_diverge_are_left_out():
     assert from_the_product(of_network(data_of(diverged=diverged))).size == REPLICATES - 1
     with pytest.raises(NothingToMeasure, match="training diverges"):
         from_the_product(of_network(data_of(diverged=diverged | True)))
+
+
+def test_unbalanced_layers_and_diverged_trainings_are_not_measured():
+    unbalanced = {"defect": 0.2 * np.ones((1, len(SHARES), REPLICATES, len(DEPTHS), len(EPOCHS)))}
+    with pytest.raises(NothingToMeasure, match=r"balancedness comes to 0\.2 here"):
+        STAY_BALANCED.check(data_of(**unbalanced), {"source": "digits", "depth": 4})
+    diverged = np.ones((1, len(SHARES), REPLICATES, len(DEPTHS)), dtype=bool)
+    with pytest.raises(NothingToMeasure, match="training diverges"):
+        STAY_BALANCED.check(data_of(diverged=diverged), {"source": "digits", "depth": 4})

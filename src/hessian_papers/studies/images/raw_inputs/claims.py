@@ -21,7 +21,7 @@ IMBALANCE = 0.01
 
 
 def _require_balance(data: xr.Dataset) -> None:
-    defect = float(data["defect"].max())
+    defect = float(of_network(data)["defect"].max())
     needs(
         defect <= IMBALANCE,
         f"the defect of balancedness comes to {defect:.2g} here; steps beyond stability unbalance "

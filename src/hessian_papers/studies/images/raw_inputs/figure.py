@@ -126,10 +126,9 @@ def caption(data: xr.Dataset) -> str:
     """The marks of the figure, and the setting."""
     shown = _shown(data)
     return (
-        f"Linear networks of {int(shown['depth'])} layers on {int(data['samples'])} raw images, by "
-        "the share of one class; means of replicates. Above: the Hessian's largest eigenvalue and "
-        "four formulas; the product's needs B and S alone. Below: the part of the loss that is "
-        "removed in the eigendirections of S."
+        f"{int(shown['depth'])} linear layers on {int(data['samples'])} raw images, by the share "
+        "of one class; means of replicates. Above: the Hessian's largest eigenvalue and four "
+        "formulas. Below: how much of the loss is removed in the eigendirections of S."
     )
 
 
