@@ -162,7 +162,7 @@ def separable_derivatives(
 
 
 def _jumps(values: Tensor, allowed: Tensor) -> Tensor:
-    """Where derivatives at an output and on both of its sides differ by more than rounding."""
+    """Whether derivatives at an output and on both of its sides differ by more than rounding."""
     spread, size = values.amax(0) - values.amin(0), values.abs().amax(0)
     rounding = _ROUNDING * torch.clamp(values.abs().max(), min=1.0)
     return (spread > _JUMP * size) & (spread > rounding) & (spread > allowed)
@@ -229,7 +229,7 @@ def elementwise(loss: Loss | None) -> Callable[[Tensor, Tensor], Tensor]:
 
 
 def name_of(loss: object) -> str:
-    """The name by which messages call a loss."""
+    """The name of a loss in messages."""
     if isinstance(loss, nn.Module):
         return str(loss)
     return getattr(loss, "__name__", type(loss).__name__)

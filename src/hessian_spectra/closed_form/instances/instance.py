@@ -87,7 +87,7 @@ class Instance:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The arguments of the closed form beside tensors, by name."""
+        """The closed form's arguments that are no tensors, by name."""
         return {}
 
     @cached_property

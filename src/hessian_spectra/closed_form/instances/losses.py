@@ -164,7 +164,7 @@ class LinearLoss(AnyLoss, Linear):
 
     @classmethod
     def edges(cls, draw: Draw) -> dict[str, Self]:
-        """Those of all; and layers and targets at which both outliers are equal, or balance."""
+        """The edge cases of all networks, equal outliers, and slopes that cancel."""
         edges = super().edges(draw)
         base = partial(cls.under, draw)
         i = base("quartic", points=1)
