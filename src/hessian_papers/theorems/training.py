@@ -23,7 +23,7 @@ of_the_flow = partial(theorem, of="flow-end", ours=True, source=INTEGRATED)
 @theorem(ours=True, source=DESCENDED, cracking="Corollary 3.1, beyond its statement")
 def descent_map(net: Linear) -> Error:
     """A step of gradient descent multiplies $w + v$ by $1 - ηδx$ and $w - v$ by $1 + ηδx$, for any
-    width: training is a map of the two numbers $‖w + v‖$ and $‖w - v‖$.
+    width. Training is a map of the two numbers $‖w + v‖$ and $‖w - v‖$.
 
     Remark: Our addition. In functions of ⟨w, v⟩ and the trace it is in Lewkowycz et al. (2020).
     """
@@ -57,7 +57,7 @@ def descent_cells(net: Relu) -> Error:
 @theorem(ours=True, source=INTEGRATED, cracking="appendix C, on learning, beyond its statement")
 def flow_end(net: Linear) -> Error:
     r"""Gradient flow keeps $‖w + v‖‖w - v‖ = 2P$. It ends at the sharpness
-    $2\sqrt{yx^2 + σ^4P^2}$, known at the start, unless $w = -v$ ($yx > 0$) or $w = v$ ($yx < 0$),
+    $2\sqrt{yx^2 + σ^4P^2}$, unless $w = -v$ ($yx > 0$) or $w = v$ ($yx < 0$),
     where it ends at the saddle.
 
     Remark: Our addition.
