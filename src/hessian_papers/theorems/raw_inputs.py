@@ -31,26 +31,25 @@ class RawInputs(Deep, instances.RawInputs):
 
 @theorem(ours=True, data="Equation 5, beyond Assumptions 1 to 3")
 def raw_inputs(net: RawInputs) -> Error:
-    r"""Where the residual is uncorrelated with the inputs, $(f(X) - Y)X^⊤ = 0$, the Hessian of any
-    layers on inputs of any second moments $Σ$ has the non-zero eigenvalues of $Σ_l S_l S_l^⊤ ⊗
-    Σ^{1/2}P_l^⊤P_l Σ^{1/2}$, of $K d_0$ rows for $K$ outputs.
+    r"""At least squares, $(f(X) - Y)X^⊤ = 0$, the Hessian of any layers has the non-zero eigenvalues of
+    $Σ_l S_l S_l^⊤ ⊗ Σ^{1/2}P_l^⊤P_l Σ^{1/2}$. The inputs have any second moments $Σ$.
     """
     return relative(net.spectrum.eigenvalues, net.eigenvalues) if net.fitted else None
 
 
 @theorem(of="raw-inputs", ours=True, source=GAUSS_NEWTON, data="Section 3, beyond Assumption 2")
 def raw_inputs_basis(net: RawInputs) -> Error:
-    r"""For two layers, or balanced ones, these are $K$ problems of $d_0$ rows, $Σ_l ‖S_l^⊤u_j‖^2
-    Σ^{1/2}P_l^⊤P_l Σ^{1/2}$ for the left singular vectors $u_j$ of $W_L$, and an eigenvector $z$
-    has in layer $l$ the matrix $S_l^⊤u_j (P_l Σ^{1/2}z)^⊤$.
+    r"""For two layers, or balanced ones, these are $K$ problems $Σ_l ‖S_l^⊤u_j‖^2
+    Σ^{1/2}P_l^⊤P_l Σ^{1/2}$, with the left singular vectors $u_j$ of $W_L$. An eigenvector $z$ has
+    in layer $l$ the matrix $S_l^⊤u_j (P_l Σ^{1/2}z)^⊤$.
     """
     return net.basis_error()
 
 
 @theorem(of="raw-inputs", ours=True, source=GAUSS_NEWTON, data="Section 3, beyond Assumption 2")
 def raw_inputs_count(net: RawInputs) -> Error:
-    r"""For $L ≥ 2$ and the rank $r$ of $W_L$ there are $r \operatorname{rank} Σ$ outliers, and the
-    non-zero eigenvalues of $Σ^{1/2}P_L^⊤P_L Σ^{1/2}$ occur $K - r$ times each.
+    r"""For $L ≥ 2$ and the rank $r$ of $W_L$ there are $r \operatorname{rank} Σ$ outliers. The non-zero
+    eigenvalues of $Σ^{1/2}P_L^⊤P_L Σ^{1/2}$ occur $K - r$ times each.
     """
     if len(net.weights) == 1:
         return None
@@ -72,8 +71,8 @@ def raw_inputs_count(net: RawInputs) -> Error:
 
 @theorem(ours=True, source=GAUSS_NEWTON, data="Equation 9, beyond Assumption 2")
 def raw_product(net: RawInputs) -> Error:
-    r"""For balanced layers the product $B = W_L ⋯ W_1$ tells the spectrum: for each singular value
-    $s$ of $B$, zeros included, the $d_0$ eigenvalues of $Σ^{1/2}[Σ_l s^{2(L-l)/L}
+    r"""For balanced layers the product $B = W_L ⋯ W_1$ tells the spectrum. For each singular value $s$ of
+    $B$, zeros included, it has the eigenvalues of $Σ^{1/2}[Σ_l s^{2(L-l)/L}
     (B^⊤B)^{(l-1)/L}]Σ^{1/2}$, with $0^0 = 1$.
     """
     return net.spectrum_error(net.of_product.flatten()) if net.balanced else None
@@ -91,9 +90,8 @@ def raw_product_sharpness(net: RawInputs) -> Error:
 
 @theorem(tolerance=FAILS, assumption=lambda net: net.fitted, data="Section 3, beyond Assumption 2")
 def raw_inputs_needed(net: RawInputs) -> Error:
-    r"""Least squares and balanced layers are needed: elsewhere the Hessian's spectrum is not that
-    of the Gauss-Newton matrix, and the product does not tell it, each to 1 % of the largest
-    eigenvalue.
+    r"""Least squares and balanced layers are needed. Elsewhere the Gauss-Newton matrix, or the product,
+    gives another spectrum than the Hessian's, by at least 1 % of the largest eigenvalue.
 
     Statistic: largest error over the instances that break it; smallest over both assumptions.
 

@@ -82,6 +82,18 @@ def test_the_product_tells_nothing_of_other_layers():
     assert float(actual / stated) > 1.1
 
 
+def test_balanced_layers_are_not_the_flattest_on_raw_inputs():
+    """Σ = diag(1, 10) and B = (1, 0): 1/t + t and 10 t for W_2² = t, alike at t = 1/3."""
+    second = numbers(1.0, 10.0).diag()
+    balanced = cf.balanced_sharpness([[1.0, 0.0]], second, 2)
+    flatter = cf.deep_linear_from_moments([[[3**0.5, 0.0]], [[3**-0.5]]], second)
+    assert float(balanced) == pytest.approx(10.0)
+    assert flatter.eigenvalues[-2:].tolist() == pytest.approx([10 / 3, 10 / 3])
+    for size in (0.5, 0.9, 1.1, 2.0):  # on white inputs they are
+        white = cf.deep_linear_from_moments([[[size, 0.0]], [[1 / size]]], torch.eye(2).double())
+        assert float(white.eigenvalues[-1]) > 2.0
+
+
 def test_away_from_least_squares_the_hessian_differs():
     net = NETS["inputs of lower rank"]
     off = replace(net, y=net.y + 0.3 * net.x[:, :1])
