@@ -23,7 +23,7 @@ of_the_flow = partial(theorem, of="flow-end", ours=True, source=INTEGRATED)
 @theorem(ours=True, source=DESCENDED, cracking="Corollary 3.1, beyond its statement")
 def descent_map(net: Linear) -> Error:
     """A step of gradient descent multiplies $w + v$ by $1 - ηδx$ and $w - v$ by $1 + ηδx$, for any
-    width: training is a map of the two numbers $‖w + v‖$ and $‖w - v‖$.
+    width. Training is a map of the two numbers $‖w + v‖$ and $‖w - v‖$.
 
     Remark: Our addition. In functions of ⟨w, v⟩ and the trace it is in Lewkowycz et al. (2020).
     """

@@ -128,7 +128,11 @@ class TwoLayer(Instance, instances.TwoLayer):
         """The cell of some neurons and points, masks."""
         neurons, points = neurons.double(), points.double()
         w, v = self.w * neurons, self.v * neurons
-        return Cell(neurons, points, w, v, Moments.of(w, v, self.x * points, self.y * points))
+        return Cell(neurons, points, w, v, self.moments_of(w, v, points))
+
+    def moments_of(self, w: Tensor, v: Tensor, points: Tensor) -> Moments:
+        """The moments of a cell's weights and points."""
+        return Moments.of(w, v, self.x * points, self.y * points)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -158,7 +162,7 @@ class TwoLayer(Instance, instances.TwoLayer):
 
     @measured
     def descended_logistic(self) -> Tensor:
-        """The same under the logistic loss, with the signs of the targets as classes."""
+        """The parameters ``(2m,)`` after as many steps on the logistic loss, of the targets' signs."""
         return self._descended(nn.BCEWithLogitsLoss(), (self.y > 0).double())
 
     def _descended(self, loss: nn.Module, targets: Tensor) -> Tensor:

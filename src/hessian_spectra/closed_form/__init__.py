@@ -13,7 +13,9 @@ from hessian_spectra.closed_form.attention_bounds import (
     attention_outliers_without_bulk,
     condition_number_bound,
 )
+from hessian_spectra.closed_form.balanced import balanced_sharpness, balanced_spectrum
 from hessian_spectra.closed_form.binary_kl import binary_kl, kl_inverse
+from hessian_spectra.closed_form.bulk import bulk, deep_bulk, sign_counts
 from hessian_spectra.closed_form.cubic import DepressedCubic
 from hessian_spectra.closed_form.decoupled_output_hessian import (
     RectifiedMoments,
@@ -21,7 +23,11 @@ from hessian_spectra.closed_form.decoupled_output_hessian import (
     decoupled_top_space,
     rectified_moments,
 )
-from hessian_spectra.closed_form.deep_linear import deep_linear, pair_eigenvalues
+from hessian_spectra.closed_form.deep_linear import (
+    deep_linear,
+    deep_linear_from_moments,
+    pair_eigenvalues,
+)
 from hessian_spectra.closed_form.deep_linear_moments import (
     balancedness_defect,
     deep_linear_bound,
@@ -63,9 +69,23 @@ from hessian_spectra.closed_form.pac_bayes import (
     prior_index,
     prior_variance,
 )
+from hessian_spectra.closed_form.random_start import (
+    Edge,
+    LargestWishart,
+    initial_norm_correlations,
+    largest_wishart,
+    marchenko_pastur_cdf,
+    marchenko_pastur_density,
+    marchenko_pastur_moment,
+    marchenko_pastur_quantile,
+    pair_sum_cdf,
+    pair_sum_quantile,
+    sampled_edge,
+)
 from hessian_spectra.closed_form.recognition import (
     Candidate,
     NoClosedFormError,
+    bulk_of,
     candidates,
     of,
 )
@@ -94,7 +114,9 @@ __all__ = [
     "Bounds",
     "Candidate",
     "DepressedCubic",
+    "Edge",
     "GradientDescentSubspace",
+    "LargestWishart",
     "LearningRates",
     "NoClosedFormError",
     "PairAndTriple",
@@ -108,17 +130,23 @@ __all__ = [
     "attention_outlier_bounds",
     "attention_outliers_without_bulk",
     "attention_spectrum",
+    "balanced_sharpness",
+    "balanced_spectrum",
     "balancedness_defect",
     "best_prior",
     "bias_sextic",
     "binary_kl",
+    "bulk",
+    "bulk_of",
     "candidates",
     "complexity",
     "condition_number_bound",
     "decoupled_output_hessian",
     "decoupled_top_space",
+    "deep_bulk",
     "deep_linear",
     "deep_linear_bound",
+    "deep_linear_from_moments",
     "deep_linear_sharpness",
     "deep_linear_trace",
     "final_sharpness_bounds",
@@ -126,12 +154,18 @@ __all__ = [
     "gradient_descent",
     "gradient_descent_subspace",
     "gradient_flow",
+    "initial_norm_correlations",
     "kl_inverse",
+    "largest_wishart",
     "learning_phase",
     "learning_rates",
     "least_squares_sharpness",
     "least_squares_singular_values",
     "linear_with_bias",
+    "marchenko_pastur_cdf",
+    "marchenko_pastur_density",
+    "marchenko_pastur_moment",
+    "marchenko_pastur_quantile",
     "maurer_complexity",
     "monte_carlo_error",
     "multi_input",
@@ -142,13 +176,17 @@ __all__ = [
     "pac_bayes_bound",
     "pair_and_triple",
     "pair_eigenvalues",
+    "pair_sum_cdf",
+    "pair_sum_quantile",
     "prior_index",
     "prior_variance",
     "rectified_moments",
     "relu_cells",
+    "sampled_edge",
     "self_attention",
     "sharpness_from_labels",
     "sharpness_grows",
+    "sign_counts",
     "smallest_eigenvalue_bound",
     "two_layer_linear",
     "two_layer_relu",

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from hessian_spectra.closed_form._inputs import finite, norm, require_all, times_power_of_two
 from hessian_spectra.closed_form._reduction import Reduction, Sector
+from hessian_spectra.closed_form.assumptions import ROUNDING
 from hessian_spectra.spectrum import Spectrum
 
 
@@ -167,6 +168,40 @@ def spectrum_of_blocks(
         cells=cells,
         method=method,
         eigenbasis=partial(_eigenbasis, blocks, dead, sum(multiplicities)),
+    )
+
+
+def spectrum_of_coupled_blocks(
+    blocks: Sequence[Block],
+    coupling: Float[Tensor, "k k"],
+    sizes: Float[Tensor, " k"],
+    power: int,
+    methods: tuple[str, str],
+) -> Spectrum:
+    """Blocks of one width with outliers that may be coupled, beside a bulk as it is without that.
+
+    Args:
+        blocks: the blocks, scaled, of parameters that stand one after the other.
+        coupling: ``(k, k)`` in the place of the diagonal matrix of second moments.
+        sizes: what of each row of it is compared with, to tell whether it is diagonal.
+        power: the Hessian is ``2**power`` times the scaled one.
+        methods: the theorem's name for a diagonal coupling, and for another.
+    """
+    others = coupling - torch.diag(coupling.diagonal())
+    if bool((others.abs() <= ROUNDING * sizes[:, None] * sizes).all()):
+        return spectrum_of_blocks(blocks, power, methods[0])
+    m = len(blocks[0].w)
+    sectors = [part for d, block in enumerate(blocks) for part in block.sectors(d, 2 * m * d)]
+    reduction = Reduction(sectors, coupling)
+    outliers = reduction.outlier_values()
+    bulk = torch.stack([sector.value for sector in sectors])
+    return Spectrum(
+        values=finite(times_power_of_two(torch.cat([outliers, bulk]), power)),
+        multiplicities=[1] * len(outliers) + [m - 1] * len(bulk),
+        kinds=["outlier"] * len(outliers) + ["bulk"] * len(bulk),
+        cells=[""] * len(outliers) + [b.cell for b in blocks for _ in range(2)],
+        method=methods[1],
+        eigenbasis=reduction.eigenbasis,
     )
 
 

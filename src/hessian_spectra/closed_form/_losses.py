@@ -77,6 +77,59 @@ def derivatives(loss: Loss | None, outputs: Tensor, targets: Tensor) -> tuple[Te
     return separable_derivatives(total, outputs, targets, name_of(loss))
 
 
+def output_derivatives(
+    loss: Loss | None, outputs: Tensor, targets: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The first and the second derivatives of samples' losses, which may couple their outputs.
+
+    Args:
+        loss: as for :func:`derivatives`, with a number for each output, which are added up, or for
+            each sample.
+        outputs: ``(n, K)``.
+        targets: ``(n, K)``.
+
+    Returns:
+        Gradients ``(n, K)`` and second derivatives ``(n, K, K)``.
+
+    Raises:
+        ValueError: as :func:`derivatives`, where "outputs" are those of a sample.
+
+    Source: this project.
+
+    Example:
+        >>> even = torch.zeros(1, 2)
+        >>> first, second = output_derivatives(nn.CrossEntropyLoss(), even, torch.eye(2)[:1])
+        >>> first.tolist(), second.tolist()  # p - y and diag(p) - p pᵀ
+        ([[-0.5, 0.5]], [[[0.25, -0.25], [-0.25, 0.25]]])
+    """
+    outputs, targets = (part.detach().to(torch.float64) for part in (outputs, targets))
+    if loss is None or isinstance(loss, KnownDerivatives):
+        first, second = derivatives(loss, outputs, targets)
+        return first, torch.diag_embed(second)
+    each, name = _each(loss), name_of(loss)
+    shape = getattr(each(outputs, targets), "shape", None)
+    if shape == outputs.shape:
+        first, second = derivatives(loss, outputs, targets)
+        return first, torch.diag_embed(second)
+    if shape != outputs.shape[:1]:
+        raise ValueError(
+            f"loss: expected one number for each output or each sample, of shape "
+            f"{tuple(outputs.shape)} or {tuple(outputs.shape[:1])}, got {shape} from {name}"
+        )
+    # Along one direction it is a loss of one number a sample, with the same checks.
+    step = torch.linspace(1, 2, outputs.shape[1], dtype=outputs.dtype, device=outputs.device)
+
+    def along(distance: Tensor) -> Tensor:
+        return each(outputs + distance[:, None] * step, targets).sum()
+
+    separable_derivatives(along, torch.zeros_like(outputs[:, 0]), outputs.abs().amax(1), name)
+    with torch.enable_grad():
+        at = outputs.clone().requires_grad_()
+        first = _gradient(each(at, targets).sum(), at)
+        second = torch.stack([_gradient(part.sum(), at) for part in first.unbind(1)], dim=1)
+    return first.detach(), second.detach()
+
+
 def separable_derivatives(
     total: Callable[[Tensor], Tensor], outputs: Tensor, targets: Tensor, name: str
 ) -> tuple[Tensor, Tensor]:
@@ -109,7 +162,7 @@ def separable_derivatives(
 
 
 def _jumps(values: Tensor, allowed: Tensor) -> Tensor:
-    """Where derivatives at an output and on both of its sides differ by more than rounding."""
+    """Whether derivatives at an output and on both of its sides differ by more than rounding."""
     spread, size = values.amax(0) - values.amin(0), values.abs().amax(0)
     rounding = _ROUNDING * torch.clamp(values.abs().max(), min=1.0)
     return (spread > _JUMP * size) & (spread > rounding) & (spread > allowed)
@@ -176,7 +229,7 @@ def elementwise(loss: Loss | None) -> Callable[[Tensor, Tensor], Tensor]:
 
 
 def name_of(loss: object) -> str:
-    """What messages call a loss."""
+    """The name of a loss in messages."""
     if isinstance(loss, nn.Module):
         return str(loss)
     return getattr(loss, "__name__", type(loss).__name__)
@@ -188,6 +241,7 @@ def scaled(
     parameters: Sequence[Tensor],
     x: Tensor,
     y: Tensor,
+    differentiate: Callable[[Loss | None, Tensor, Tensor], tuple[Tensor, Tensor]] = derivatives,
 ) -> tuple[list[Tensor], Tensor, Tensor, Tensor, int]:
     """A two-layer network and its data as :func:`normalise` scales them, with any loss.
 
@@ -201,6 +255,7 @@ def scaled(
         parameters: of both layers.
         x: inputs.
         y: targets.
+        differentiate: :func:`output_derivatives` where the loss may couple outputs.
 
     Returns:
         The scaled parameters and inputs, ``l'`` likewise, ``l''``, and the ``e`` with ``H = 2**e
@@ -208,8 +263,8 @@ def scaled(
     """
     if loss is None:
         parameters, x, y, power = normalise(parameters, x, y)
-        first, second = derivatives(None, network(parameters, x), y)
+        first, second = differentiate(None, network(parameters, x), y)
         return list(parameters), x, first, second, power
-    first, second = derivatives(loss, network(parameters, x), y)
+    first, second = differentiate(loss, network(parameters, x), y)
     parameters, x, first, power = normalise(parameters, x, first)
     return parameters, x, first, second, power

@@ -1,4 +1,4 @@
-"""What training of a two-layer linear network needs of its start and its data."""
+"""The start of a two-layer linear network's training, with its data."""
 
 import math
 from collections.abc import Callable
@@ -103,7 +103,7 @@ class Start(NamedTuple):
         return (products - self.solution) * self.second_moment
 
     def along(self, factors: Tensor) -> tuple[Tensor, ...]:
-        """What a path has at each state, in its order, from the factors ``(T, 2, ...)``."""
+        """The parts of a path, in its order, from the factors ``(T, 2, ...)``."""
         plus, minus = factors.unbind(1)
         p, q = plus * self.p, minus * self.q
         products = (p - q) * (p + q) / 2

@@ -1,4 +1,4 @@
-"""What training of the two-layer linear network ends at, from its start: sharpness and rates."""
+"""The end of training and its learning rates, from a two-layer linear network's start."""
 
 import math
 from typing import NamedTuple

@@ -67,9 +67,9 @@ def safe_rate(net):
 
 
 def require_close(actual, expected, tolerance=1e-10):
-    for one, other in zip(actual, expected, strict=True):
+    for part, other in zip(actual, expected, strict=True):
         size = max(float(other.abs().max()), 1e-300)
-        assert float((one - other).abs().max()) <= tolerance * size
+        assert float((part - other).abs().max()) <= tolerance * size
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -129,8 +129,8 @@ def test_batches_of_networks_and_rates():
         assert path.p.shape == path.loss.shape == (6, 3, 2)
         assert path.weights(w, v)[0].shape == (6, 3, 2, 4)
         alone = cf.gradient_descent(w[1, 0], v[1, 0], x, y, rates[1], 5)
-        for one, other in zip(path, alone, strict=True):
-            assert_close(one[:, 1, 1], other)
+        for part, other in zip(path, alone, strict=True):
+            assert_close(part[:, 1, 1], other)
 
 
 def test_mini_batches_are_steps_with_their_own_residual():
@@ -227,21 +227,21 @@ def test_the_flow_ends_at_the_solution_or_at_the_saddle():
 
 
 def test_the_flow_of_special_starts():
-    one = numbers(1.0)
+    unit = numbers(1.0)
     # Against the saddle: w = -v never turns, w = 0 = v never moves.
-    stuck = cf.gradient_flow([1.0], [-1.0], one, one, [1.0, math.inf])
+    stuck = cf.gradient_flow([1.0], [-1.0], unit, unit, [1.0, math.inf])
     assert bool((stuck.p == 0).all())
     assert float(stuck.q[1]) == 0
-    still = cf.gradient_flow([0.0], [0.0], one, one, [0.0, 1.0, math.inf])
+    still = cf.gradient_flow([0.0], [0.0], unit, unit, [0.0, 1.0, math.inf])
     assert bool((still.inner_product == 0).all())
     # Without a target, w = v decays like 1/t: p² / (1 + p² t).
-    decay = cf.gradient_flow([1.0], [1.0], one, 0 * one, [3.0, math.inf])
+    decay = cf.gradient_flow([1.0], [1.0], unit, 0 * unit, [3.0, math.inf])
     assert_close(decay.inner_product, numbers(1 / 7, 0.0))
     # Inputs of 0 move nothing.
-    kept = cf.gradient_flow([1.0], [0.5], 0 * one, one, [3.0, math.inf])
+    kept = cf.gradient_flow([1.0], [0.5], 0 * unit, unit, [3.0, math.inf])
     assert_close(kept.plus, torch.ones(2).double())
     # At the solution, and long after it.
-    assert_close(cf.gradient_flow([1.0], [1.0], one, one, 1e9).inner_product, one)
+    assert_close(cf.gradient_flow([1.0], [1.0], unit, unit, 1e9).inner_product, unit)
 
 
 @pytest.mark.parametrize("name", ["logistic", "soft margin", "Poisson", "log cosh"])
@@ -442,15 +442,15 @@ def test_a_shared_first_layer_or_a_bias_takes_all_scalar_products(biased):
     first = torch.stack([w, numbers(0.5, 1.0, 0.0), numbers(0.2, 0.7, 0.0)])
     other = torch.stack([w, numbers(0.5, 0.0, 1.0), numbers(0.2, 0.7, 0.0)])
     same = torch.stack([w, numbers(0.5, 0.0, 1.0), numbers(0.2, 0.0, 0.7)])
-    one, two, three = (gram_after(layers, x, y, 0.1) for layers in (first, other, same))
-    assert_close(one, three)
-    assert float((one[0, 0] - two[0, 0]).abs()) > 1e-3
+    before, changed, turned = (gram_after(layers, x, y, 0.1) for layers in (first, other, same))
+    assert_close(before, turned)
+    assert float((before[0, 0] - changed[0, 0]).abs()) > 1e-3
     if biased:
         w, v, b = first
         model = LinearWithBias(w, v, b)
         of_mean(None)(model(x[:, 0]), y).backward()
         steps = torch.stack([part - 0.1 * part.grad for part in (model.w, model.v, model.b)])
-        assert_close((steps @ steps.T).detach(), one)
+        assert_close((steps @ steps.T).detach(), before)
 
 
 def test_the_critical_rate_is_that_of_the_squared_loss_alone():

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +18,7 @@ from hessian_spectra.closed_form.recognition.reading import (
     is_attention,
     parts_of,
 )
-from hessian_spectra.closed_form.recognition.theorems import THEOREMS, Theorem
+from hessian_spectra.closed_form.recognition.theorems import OF_MATRIX, Theorem
 from hessian_spectra.closed_form.recognition.verdicts import (
     Candidate,
     NoClosedFormError,
@@ -26,6 +27,9 @@ from hessian_spectra.closed_form.recognition.verdicts import (
 from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.validation import require_word
+
+Matrix = Literal["hessian", "gauss-newton"]
 
 # Residuals that rounding explains; the closed forms themselves are exact to this.
 _EXACT = 1e-10
@@ -34,7 +38,12 @@ _MOST_PARAMETERS = 5000
 
 
 def of(
-    model: nn.Module, data: Data, loss: Loss | None = None, *, approximate: bool = False
+    model: nn.Module,
+    data: Data,
+    loss: Loss | None = None,
+    *,
+    approximate: bool = False,
+    matrix: Matrix = "hessian",
 ) -> Spectrum:
     """The Hessian spectrum of a network by the theorem that applies to it.
 
@@ -50,10 +59,11 @@ def of(
 
     Everything is computed in float64, also for a network in float32, whose weights are taken as
     they are. The theorems are about ``1/(2n) Σ (f(x_i) - y_i)²``; another factor of the loss
-    multiplies the spectrum, and ``method`` tells it. Those of the two-layer linear and ReLU
-    networks hold for every sum or mean of losses of one output each with two derivatives, such as
-    ``nn.BCEWithLogitsLoss``; the others do where the second one is the same number at all outputs.
-    A deep linear network's theorem is about the Gauss-Newton matrix, so that the residual must be
+    multiplies the spectrum, and ``method`` tells it. All hold for every sum or mean of losses of
+    one output each with two derivatives, such as ``nn.BCEWithLogitsLoss``, under which nothing is
+    assumed of the inputs of networks with a bias or several inputs. A deep linear network's theorem
+    is about the Gauss-Newton matrix of any layers and inputs, which is the Hessian where ``l'``,
+    the residual of the squared error, is
     uncorrelated with the inputs.
 
     Args:
@@ -67,6 +77,8 @@ def of(
             eigenspace one random unit vector ``z`` is multiplied by the Hessian, by automatic
             differentiation: some eigenvalue of the Hessian is within ``‖H z - λ z‖`` of ``λ``. For
             up to 5000 parameters.
+        matrix: ``"hessian"``, or ``"gauss-newton"``, of which there is a closed form for linear
+            networks of any depth, layers, inputs and residual.
 
     Returns:
         The spectrum, with eigenvectors in the order of ``model.named_parameters()``, each parameter
@@ -94,11 +106,12 @@ def of(
         >>> s.method
         'closed form, Theorem 3.1'
     """
+    theorems = _theorems(matrix)
     try:
         objective, form = _read(model, data, loss)
     except UnknownStructureError as error:
         raise NoClosedFormError([], str(error)) from None
-    pairs = [(theorem, _candidate(theorem, form, objective)) for theorem in THEOREMS]
+    pairs = [(theorem, _candidate(theorem, form, objective)) for theorem in theorems]
     for theorem, candidate in pairs:
         if candidate.applies:
             return _spectrum(theorem, form, objective)
@@ -112,7 +125,9 @@ def of(
     return _nearest(fitting, form, objective)
 
 
-def candidates(model: nn.Module, data: Data, loss: Loss | None = None) -> list[Candidate]:
+def candidates(
+    model: nn.Module, data: Data, loss: Loss | None = None, *, matrix: Matrix = "hessian"
+) -> list[Candidate]:
     """Which theorems apply to a network, and why the others do not.
 
     Args are those of :func:`of`. What rules theorems out is in their records, also if it is another
@@ -135,11 +150,17 @@ def candidates(model: nn.Module, data: Data, loss: Loss | None = None) -> list[C
         >>> candidates["two_layer_relu"].reason
         'it has a ReLU between its layers, and the network has none'
     """
+    theorems = _theorems(matrix)
     try:
         objective, form = _read(model, data, loss)
     except (UnknownStructureError, NotCoveredError) as error:
-        return [_verdict(theorem, str(error)) for theorem in THEOREMS]
-    return [_candidate(theorem, form, objective) for theorem in THEOREMS]
+        return [_verdict(theorem, str(error)) for theorem in theorems]
+    return [_candidate(theorem, form, objective) for theorem in theorems]
+
+
+def _theorems(matrix: Matrix) -> Sequence[Theorem]:
+    require_word("matrix", matrix, tuple(OF_MATRIX))
+    return OF_MATRIX[matrix]
 
 
 def _read(model: nn.Module, data: Data, loss: Loss | None) -> tuple[Objective, Form]:
@@ -160,8 +181,8 @@ def _read(model: nn.Module, data: Data, loss: Loss | None) -> tuple[Objective, F
 
 def _candidate(theorem: Theorem, form: Form, objective: Objective) -> Candidate:
     """Whether a theorem applies to a network, and why it does not."""
-    misfit = theorem.misfit(form, name_of(objective.loss))
-    return _verdict(theorem, misfit or theorem.assumptions(form, objective.tolerance))
+    finding = theorem.shape.misfit(form) or theorem.assumptions(form, objective.tolerance)
+    return _verdict(theorem, finding)
 
 
 def _verdict(theorem: Theorem, finding: str | Sequence[Assumption]) -> Candidate:
