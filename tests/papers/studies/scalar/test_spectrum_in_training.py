@@ -184,3 +184,18 @@ def test_a_relu_network_without_positive_units_is_refused(seed):
     else:
         with pytest.raises(ValueError, match=rf"seed: expected one that draws .*, got {seed}"):
             config(PAIR, width=1, seed=seed)
+
+
+def test_a_relu_network_is_predicted_until_a_unit_changes_its_cell():
+    momentum = {"relu": {"network": "relu", "momentum": 0.9}}
+    made = data_of(sides(PAIR, runs=momentum, width=10, initial_scale=0.95, learning_rate=0.18))
+    run = made.squeeze("run")
+    until = int(run["predicted_until"])
+    assert 0 < until <= int((run["units"].values != run["units"].values[0]).argmax())
+    np.testing.assert_array_equal(run["predicted_large"].isnull(), run["step"] >= until)
+
+
+@pytest.mark.parametrize("settings", [{"adam": True}, {"batch_size": 5}])
+def test_what_is_no_map_of_two_numbers_is_not_predicted(settings):
+    made = data_of(sides(PAIR, runs={"linear": settings}, steps=5))
+    assert "predicted_large" not in made

@@ -108,6 +108,8 @@ def of_the_pair(beyond, early, from_above):
         changed(beyond, "numerics", **of_run(1, numerical=lambda values: 1.001 * values)),
         changed(beyond, "numerics", numerical=lambda values: values + 1e-3),
         changed(beyond, "closed_form", **of_run(0, phase=np.zeros_like)),
+        changed(beyond, "closed_form", predicted_small=lambda values: values + 1e-6),
+        changed(beyond, "closed_form", **of_run(0, flow_sharpness=lambda ends: 0.99 * ends)),
         changed(beyond, "closed_form", **of_run(0, squared_norm=lambda squares: 1.001 * squares)),
     ]
     relu = {"relu": {"network": "relu"}}
@@ -318,3 +320,19 @@ def test_the_claims_stand_where_each_paper_has_them(early):
 @pytest.mark.parametrize("changes", [{"width": 1}, {"learning_rate": 30.0}])
 def test_the_spectrum_is_exact_at_width_one_and_where_a_run_diverges(changes):
     assert measured("spectrum", sides(PAIR, runs=linear(), steps=5, **changes))[1] < 1e-10
+
+
+@pytest.mark.parametrize("each", ["large", "small", "bulk", "loss"])
+def test_the_course_is_predicted_in_each_of_its_parts(each, beyond):
+    name = "course-from-its-start"
+    assert measured(name, beyond)[1] < 1e-12
+    shifted = {f"predicted_{each}": lambda values: values * (1 + 1e-6) + 1e-7}
+    assert measured(name, changed(beyond, "closed_form", **shifted))[1] > 1e-9
+
+
+def test_with_momentum_nothing_is_said_of_the_end_of_the_flow():
+    made = sides(PAIR, runs=linear(momentum=0.9), steps=5)
+    assert not {"descent-ends-no-sharper-than-flow"} & {
+        *KIND.entries(made, "singh2026cracking", ARTIFACTS["singh2026cracking"])
+    }
+    assert measured("course-from-its-start", made)[1] < 1e-12

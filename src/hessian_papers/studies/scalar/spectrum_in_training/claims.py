@@ -1,5 +1,6 @@
 """Statements about the spectrum during training, and how they are measured."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 
 import xarray as xr
@@ -163,6 +164,78 @@ def phases(data: xr.Dataset) -> float:
     # The numerical eigenvalues carry an error of about 1e-15 of the largest of all.
     resolved = abs(small) > RESOLVED * abs(data["numerical"]).max("rank")
     return float((resolved & ((data["phase"] == "late") != (small > 0))).sum())
+
+
+BEYOND = {
+    "singh2026cracking": "Corollary 3.1, beyond the paper",
+    "singh2024closed": "section 2, beyond the paper",
+    "singh2024poster": "Evolution of the pair, beyond the poster",
+}
+
+
+@figures.beyond.identity(
+    BEYOND,
+    within(
+        1e-9,
+        "round-off of 300 steps of about 1e-16 each, which unstable first steps enlarge",
+        source="ours: a step of descent is a map of two numbers",
+    ),
+    id="course-from-its-start",
+    state=THROUGHOUT_TRAINING,
+    each=_where("predicted_large"),
+)
+def course_from_its_start(data: xr.Dataset) -> float:
+    r"""The initial weights give the whole course of training, without a step of it. With
+    $p = ‖w + v‖/\sqrt2$ and $q = ‖w - v‖/\sqrt2$, an update is a map of $p$ and $q$, with momentum
+    one of their velocities too. So both outliers, the bulk and the loss of the trained network are
+    known at every step. Of a ReLU network this holds for each cell, until a unit changes its cell.
+
+    Statistic: largest difference to the trained network at any step that is predicted. Eigenvalues
+    are relative to $λ_1$ at that step, numerical where there is one, and losses to the
+    initial one, or to their own where that is larger.
+    """
+    seen = compared(data)
+    large, small = pair(seen, "numerical")
+    size = data["loss"].clip(min=data["loss"].sel(step=0))
+    loss = abs(data["predicted_loss"] - data["loss"]) / size
+    return max(
+        largest(seen, seen["predicted_large"] - large),
+        largest(seen, seen["predicted_small"] - small),
+        float((abs(data["predicted_bulk"] - data["bulk"]) / pair(data)[0]).max()),
+        float(loss.max()),
+    )
+
+
+def _each_plain(data: xr.Dataset) -> list[Labels]:
+    """One case where a run is plain gradient descent."""
+    return [{}] if "flow_sharpness" in data and data["flow_sharpness"].notnull().any() else []
+
+
+@figures.beyond.everywhere(
+    BEYOND,
+    at_most(
+        1 + EXACT,
+        r"a step multiplies $p q$ by $1 - η^2 \overline{δx}^2$, the flow keeps it, and the "
+        "sharpness of a solution grows with $|p q|$; beyond 1 there is round-off alone",
+        source=r"ours: proved for steps with $η |\overline{δx}| ≤ \sqrt2$",
+    ),
+    id="descent-ends-no-sharper-than-flow",
+    state=AFTER_TRAINING,
+    each=_each_plain,
+)
+def no_sharper_than_flow(data: xr.Dataset) -> float:
+    r"""Plain gradient descent that reaches a solution ends at no larger $λ_1$ than gradient flow
+    with the same initial weights. This needs $η |\overline{δx}| ≤ \sqrt2$ at every step.
+
+    Statistic: largest ratio of $λ_1$ after the last step to that at the end of the flow. For ReLU
+    it is of the positive cell, of runs in which no unit changes its cell.
+    """
+    end = last_steps(compared(data))
+    large, _ = pair(end, "numerical")
+    meets = (data["largest_move"] <= math.sqrt(2)) & (data["predicted_until"] < 0)
+    meets = meets & data["flow_sharpness"].notnull() & (abs(end["bulk"]) < SOLVED * large)
+    needs(meets.any(), "no run of plain descent in this configuration ends at a solution")
+    return float((large / data["flow_sharpness"]).where(meets).max())
 
 
 def _each_input_scale(data: xr.Dataset) -> Iterator[Labels]:

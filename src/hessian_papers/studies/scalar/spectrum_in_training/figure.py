@@ -29,6 +29,11 @@ PHASES = {"early": (style.SKY, "<"), "late": (style.YELLOW, ">"), "divergent": (
 STRIP = (-0.075, -0.015)
 LIMIT: dict[str, Any] = {"color": style.BLACK, "linestyle": "-.", "linewidth": 0.8}
 
+# What the start predicts lies on the closed form: thin and dashed on top of it.
+PREDICTED: dict[str, Any] = {
+    "color": style.BLACK, "linestyle": (0, (3, 4)), "linewidth": 0.7, "zorder": 5
+}  # fmt: skip
+
 # Below this there is nothing but round-off, which differs between processors.
 ROUND_OFF = 1e-9
 FOLLOWED = {
@@ -74,6 +79,9 @@ def _draw_pair(large: Axes, small: Axes, run: xr.Dataset) -> None:
         colour = style.COLOURS[f"outlier {place + 1}"]
         axes.plot(numeric[place]["step"], numeric[place], color=colour, **style.NUMERIC)
         axes.plot(run["step"], exact[place], color=colour, **style.EXACT)
+        if "predicted_large" in run:
+            outlier = run[("predicted_large", "predicted_small")[place]]
+            axes.plot(outlier["step"], outlier, **PREDICTED)
     large.plot(run["step"], run["trace"], color=style.COLOURS["trace"], linestyle="--")
     if _exceeds_limit(run):
         large.axhline(_stability_limit(run), **LIMIT)
@@ -118,7 +126,7 @@ def _draw_run(column: Any, run: xr.Dataset) -> None:
         panel.set_xlabel("step")
 
 
-def _legend(figure: Figure, with_limit: bool) -> None:
+def _legend(figure: Figure, with_limit: bool, with_prediction: bool) -> None:
     bulk = "bulk $\\pm\\,\\overline{\\delta x}$"
     handles = [
         style.entry("outlier $\\lambda_1$", color=style.COLOURS["outlier 1"]),
@@ -132,6 +140,8 @@ def _legend(figure: Figure, with_limit: bool) -> None:
             for name, (colour, sign) in PHASES.items()
         ),
     ]
+    if with_prediction:
+        handles.append(style.entry("predicted from the start", **PREDICTED))
     if with_limit:
         handles.append(style.entry("stability limit $2(1+\\mu)/\\eta$", **LIMIT))
     figure.legend(handles=handles, loc="outside upper center", ncols=5)
@@ -183,7 +193,7 @@ def _pairs(data: xr.Dataset) -> Figure:
     for axes, label in zip(grid[:, 0], labels, strict=True):
         axes.set_ylabel(label)
     figure.align_ylabels(grid[:, 0])
-    _legend(figure, any(map(_exceeds_limit, runs.values())))
+    _legend(figure, any(map(_exceeds_limit, runs.values())), "predicted_large" in data)
     return figure
 
 
@@ -208,6 +218,9 @@ def _sentences(name: str, run: xr.Dataset) -> Iterator[str]:
     emptied_at, diverged_at = int(run["emptied_at"]), int(run["diverged_at"])
     if emptied_at >= 0:
         yield f"{name}: from step {emptied_at} the positive cell is empty."
+    crossed_at = int(run["predicted_until"]) if "predicted_until" in run else -1
+    if crossed_at >= 0:
+        yield f"{name}: predicted up to step {crossed_at - 1}."
     if diverged_at >= 0:
         yield f"{name} diverged at step {diverged_at}."
 

@@ -22,6 +22,7 @@ from hessian_papers.studies import spectra, trainings
 from hessian_papers.studies.scalar.outliers import course
 from hessian_papers.studies.scalar.spectrum_in_training import eigenspaces
 from hessian_papers.studies.scalar.spectrum_in_training.paths import ENDS, ends
+from hessian_papers.studies.scalar.spectrum_in_training.prediction import PREDICTED, predicted
 from hessian_papers.studies.scalar.spectrum_in_training.runs import NETWORKS, SEVERAL, Run
 from hessian_papers.studies.training import (
     HiddenLayerConfig,
@@ -222,6 +223,7 @@ VARIABLES: Variables = {
     "momentum": Variable("run", "momentum μ"),
     **spectra.variables("run step"),
     **PAIR,
+    **PREDICTED,
     **eigenspaces.VARIABLES,
     "decorrelated": Variable("run step rank", "what Corollary B.1 gives if nothing is correlated"),
     "inputs": Variable("", "number of inputs D"),
@@ -284,12 +286,16 @@ def closed_form(config: Config, networks: xr.Dataset) -> xr.Dataset:
     """
     x, y = inputs_and_targets(networks)
     common = _over_seeds(config, x, y) if config.follows == "pair" else {}
-    parts, start = [], None
+    parts, start, path = [], None, {}
     for state in _states(config, networks):
         spectrum = NETWORKS[state.run.network].spectrum(state.v, state.w, x, y)
         rates = {name: np.array(getattr(state.run, name)) for name in RATES}
         part = {**spectra.of_closed_form(spectrum.arrays()), **common, **rates}
         if config.follows == "pair":
+            if not state.place:
+                path = predicted(state.run, state.v, state.w, x, y, config.steps)
+            step = int(state.labels["step"])
+            part |= {name: a[step] if a.ndim else a for name, a in path.items()}
             part |= _pair(state, x, y)
         elif config.follows == "eigenspace":
             start = start if state.place else None
