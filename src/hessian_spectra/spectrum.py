@@ -49,7 +49,8 @@ class Spectrum:
     eigenpairs that an iterative method found.
 
     Args:
-        values: ``(g,)`` one eigenvalue per group, in any order.
+        values: ``(g,)`` one eigenvalue per group, in any order; ``(..., g)`` for a batch of
+            spectra with the same multiplicities, of which ``eigenvalues`` alone is made.
         multiplicities: ``(g,)`` how often each occurs; a group may be empty.
         kinds: what each group is: ``"outlier"``, ``"bulk"``, ``"zero"``, or ``"numeric"`` where no
             theory tells.
@@ -85,7 +86,7 @@ class Spectrum:
 
     def __post_init__(self) -> None:
         lengths = {
-            "values": len(self.values),
+            "values": self.values.shape[-1],
             "multiplicities": len(self.multiplicities),
             "kinds": len(self.kinds),
         }
@@ -129,11 +130,17 @@ class Spectrum:
     @cached_property
     def _group_of(self) -> Tensor:
         """The group of each eigenvalue in ascending order, ``(k,)``."""
+        if self.values.ndim > 1:
+            batch = tuple(self.values.shape[:-1])
+            raise ValueError(f"expected a single spectrum, got a batch {batch}")
         return self._sorted_groups.repeat_interleave(self._counts)
 
     @cached_property
     def eigenvalues(self) -> Tensor:
-        """All ``k`` eigenvalues, ascending."""
+        """All ``k`` eigenvalues, ascending; of a batch ``(..., k)``, along the last axis."""
+        if self.values.ndim > 1:
+            counts = torch.tensor(self.multiplicities, device=self.values.device)
+            return self.values.repeat_interleave(counts, dim=-1).sort(dim=-1).values
         return self.values[self._sorted_groups].repeat_interleave(self._counts)
 
     @property
@@ -170,6 +177,9 @@ class Spectrum:
             device=self.values.device,
             dtype=torch.bool,
         )
+        if self.values.ndim > 1:
+            counts = torch.tensor(self.multiplicities, device=self.values.device) * wanted
+            return self.values.repeat_interleave(counts, dim=-1).sort(dim=-1).values
         return self.eigenvalues[wanted[self._group_of]]
 
     def eigenvectors(self) -> Tensor:

@@ -98,6 +98,7 @@ SMALL: dict[str, dict[str, str]] = {
         "learning_phases": "instances=12 without_signal=4 width=4",
         "model_overlaps": "networks=[] top=6 images=20 tolerance=0.001",
         "paired_eigenvalues": "widths=[4,6] samples=[10,12] sizes=[1,2,4,6] networks=3 jitters=19",
+        "raw_inputs": "samples=40 shares=[0.1,0.3] replicates=1 width=8 epochs=20 recorded=2",
         "sink_density": "masses=[0.81] tolerance=0.05 probes=2 products=6 points=30",
         "spectrum_in_training": "width=4 steps=24",
         "closed2024-fig3": "seeds=6 seed_steps=60 high_settings=[[0.3,0.95],[0.7,2.0]]",

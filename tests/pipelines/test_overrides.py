@@ -58,6 +58,7 @@ RATES = {
     "learning-phases": "studies.learning-phases.head_rate",
     "data-courses": "studies.data-courses.learning_rate",
     "data-fig1c": "studies.data-fig1c.learning_rate",
+    "data-fig2-raw": "studies.data-fig2-raw.learning_rate",
     "data-fig3": "studies.data-fig3.learning_rate",
     "data-fig4": "studies.data-fig4.learning_rate",
 }

@@ -19,9 +19,13 @@ QUERIES = {
     "GPT-2": (
         "cracking-fig5 cracking-fig6 gauss-newton-arms gauss-newton-full-size gauss-newton-parts"
     ),
-    "MNIST": "data-courses data-fig1c data-fig2 dissecting-fig2 dissecting-fig4 dissecting-table10",
+    "MNIST": (
+        "data-courses data-fig1c data-fig2 data-fig2-raw dissecting-fig2 dissecting-fig4 "
+        "dissecting-table10"
+    ),
     "sharpness": (
-        "data-fig1c data-fig2 cracking-fig4 cracking-d33 cracking-fig27 predicted-correlations"
+        "data-fig1c data-fig2 data-fig2-raw cracking-fig4 cracking-d33 cracking-fig27 "
+        "predicted-correlations"
     ),
     "lambda": "closed-form-identities cracking-fig8 closed2024-fig3",
     "table 6": "dissecting-fig2 dissecting-fig11",

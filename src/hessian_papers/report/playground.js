@@ -1,7 +1,8 @@
 "use strict";
 
 // Three theorems beside brute force: all eigenvalues by the closed form, and of the whole Hessian,
-// which is put together sample by sample and diagonalised by Jacobi's rotations.
+// which is put together sample by sample and diagonalised by Jacobi's rotations. Of one input, also
+// gradient descent as it follows from its start, beside that of the network itself.
 (() => {
   const $ = (id) => document.getElementById(`playground-${id}`);
   const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
@@ -119,6 +120,139 @@
     return h;
   }
 
+  // Both kinds of one input: signs of the cells, whose units are linear on the same samples.
+  const SIDES = { linear: [0], relu: [1, -1] };
+  const within = (sign, value) => sign === 0 || value * sign > 0;
+
+  // The cells of a network: which units each one has, and the moments of the inputs that it sees.
+  function cellsOf(signs, v, x, y) {
+    return signs.map((sign) => {
+      const inside = x.map((value) => (within(sign, value) ? value : 0));
+      const [squares, product] = [dot(inside, inside) / x.length, dot(inside, y) / x.length];
+      return { sign, squares, product, units: members(sign, v) };
+    });
+  }
+
+  const members = (sign, v) => v.map((_, j) => j).filter((j) => within(sign, v[j]));
+
+  // All eigenvalues of a network Σ w_j max(v_j x, 0), or Σ w_j v_j x, cell by cell and by brute force.
+  function ofOneInput(signs, [w, v], [x, y], printed) {
+    const seen = (j, value) => signs[0] === 0 || v[j] * value > 0;
+    const hidden = (j, value) => (seen(j, value) ? v[j] * value : 0);
+    const output = (value) => w.reduce((sum, weight, j) => sum + weight * hidden(j, value), 0);
+    const samples = x.map((value, i) => ({
+      gradient: [
+        ...w.map((weight, j) => (seen(j, value) ? weight * value : 0)),
+        ...v.map((_, j) => hidden(j, value)),
+      ],
+      residual: output(value) - y[i],
+      coupling: Float64Array.from(w, (_, j) => (seen(j, value) ? value : 0)),
+    }));
+    const [theorem, labels] = [[], []];
+    const slopes = new Float64Array(w.length);
+    const cells = cellsOf(signs, v, x, y);
+    for (const { sign, squares, product, units } of cells.filter((cell) => cell.units.length > 0)) {
+      const [ws, vs] = [units.map((j) => w[j]), units.map((j) => v[j])];
+      const inner = dot(ws, vs);
+      const dx = inner * squares - product;
+      const pair = outliers(dot(ws, ws), dot(vs, vs), inner, squares, product, printed);
+      const bulk = units.slice(1).flatMap(() => [dx, -dx]);
+      theorem.push(...[...pair, ...bulk].map((value) => [value, sign]));
+      labels.push([pair[0], `Λ₁${{ "1": "⁺", "-1": "⁻" }[sign] ?? ""}`]);
+      if (sign === 0) {
+        labels.push([pair[1], "Λ₂"], ...(units.length > 1 ? [[dx, "δx"], [-dx, "−δx"]] : []));
+      }
+      for (const j of units) {
+        slopes[j] = dx;
+      }
+    }
+    theorem.sort((a, b) => a[0] - b[0]);
+    return {
+      theorem: theorem.map(([value]) => value),
+      cells: theorem.map(([, sign]) => ({ "1": "plus", "-1": "minus" })[sign] ?? ""),
+      brute: eigenvalues(hessian(w.length, samples)),
+      labels,
+      weights: [w, v],
+      data: { w, v, x, y },
+      slopes,
+      loss: samples.reduce((sum, { residual }) => sum + residual ** 2, 0) / (2 * x.length),
+    };
+  }
+
+  // λ₁ and δx of a cell, of its p = |w + v| / √2 and q = |w − v| / √2 and the moments alone.
+  function ofNumbers({ p, q, squares, product }) {
+    const dx = (squares * (p * p - q * q)) / 2 - product;
+    const large = Math.hypot(dx + (squares * (p * p - q * q)) / 2, squares * p * q);
+    return { dx, sharpness: (squares * (p * p + q * q)) / 2 + large };
+  }
+
+  const LONGEST = 400;
+
+  // All of gradient descent from its start, without a network: a step multiplies p of a cell by
+  // 1 − η δx and q by 1 + η δx, and so it does with w_j + v_j and w_j − v_j of each unit. A unit
+  // whose v changes sign goes to the other cell, and their numbers are added up anew.
+  function predict(signs, { w, v, x, y }, rate) {
+    let both = w.map((weight, j) => [(weight + v[j]) / Math.SQRT2, (weight - v[j]) / Math.SQRT2]);
+    const grouped = () => {
+      const first = both.map(([plus, minus]) => plus - minus);
+      return cellsOf(signs, first, x, y).map((cell) => {
+        const [p, q] = [0, 1].map((k) => Math.hypot(...cell.units.map((j) => both[j][k])));
+        return { ...cell, p, q, factors: [1, 1] };
+      });
+    };
+    const moved = ({ sign, units, factors: [plus, minus] }) =>
+      units.some((j) => !within(sign, plus * both[j][0] - minus * both[j][1]));
+    let cells = grouped();
+    // What no weights can fit.
+    const fits = x.map((value) => {
+      const { product, squares } = cells.find(({ sign }) => within(sign, value));
+      return (product / squares) * value;
+    });
+    const least = y.reduce((sum, value, i) => sum + (value - fits[i]) ** 2, 0) / (2 * y.length);
+    const result = { sharpness: [], loss: [], moves: [], flow: flowEnd(cells, moved) };
+    for (let step = 0; step <= LONGEST; step += 1) {
+      const now = cells.map(ofNumbers);
+      const used = now.filter((_, k) => cells[k].units.length > 0);
+      const above = now.reduce((sum, { dx }, k) => sum + dx ** 2 / (2 * cells[k].squares), 0);
+      result.sharpness.push(Math.max(...used.map(({ sharpness }) => sharpness)));
+      result.loss.push(least + above);
+      if (ended(least + above, used.map(({ dx }) => dx))) {
+        break;
+      }
+      cells.forEach((cell, k) => {
+        const factors = [1 - rate * now[k].dx, 1 + rate * now[k].dx];
+        cell.factors = cell.factors.map((factor, i) => factor * factors[i]);
+        cell.p *= factors[0];
+        cell.q *= factors[1];
+      });
+      if (cells.some(moved)) {
+        for (const { units, factors } of cells) {
+          units.forEach((j) => (both[j] = both[j].map((number, i) => number * factors[i])));
+        }
+        cells = grouped();
+        result.moves.push(step + 1);
+      }
+    }
+    return result;
+  }
+
+  // The largest λ₁ that gradient flow ends at, 2 √(E[yx]² + σ⁴p²q²) as p q stays; without the side
+  // that the targets need it ends at the saddle p = q = 0. None where a unit changes cell on the way.
+  function flowEnd(cells, moved) {
+    const ends = cells.filter(({ units }) => units.length > 0).map((cell) => {
+      const { p, q, squares, product } = cell;
+      const root = Math.hypot(product / squares, p * q);
+      const target = [root + product / squares, root - product / squares].map((end) => Math.max(end, 0));
+      const stuck = product !== 0 && (product > 0 ? p : q) === 0;
+      const factors = [Math.sqrt(target[0]) / p || 0, Math.sqrt(target[1]) / q || 0];
+      const leaves = !stuck && moved({ ...cell, factors });
+      return leaves ? NaN : stuck ? Math.abs(product) : 2 * squares * root;
+    });
+    return Math.max(...ends);
+  }
+
+  const ended = (loss, slopes) => !(loss < 1e12) || Math.max(...slopes.map(Math.abs)) < 1e-12;
+
   const linear = {
     controls: [
       ["width", "width m", 1, 30, 1, 8],
@@ -130,30 +264,8 @@
       ["rate", "learning rate η", 0.01, 1, 0.01, 0.3],
     ],
     state({ width, moment, second, first, angle, target, printed }, weights) {
-      const [w, v] = weights ?? vectors(width, second, first, angle);
-      const [x, y] = samplesOf(moment, () => target);
-      const inner = dot(w, v);
-      const dx = x.reduce((sum, value, i) => sum + value * (inner * value - y[i]), 0) / x.length;
-      const squares = dot(x, x) / x.length;
-      const product = dot(x, y) / x.length;
-      const pair = outliers(dot(w, w), dot(v, v), inner, squares, product, printed);
-      const samples = x.map((value, i) => ({
-        gradient: [...w, ...v].map((weight) => weight * value),
-        residual: inner * value - y[i],
-        coupling: new Float64Array(width).fill(value),
-      }));
-      const bulk = Array.from({ length: width - 1 }, () => [dx, -dx]).flat();
-      const loss = x.reduce((sum, value, i) => sum + (inner * value - y[i]) ** 2, 0) / (2 * x.length);
-      return {
-        theorem: ascending([...pair, ...bulk]),
-        brute: eigenvalues(hessian(width, samples)),
-        labels: [[pair[0], "Λ₁"], [pair[1], "Λ₂"], ...(width > 1 ? [[dx, "δx"], [-dx, "−δx"]] : [])],
-        weights: [w, v],
-        data: { w, v, x, y },
-        sharpness: Math.max(pair[0], pair[1], ...(width > 1 ? [Math.abs(dx)] : [])),
-        loss,
-        gradient: dx,
-      };
+      const chosen = weights ?? vectors(width, second, first, angle);
+      return ofOneInput(SIDES.linear, chosen, samplesOf(moment, () => target), printed);
     },
   };
 
@@ -166,48 +278,15 @@
       ["first", "norm of v", 0.1, 2, 0.02, 1.2],
       ["right", "slope of the targets for x > 0", -2, 2, 0.05, 1],
       ["left", "slope of the targets for x < 0", -2, 2, 0.05, -0.5],
+      ["rate", "learning rate η", 0.01, 1, 0.01, 0.3],
     ],
-    state({ width, active, moment, second, first, right, left }) {
+    state({ width, active, moment, second, first, right, left }, weights) {
       const [u, other] = directions(width);
       const count = Math.round(active * width);
       const w = u.map((value) => second * value);
       const v = other.map((value, j) => first * Math.abs(value) * (j < count ? 1 : -1));
-      const [x, y] = samplesOf(moment, (value) => (value > 0 ? right : left));
-      const seen = (j, value) => v[j] * value > 0;
-      const output = (value) => w.reduce((sum, weight, j) => sum + weight * Math.max(v[j] * value, 0), 0);
-      const samples = x.map((value, i) => ({
-        gradient: [
-          ...w.map((weight, j) => (seen(j, value) ? weight * value : 0)),
-          ...v.map((weight) => Math.max(weight * value, 0)),
-        ],
-        residual: output(value) - y[i],
-        coupling: Float64Array.from(w, (_, j) => (seen(j, value) ? value : 0)),
-      }));
-      const theorem = [];
-      const labels = [];
-      for (const sign of [1, -1]) {
-        const cell = w.map((_, j) => j).filter((j) => Math.sign(v[j]) === sign);
-        if (cell.length > 0) {
-          const inside = x.map((value) => (value * sign > 0 ? value : 0));
-          const [ws, vs] = [cell.map((j) => w[j]), cell.map((j) => v[j])];
-          const squares = dot(inside, inside) / x.length;
-          const product = dot(inside, y) / x.length;
-          const inner = dot(ws, vs);
-          const dx = inner * squares - product;
-          const pair = outliers(dot(ws, ws), dot(vs, vs), inner, squares, product, false);
-          const bulk = Array.from({ length: cell.length - 1 }, () => [dx, -dx]).flat();
-          theorem.push(...[...pair, ...bulk].map((value) => [value, sign]));
-          labels.push([pair[0], sign > 0 ? "Λ₁⁺" : "Λ₁⁻"]);
-        }
-      }
-      theorem.sort((a, b) => a[0] - b[0]);
-      return {
-        theorem: theorem.map(([value]) => value),
-        cells: theorem.map(([, sign]) => (sign > 0 ? "plus" : "minus")),
-        brute: eigenvalues(hessian(width, samples)),
-        labels,
-        data: { w, v, x, y },
-      };
+      const samples = samplesOf(moment, (value) => (value > 0 ? right : left));
+      return ofOneInput(SIDES.relu, weights ?? [w, v], samples, false);
     },
   };
 
@@ -316,6 +395,8 @@
   let network = "linear";
   let values = {};
   let state = null;
+  // The course of training as it follows from the start alone.
+  let prediction = null;
   // While it is trained: the weights, and what was seen.
   let course = null;
 
@@ -427,32 +508,77 @@
     return Math.max(...state.brute.map((value, i) => Math.abs(value - state.theorem[i]))) / size;
   }
 
-  function line(points, [left, right], [low, high], name) {
-    const x = (step) => 10 + ((wide($("course")) - 20) * (step - left)) / (right - left || 1);
-    const y = (value) => 116 - (106 * (value - low)) / (high - low || 1);
-    const path = points.map(([step, value], i) => `${i ? "L" : "M"}${x(step).toFixed(1)},${y(value).toFixed(1)}`);
-    return svg("path", { class: name, d: path.join("") });
+  const HEIGHT = 126;
+
+  // A curve of a drawing of the training: a line, or dots that do not touch.
+  function curve(list, right, [low, high], name, dots = false) {
+    const width = wide($("course")) - 26;
+    const x = (step) => 10 + (width * step) / right;
+    const y = (value) => HEIGHT - 10 - ((HEIGHT - 20) * (value - low)) / (high - low || 1);
+    const apart = dots ? Math.ceil((7 * right) / width) : 1;
+    const at = list.map((value, step) => `${x(step).toFixed(1)},${y(value).toFixed(1)}`);
+    const points = at.filter((_, step) => step % apart === 0 || step === list.length - 1);
+    const path = dots ? points.map((point) => `M${point}h0`).join("") : `M${points.join("L")}`;
+    return svg("path", { class: name, d: list.length ? path : "" });
   }
 
   function drawCourse() {
-    const { sharpness, loss } = course ?? { sharpness: [], loss: [] };
+    const seen = course ?? { sharpness: [], loss: [] };
+    const { sharpness, loss, flow } = prediction;
     const edge = 2 / values.rate;
-    const steps = [0, Math.max(50, sharpness.length)];
-    const top = 1.15 * Math.max(edge, state.sharpness, ...sharpness);
-    const log = loss.map((value) => Math.log10(Math.max(value, 1e-300)));
-    const range = [Math.min(...log, -1) - 0.2, Math.max(...log, 1) + 0.2];
-    const indexed = (list) => list.map((value, step) => [step, value]);
-    draw($("course"), 126, [
-      line(indexed(sharpness), steps, [0, top], "curve"),
-      line(indexed(log), steps, range, "curve loss"),
-      line([[0, edge], [steps[1], edge]], steps, [0, top], "edge"),
+    const last = Math.max(sharpness.length, seen.loss.length, 2) - 1;
+    // What leaves, leaves the drawing.
+    const shown = 1.15 * Math.max(edge, sharpness[0], flow || 0);
+    const top = Math.max(shown, Math.min(1.05 * Math.max(...sharpness), 2 * shown));
+    const powers = (list) => list.map((value) => Math.log10(Math.max(value, 1e-300)));
+    const range = [Math.min(...powers(loss), -1) - 0.2, Math.max(...powers(loss), 1) + 0.2];
+    const mark = HEIGHT - 10 - ((HEIGHT - 20) * flow) / top;
+    const right = wide($("course")) - 9;
+    draw($("course"), HEIGHT, [
+      curve([edge, ...Array(last).fill(edge)], last, [0, top], "edge"),
+      curve(powers(loss), last, range, "curve loss"),
+      curve(sharpness, last, [0, top], "curve"),
+      curve(powers(seen.loss), last, range, "seen loss", true),
+      curve(seen.sharpness, last, [0, top], "seen", true),
+      ...(flow >= 0
+        ? [svg("path", { class: "flow", d: `M${right},${mark}l5,-5v10z` })]
+        : []),
     ]);
-    const last = sharpness.length - 1;
+    const steps = seen.loss.length - 1;
     $("step").textContent =
-      last < 0
-        ? `sharpness ${short(state.sharpness)}, 2/\u2060η = ${short(edge)}`
-        : `step ${last}: sharpness ${short(sharpness[last])}, 2/\u2060η = ${short(edge)}, loss ${short(loss[last])}`;
+      steps < 0
+        ? `2/\u2060η = ${short(edge)}`
+        : `step ${steps}: sharpness ${short(seen.sharpness[steps])}, 2/\u2060η = ${short(edge)}, loss ${short(seen.loss[steps])}`;
+    if (!course?.timer) {
+      $("predicted").textContent = `${said(prediction)} ${apartSaid()}`;
+    }
   }
+
+  // The predicted course in words.
+  function said({ sharpness, loss, moves, flow }) {
+    const steps = sharpness.length - 1;
+    const leaves = !(loss[steps] < 1e12);
+    const end = leaves
+      ? `training diverges within ${steps} steps`
+      : `sharpness ${short(sharpness[0])} becomes ${short(sharpness[steps])} in ${steps} steps`;
+    const when = `${moves.slice(0, 3).join(", ")}${moves.length > 3 ? " and later" : ""}`;
+    const cells = moves.length ? `; units change cell at step ${when}` : "";
+    const flowing = flow >= 0 ? `would end at ${short(flow)}` : "would change cells too";
+    return `Predicted from the start: ${end}${cells}; gradient flow ${flowing}.`;
+  }
+
+  // The largest difference of sharpness or loss from the prediction, relative to it, so far.
+  function missed() {
+    const of = (name) =>
+      course[name].slice(0, prediction[name].length).map((value, step) => {
+        const expected = prediction[name][step];
+        return Math.abs(value - expected) / Math.max(Math.abs(expected), Number.MIN_VALUE);
+      });
+    return Math.max(...of("sharpness"), ...of("loss"));
+  }
+
+  const apartSaid = () =>
+    course ? `The trained network differs from that by ${scientific(missed())} at most.` : "";
 
   function show() {
     state = NETWORKS[network].state(values, course?.weights);
@@ -464,8 +590,11 @@
     $("agreement").textContent =
       `${state.brute.length} eigenvalues; ${form} and brute force differ by ${much} of the largest.`;
     $("agreement").classList.toggle("off", apart > 1e-6);
-    $("training").hidden = network !== "linear";
-    if (network === "linear") {
+    $("training").hidden = !(network in SIDES);
+    if (network in SIDES) {
+      if (!course) {
+        prediction = predict(SIDES[network], state.data, values.rate);
+      }
       drawCourse();
     }
   }
@@ -500,21 +629,18 @@
     show();
   }
 
-  const LONGEST = 400;
-
   // One step of gradient descent on both layers; false where it has ended.
   function step() {
     const [w, v] = course.weights;
-    const now = NETWORKS.linear.state({ ...values, printed: false }, [w, v]);
-    course.sharpness.push(now.sharpness);
+    const now = NETWORKS[network].state({ ...values, printed: false }, [w, v]);
+    course.sharpness.push(now.brute.at(-1));
     course.loss.push(now.loss);
-    const along = values.rate * now.gradient;
-    const next = [w.map((weight, i) => weight - along * v[i]), v.map((weight, i) => weight - along * w[i])];
-    const diverged = !(now.loss < 1e12);
-    if (diverged || Math.abs(now.gradient) < 1e-12 || course.loss.length > LONGEST) {
+    if (ended(now.loss, now.slopes) || course.loss.length > LONGEST) {
       return false;
     }
-    course.weights = next;
+    const descend = (of, along) =>
+      of.map((weight, j) => weight - values.rate * now.slopes[j] * along[j]);
+    course.weights = [descend(w, v), descend(v, w)];
     return true;
   }
 
@@ -578,5 +704,5 @@
     }
   }).observe($("spectrum"));
   // What is shown, for whoever wants to check it.
-  window.playground = { state: () => ({ ...state, difference: difference(), course }) };
+  window.playground = { state: () => ({ ...state, difference: difference(), course, prediction }) };
 })();

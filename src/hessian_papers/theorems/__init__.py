@@ -8,6 +8,8 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     linear,
     linear_errata,
     relu,
+    any_loss,
+    training,
     sharpness_terms,
     bias,
     several,
@@ -16,12 +18,14 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     attention_errata,
     deep,
     labels,
+    raw_inputs,
     brute_force,
     layerwise,
     convolutions,
     overlaps,
     rectified,
     certificates,
+    further_losses,
 )
 from hessian_papers.theorems.catalogue import PAPERS, THEOREMS, Theorem, drawn
 from hessian_papers.theorems.instances import Instance

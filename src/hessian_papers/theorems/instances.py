@@ -13,7 +13,6 @@ from torch import Tensor
 
 from hessian_spectra import curvature as cv
 from hessian_spectra.closed_form import instances
-from hessian_spectra.models import HalfSquaredError
 
 Value = TypeVar("Value")
 BRUTE_FORCE = "brute force: the dense Hessian of the network, by automatic differentiation"
@@ -42,7 +41,7 @@ class Instance(instances.Instance):
     @cached_property
     def problem(self) -> cv.Problem:
         """Network, loss and data for brute force."""
-        return cv.Problem(self.model(), HalfSquaredError(self.per), [(self.x, self.y)])
+        return cv.Problem(self.model(), self.objective, [(self.x, self.y)])
 
     @measured
     def outputs(self) -> Tensor:
@@ -52,13 +51,13 @@ class Instance(instances.Instance):
     @cached_property
     def loss(self) -> float:
         """The loss."""
-        return float(HalfSquaredError(self.per)(self.outputs, self.y))
+        return float(self.objective(self.outputs, self.y))
 
     @measured
     def gradient(self) -> Tensor:
         """The gradient of the loss ``(p,)``, by automatic differentiation."""
         model = self.model()
-        loss = HalfSquaredError(self.per)(model(self.x), self.y)
+        loss = self.objective(model(self.x), self.y)
         parts = torch.autograd.grad(loss, list(model.parameters()))
         return torch.cat([part.reshape(-1) for part in parts])
 

@@ -12,7 +12,6 @@ from hessian_papers.theorems.catalogue import ROOT, Error, theorem
 from hessian_papers.theorems.errors import basis_error, excess, relative, vectors_error, worst
 from hessian_papers.theorems.two_layer import (
     Linear,
-    Moments,
     block_hessian,
     gradient_error,
     pair,
@@ -183,7 +182,7 @@ def linear_constant_bulk(net: Linear) -> Error:
         return None
     z, of, dx = cf.gradient_descent_subspace(net.w, net.v).bulk, net.next_hessian, net.moments.dx
     w, v = net.w - net.step * dx * net.v, net.v - net.step * dx * net.w
-    after = Moments.of(w, v, net.x, net.y).dx.abs()
+    after = replace(net, w=w, v=v).moments.dx.abs()
     inside, size = z.mT @ of @ z, float(torch.linalg.matrix_norm(of, 2)) or 1.0
     leak = float(torch.linalg.matrix_norm(of @ z - z @ inside, 2)) / size
     bulk = torch.cat([-after.expand(len(w) - 1), after.expand(len(w) - 1)])

@@ -3,18 +3,26 @@
 Equations are those of singh2026cracking where no other paper is named.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
+import numpy as np
 import torch
-from torch import Tensor
+from scipy.integrate import solve_ivp
+from torch import Tensor, nn
 
 from hessian_papers.theorems.errors import relative
 from hessian_papers.theorems.instances import Instance, measured
+from hessian_spectra import closed_form as cf
 from hessian_spectra.closed_form import instances
 from hessian_spectra.closed_form.instances import Draw
+from hessian_spectra.models import HalfSquaredError
+
+# Steps of a training that is measured, and those after which descent has ended.
+DESCENT, LONG_DESCENT = 15, 3000
 
 
 def pair(total: Tensor, inside: Tensor) -> Tensor:
@@ -120,7 +128,11 @@ class TwoLayer(Instance, instances.TwoLayer):
         """The cell of some neurons and points, masks."""
         neurons, points = neurons.double(), points.double()
         w, v = self.w * neurons, self.v * neurons
-        return Cell(neurons, points, w, v, Moments.of(w, v, self.x * points, self.y * points))
+        return Cell(neurons, points, w, v, self.moments_of(w, v, points))
+
+    def moments_of(self, w: Tensor, v: Tensor, points: Tensor) -> Moments:
+        """The moments of a cell's weights and points."""
+        return Moments.of(w, v, self.x * points, self.y * points)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -136,6 +148,31 @@ class TwoLayer(Instance, instances.TwoLayer):
     def theta(self) -> Tensor:
         """The parameters ``(2m,)``."""
         return torch.cat([self.v, self.w])
+
+    @property
+    def rate(self) -> Tensor:
+        """A learning rate at which descent does not diverge."""
+        size = self.x.square().mean() * self.theta.square().sum() + (self.x * self.y).abs().mean()
+        return 0.5 / torch.where(size > 0, size, 1.0)
+
+    @measured
+    def descended(self) -> Tensor:
+        """The parameters ``(2m,)`` after ``DESCENT`` steps."""
+        return self._descended(HalfSquaredError(self.per), self.y)
+
+    @measured
+    def descended_logistic(self) -> Tensor:
+        """The parameters ``(2m,)`` after as many steps on the logistic loss, of the targets' signs."""
+        return self._descended(nn.BCEWithLogitsLoss(), (self.y > 0).double())
+
+    def _descended(self, loss: nn.Module, targets: Tensor) -> Tensor:
+        model = self.model()
+        optimizer = torch.optim.SGD(model.parameters(), lr=float(self.rate))
+        for _ in range(DESCENT):
+            optimizer.zero_grad()
+            loss(model(self.x), targets).backward()
+            optimizer.step()
+        return torch.cat([layer.detach() for layer in model.parameters()])
 
     @property
     def outliers(self) -> Tensor:
@@ -198,6 +235,67 @@ class Linear(TwoLayer, instances.Linear):
         """The Hessian after one step of gradient descent with autograd's gradient."""
         v, w = (self.theta - self.step * self.gradient).split(len(self.w))
         return replace(self, w=w, v=v).hessian
+
+    @cached_property
+    def duration(self) -> float:
+        """A time after which the flow has ended; infinite for one that never does."""
+        sums, differences = (self.w + self.v).norm(), (self.w - self.v).norm()
+        slowest = 2 * torch.hypot(self.moments.yx, self.moments.s2 * sums * differences / 2)
+        return float(60 / slowest) if slowest > 0 else math.inf
+
+    @measured
+    def flowed(self) -> Tensor:
+        """The parameters of the flow ``(2, 2m)`` at a sixtieth of its duration, and at its end."""
+        of, times = self.moments, np.array([self.duration / 60, self.duration])
+        s2, yx = float(of.s2), float(of.yx)
+
+        def field_of(_: float, theta: np.ndarray) -> np.ndarray:
+            v, w = np.split(theta, 2)
+            return (yx - s2 * (v @ w)) * np.concatenate([w, v])
+
+        # A first step of the integrator's own choice may overflow.
+        first = min(1e-2 * float(self.rate), times[0])
+        solved = solve_ivp(
+            field_of,
+            (0, times[-1]),
+            self.theta.numpy(),
+            method="DOP853",
+            t_eval=times,
+            first_step=first,
+            rtol=1e-13,
+            atol=1e-15,
+        )
+        return torch.from_numpy(solved.y.T.copy())
+
+    @cached_property
+    def critical(self) -> float:
+        """The learning rate up to which descent converges."""
+        return float(cf.learning_rates(self.w, self.v, self.x, self.y).critical)
+
+    @measured
+    def ends(self) -> Tensor:
+        """The parameters ``(2, 2m)`` after ``LONG_DESCENT`` steps at .7 and 1.4 critical rates."""
+        s2, yx, ends = float(self.moments.s2), float(self.moments.yx), []
+        for rate in (0.7 * self.critical, 1.4 * self.critical):
+            v, w = np.split(self.theta.numpy(), 2)
+            for _ in range(LONG_DESCENT):
+                step = rate * (s2 * (v @ w) - yx)
+                if step == 0 or not abs(step) < 1e6:
+                    break
+                v, w = v - step * w, w - step * v
+            ends.append(np.concatenate([v, w]))
+        return torch.from_numpy(np.stack(ends))
+
+    def moments_at(self, theta: Tensor) -> Moments:
+        """The moments of other parameters ``(2m,)`` on the same data."""
+        v, w = theta.split(len(self.w))
+        return Moments.of(w, v, self.x, self.y)
+
+    @cached_property
+    def leaves_the_saddle(self) -> bool:
+        """Whether training can turn both layers to the solution."""
+        away = self.w + self.v if self.moments.yx > 0 else self.w - self.v
+        return bool((away != 0).any()) and bool(self.moments.dx.abs() > 1e-4 * self.size)
 
 
 def outlier_vector(w: Tensor, v: Tensor, eigenvalue: Tensor, dx: Tensor) -> Tensor:

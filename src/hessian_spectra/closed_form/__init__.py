@@ -13,7 +13,9 @@ from hessian_spectra.closed_form.attention_bounds import (
     attention_outliers_without_bulk,
     condition_number_bound,
 )
+from hessian_spectra.closed_form.balanced import balanced_sharpness, balanced_spectrum
 from hessian_spectra.closed_form.binary_kl import binary_kl, kl_inverse
+from hessian_spectra.closed_form.bulk import bulk, deep_bulk, sign_counts
 from hessian_spectra.closed_form.cubic import DepressedCubic
 from hessian_spectra.closed_form.decoupled_output_hessian import (
     RectifiedMoments,
@@ -21,12 +23,22 @@ from hessian_spectra.closed_form.decoupled_output_hessian import (
     decoupled_top_space,
     rectified_moments,
 )
-from hessian_spectra.closed_form.deep_linear import deep_linear, pair_eigenvalues
+from hessian_spectra.closed_form.deep_linear import (
+    deep_linear,
+    deep_linear_from_moments,
+    pair_eigenvalues,
+)
 from hessian_spectra.closed_form.deep_linear_moments import (
     balancedness_defect,
     deep_linear_bound,
     deep_linear_sharpness,
     deep_linear_trace,
+)
+from hessian_spectra.closed_form.edge_of_stability import (
+    LearningRates,
+    final_sharpness_bounds,
+    learning_rates,
+    sharpness_grows,
 )
 from hessian_spectra.closed_form.gradient_descent_subspace import (
     GradientDescentSubspace,
@@ -73,6 +85,7 @@ from hessian_spectra.closed_form.random_start import (
 from hessian_spectra.closed_form.recognition import (
     Candidate,
     NoClosedFormError,
+    bulk_of,
     candidates,
     of,
 )
@@ -84,8 +97,14 @@ from hessian_spectra.closed_form.self_attention import (
     attention_spectrum,
     self_attention,
 )
+from hessian_spectra.closed_form.two_layer_flow import gradient_flow
 from hessian_spectra.closed_form.two_layer_linear import outlier_pair, two_layer_linear
 from hessian_spectra.closed_form.two_layer_relu import two_layer_relu
+from hessian_spectra.closed_form.two_layer_training import (
+    TrainingPath,
+    gradient_descent,
+    relu_cells,
+)
 from hessian_spectra.closed_form.vector_attention import vector_attention_bulk
 
 __all__ = [
@@ -98,10 +117,12 @@ __all__ = [
     "Edge",
     "GradientDescentSubspace",
     "LargestWishart",
+    "LearningRates",
     "NoClosedFormError",
     "PairAndTriple",
     "Prior",
     "RectifiedMoments",
+    "TrainingPath",
     "attention_coefficients",
     "attention_cubic",
     "attention_largest_eigenvalue_bounds",
@@ -109,25 +130,35 @@ __all__ = [
     "attention_outlier_bounds",
     "attention_outliers_without_bulk",
     "attention_spectrum",
+    "balanced_sharpness",
+    "balanced_spectrum",
     "balancedness_defect",
     "best_prior",
     "bias_sextic",
     "binary_kl",
+    "bulk",
+    "bulk_of",
     "candidates",
     "complexity",
     "condition_number_bound",
     "decoupled_output_hessian",
     "decoupled_top_space",
+    "deep_bulk",
     "deep_linear",
     "deep_linear_bound",
+    "deep_linear_from_moments",
     "deep_linear_sharpness",
     "deep_linear_trace",
+    "final_sharpness_bounds",
     "gaussian_kl",
+    "gradient_descent",
     "gradient_descent_subspace",
+    "gradient_flow",
     "initial_norm_correlations",
     "kl_inverse",
     "largest_wishart",
     "learning_phase",
+    "learning_rates",
     "least_squares_sharpness",
     "least_squares_singular_values",
     "linear_with_bias",
@@ -150,9 +181,12 @@ __all__ = [
     "prior_index",
     "prior_variance",
     "rectified_moments",
+    "relu_cells",
     "sampled_edge",
     "self_attention",
     "sharpness_from_labels",
+    "sharpness_grows",
+    "sign_counts",
     "smallest_eigenvalue_bound",
     "two_layer_linear",
     "two_layer_relu",

@@ -11,18 +11,19 @@ from torch import Tensor
 
 from hessian_spectra.closed_form._inputs import finite, norm, require_all, times_power_of_two
 from hessian_spectra.closed_form._reduction import Reduction, Sector
+from hessian_spectra.closed_form.assumptions import ROUNDING
 from hessian_spectra.spectrum import Spectrum
 
 
 @dataclass(frozen=True)
 class Block:
-    """The Hessian of ``f = ⟨w, v⟩ x`` in ``(v, w)`` (singh2026cracking, Theorem 3.1).
+    """The Hessian of ``f = ⟨w, v⟩ x`` in ``(v, w)`` (singh2026cracking, Theorem 3.1, any loss).
 
     Args:
         w: ``(m,)`` second layer.
         v: ``(m,)`` first layer.
-        second_moment: ``()`` mean of ``x²``.
-        residual_covariance: ``()`` mean of ``x (f - y)``.
+        second_moment: ``()`` mean of ``l'' x²``; ``x²`` for the squared error.
+        residual_covariance: ``()`` mean of ``l' x``; ``x (f - y)`` for the squared error.
         rows: which parameters of the whole network these are.
         cell: the label of the block.
     """
@@ -79,15 +80,20 @@ def stable_pair(
 
     These are the eigenvalues of ``[[δx + σ² P²/2, σ² P Q/2], [σ² P Q/2, -δx + σ² Q²/2]]``, where
     ``P² + Q² = 2(‖w‖² + ‖v‖²)`` and ``P² - Q² = 4c``; the latter would cancel for small ``c``.
+    ``σ²`` may be negative, as the mean of ``l'' x²`` is for some losses.
     """
-    dx, fit = residual_covariance, second_moment * inner_product
-    half_trace = second_moment * ((sums**2 + differences**2) / 4)
-    largest = half_trace + torch.hypot(dx + fit, second_moment * (sums * differences / 2))
+    # The matrix is odd in (σ², δx): for σ² < 0 that of -σ² and -δx has the larger trace.
+    sign = torch.where(second_moment < 0, -1.0, 1.0)
+    moment, dx = sign * second_moment, sign * residual_covariance
+    fit = moment * inner_product
+    half_trace = moment * ((sums**2 + differences**2) / 4)
+    largest = half_trace + torch.hypot(dx + fit, moment * (sums * differences / 2))
     # The smaller eigenvalue follows from the product of both, which factorises, so that nothing
     # cancels. The larger one is 0 only for H = 0, where both are.
     divisor = torch.where(largest > 0, largest, 1.0)
     smallest = -(dx / divisor) * (dx + 2 * fit)
-    return torch.stack([smallest, largest], dim=-1)
+    pair = torch.stack([smallest, largest], dim=-1)
+    return torch.where(sign[..., None] < 0, -pair.flip(-1), pair)
 
 
 def pair_from_numbers(
@@ -162,6 +168,40 @@ def spectrum_of_blocks(
         cells=cells,
         method=method,
         eigenbasis=partial(_eigenbasis, blocks, dead, sum(multiplicities)),
+    )
+
+
+def spectrum_of_coupled_blocks(
+    blocks: Sequence[Block],
+    coupling: Float[Tensor, "k k"],
+    sizes: Float[Tensor, " k"],
+    power: int,
+    methods: tuple[str, str],
+) -> Spectrum:
+    """Blocks of one width with outliers that may be coupled, beside a bulk as it is without that.
+
+    Args:
+        blocks: the blocks, scaled, of parameters that stand one after the other.
+        coupling: ``(k, k)`` in the place of the diagonal matrix of second moments.
+        sizes: what of each row of it is compared with, to tell whether it is diagonal.
+        power: the Hessian is ``2**power`` times the scaled one.
+        methods: the theorem's name for a diagonal coupling, and for another.
+    """
+    others = coupling - torch.diag(coupling.diagonal())
+    if bool((others.abs() <= ROUNDING * sizes[:, None] * sizes).all()):
+        return spectrum_of_blocks(blocks, power, methods[0])
+    m = len(blocks[0].w)
+    sectors = [part for d, block in enumerate(blocks) for part in block.sectors(d, 2 * m * d)]
+    reduction = Reduction(sectors, coupling)
+    outliers = reduction.outlier_values()
+    bulk = torch.stack([sector.value for sector in sectors])
+    return Spectrum(
+        values=finite(times_power_of_two(torch.cat([outliers, bulk]), power)),
+        multiplicities=[1] * len(outliers) + [m - 1] * len(bulk),
+        kinds=["outlier"] * len(outliers) + ["bulk"] * len(bulk),
+        cells=[""] * len(outliers) + [b.cell for b in blocks for _ in range(2)],
+        method=methods[1],
+        eigenbasis=reduction.eigenbasis,
     )
 
 

@@ -23,7 +23,7 @@ def read(
     Args:
         shapes: for each argument its dimensions as letters, ``"nD"`` for ``(n, D)`` and ``""`` for
             a scalar, or as names, ``("d_1", "d_0")``; the same letter or name means the same size
-            everywhere; ``"?"`` takes any shape.
+            everywhere; ``"?"`` takes any shape, and a first ``"..."`` any batch dimensions.
         infinite: the infinity that an argument may hold, for those that may.
         **values: float32 or float64 tensors or arrays, Python numbers or sequences of them.
 
@@ -114,6 +114,8 @@ def _check_shape(
     if letters == "?":
         letters = "?" * len(shape)
     expected = f"({', '.join(letters)}{',' if len(letters) == 1 else ''})"
+    if letters and letters[0] == "...":
+        letters = ["?"] * (len(shape) - len(letters) + 1) + list(letters[1:])
     if len(shape) != len(letters):
         raise ValueError(f"{name}: expected shape {expected}, got {shape}")
     if tensor.numel() == 0:

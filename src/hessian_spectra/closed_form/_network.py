@@ -1,16 +1,17 @@
 """The two-layer linear network with scalar output and any number of inputs.
 
 ``f(x) = wᵀ V x`` with ``V`` ``(m, D)`` has the Hessian ``C ⊗ I + Σ_de S_de u_d u_eᵀ``: ``C``
-couples the columns of ``V`` to ``w`` through the residual covariance ``r = mean(x (f - y))``, ``S =
-mean(x xᵀ)``, and ``u_d`` holds ``w`` in the place of column ``d`` and ``V_d`` in the place of
-``w``. Rotating the inputs so that ``r = ρ e_1`` leaves the sectors ``+ρ``, ``-ρ`` and, ``D - 1``
-times, 0. An output bias is one more direction, on which the residual does not act, with a gradient
-of 1. All this holds for any weights and data. Under the assumptions of
-:mod:`.orthogonal_first_layer` the small matrix falls apart further.
+couples the columns of ``V`` to ``w`` through the residual covariance ``r = mean(l' x)``, ``S =
+mean(l'' x xᵀ)``, and ``u_d`` holds ``w`` in the place of column ``d`` and ``V_d`` in the place of
+``w``; for half the squared error ``l' = f - y`` and ``l'' = 1``. Rotating the inputs so that ``r =
+ρ e_1`` leaves the sectors ``+ρ``, ``-ρ`` and, ``D - 1`` times, 0. An output bias is one more
+direction, on which the residual does not act, with a gradient of 1. All this holds for any weights,
+data and loss. Under the assumptions of :mod:`.orthogonal_first_layer` the small matrix falls apart
+further.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,9 +24,9 @@ from hessian_spectra.closed_form._inputs import (
     exponent,
     finite,
     norm,
-    normalise,
     times_power_of_two,
 )
+from hessian_spectra.closed_form._losses import Loss, scaled
 from hessian_spectra.closed_form._reduction import Reduction, Sector
 from hessian_spectra.closed_form.assumptions import ROUNDING
 from hessian_spectra.spectrum import Spectrum
@@ -38,10 +39,11 @@ class Network:
     Args:
         w: ``(m,)`` second layer.
         V: ``(m, D)`` first layer.
-        moments: ``(D, D)`` mean of ``x xᵀ``.
-        residual_covariance: ``(D,)`` mean of ``x (f(x) - y)``.
+        moments: ``(D, D)`` mean of ``l'' x xᵀ``.
+        residual_covariance: ``(D,)`` mean of ``l' x``.
         power: the Hessian is ``2**power`` times the scaled one.
-        mean: ``(D,)`` mean of ``x``, for a network with an output bias; else ``None``.
+        mean: ``(D + 1,)`` means of ``l'' x`` and of ``l''``, for a network with an output bias;
+            else ``None``.
     """
 
     w: Float[Tensor, " m"]
@@ -49,7 +51,7 @@ class Network:
     moments: Float[Tensor, "D D"]
     residual_covariance: Float[Tensor, " D"]
     power: int
-    mean: Float[Tensor, " D"] | None = None
+    mean: Float[Tensor, " d"] | None = None
 
     @classmethod
     def of(
@@ -59,17 +61,27 @@ class Network:
         x: Float[Tensor, "n D"],
         y: Float[Tensor, " n"],
         output_bias: Float[Tensor, ""] | None = None,
+        loss: Loss | None = None,
     ) -> "Network":
         """The network on inputs and targets, of which none is scaled yet."""
-        parameters = [w, V]
+        parameters, shift = [w, V], torch.zeros_like(w[0])
         if output_bias is not None:
-            y = y - output_bias
+            if loss is None:
+                y = y - output_bias
+            else:
+                shift = output_bias
             # A weight of the size 1/x counts, too: the derivative by the output bias is 1.
             parameters.append(times_power_of_two(torch.ones_like(w[:1]), -(exponent(x) or 0)))
-        (w, V, *_), x, y, power = normalise(parameters, x, y)
-        residual_covariance = x.T @ (x @ (V.T @ w) - y) / len(x)
-        mean = None if output_bias is None else x.mean(0)
-        return cls(w, V, x.T @ x / len(x), residual_covariance, power, mean)
+
+        def outputs(layers: Sequence[Tensor], inputs: Tensor) -> Tensor:
+            return inputs @ (layers[1].T @ layers[0]) + shift
+
+        (w, V, *_), x, slopes, curvatures, power = scaled(loss, outputs, parameters, x, y)
+        weighted = curvatures[:, None] * x
+        mean = None
+        if output_bias is not None:
+            mean = torch.cat([weighted.mean(0), curvatures.mean()[None]])
+        return cls(w, V, x.T @ weighted / len(x), x.T @ slopes / len(x), power, mean)
 
     @cached_property
     def rotation(self) -> Float[Tensor, "D D"]:
@@ -83,6 +95,11 @@ class Network:
     def rotated(self) -> Float[Tensor, "m D"]:
         """The first layer for the rotated inputs."""
         return self.V @ self.rotation
+
+    @cached_property
+    def rotated_moments(self) -> Float[Tensor, "D D"]:
+        """The moments of the rotated inputs."""
+        return self.rotation.T @ self.moments @ self.rotation
 
     @cached_property
     def residual(self) -> Tensor:
@@ -107,30 +124,31 @@ class Network:
         ]
         zero = torch.zeros_like(self.residual)
         sectors += [Sector(zero, self.w[:, None], [d], [(d * m, 1.0)]) for d in range(1, inputs)]
-        coupling = rotation.T @ self.moments @ rotation
+        coupling = self.rotated_moments
         if self.mean is not None:
             unit = times_power_of_two(torch.ones_like(self.w[:1, None]), -(self.power // 2))
             sectors.append(Sector(zero, unit, [inputs], [(last + m, 1.0)]))
-            mean = (rotation.T @ self.mean)[:, None]
-            coupling = torch.cat(
-                [torch.cat([coupling, mean], 1), torch.cat([mean.T, torch.ones_like(unit)], 1)]
-            )
+            mean = (rotation.T @ self.mean[:-1])[:, None]
+            corner = self.mean[-1:, None]
+            coupling = torch.cat([torch.cat([coupling, mean], 1), torch.cat([mean.T, corner], 1)])
         return Reduction(sectors, coupling)
 
     def is_orthogonal(self) -> bool:
-        """Whether ``VᵀV = ν² I``, ``S = s I`` and ``Vᵀw`` is parallel to ``r``, up to rounding.
+        """Whether ``VᵀV = ν² I`` and ``Vᵀw`` is parallel to ``r``, up to rounding.
 
-        And whether there is no output bias, which couples with what is left.
+        And whether ``S`` is a multiple of the identity but for another entry along ``r``, and there
+        is no output bias, which couples with what is left.
         """
         m, inputs = self.V.shape
         gram = self.rotated.T @ self.rotated
-        alignment = self.rotated.T @ self.w
+        alignment, moments = self.rotated.T @ self.w, self.rotated_moments
         size = gram.diagonal().mean() + self.w @ self.w
         return bool(
             self.mean is None
             and m >= inputs
             and (_off_identity(gram) <= ROUNDING * size).all()
-            and (_off_identity(self.moments) <= ROUNDING * self.moments.diagonal().mean()).all()
+            and (moments[0, 1:].abs() <= ROUNDING * moments.abs().max()).all()
+            and (_off_identity(moments[1:, 1:]) <= ROUNDING * moments.abs().max()).all()
             and (alignment[1:].abs() <= ROUNDING * size).all()
         )
 
@@ -143,12 +161,15 @@ class Network:
             values = self.reduction().outlier_values()
             return values, [1] * len(values), [""] * len(values)
         first, inputs = self.rotated[:, 0], self.V.shape[1]
-        s = self.moments.diagonal().mean()
+        along, *others = self.rotated_moments.diagonal()
         sums, differences = norm(self.w + first), norm(self.w - first)
-        pair = stable_pair(sums, differences, self.w @ first, s, self.residual)
+        pair = stable_pair(sums, differences, self.w @ first, along, self.residual)
         squared_norm_v = self.V.square().sum() / inputs
-        triple = triple_matrix(s * (self.w @ self.w), s * squared_norm_v, self.residual)
-        values, order = torch.cat([pair, torch.linalg.eigvalsh(triple)]).sort()
+        # The mean of the others, and no number where there are none; its sign is the matrix's.
+        s = torch.stack(others or [along]).mean()
+        triple = triple_matrix(s.abs() * (self.w @ self.w), s.abs() * squared_norm_v, self.residual)
+        triples = torch.linalg.eigvalsh(triple) * torch.where(s < 0, -1.0, 1.0)
+        values, order = torch.cat([pair, triples]).sort()
         labels = [(1, "pair")] * 2 + [(inputs - 1, "triple")] * 3
         sorted_labels = [labels[i] for i in order.tolist()]
         return values, [count for count, _ in sorted_labels], [cell for _, cell in sorted_labels]

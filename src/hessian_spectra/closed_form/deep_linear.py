@@ -1,18 +1,18 @@
-"""Deep linear networks on whitened inputs: anon2026data, Sections 2 and 3, Appendix B."""
+"""Linear networks of any depth, layers and inputs: anon2026data, and beyond its assumptions."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Literal
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from hessian_spectra.closed_form._inputs import (
     ArrayLike,
     exponent,
     finite,
-    is_double,
     read,
     times_power_of_two,
 )
@@ -23,64 +23,79 @@ from hessian_spectra.closed_form._layers import (
     prefixes_and_suffixes,
     read_layers,
     unbalance,
-    whitened,
 )
+from hessian_spectra.closed_form._losses import Loss, output_derivatives
 from hessian_spectra.closed_form._pairs import rank_of, spectrum_of_pairs
-from hessian_spectra.closed_form.assumptions import (
-    ROUNDING,
-    Assumption,
-    require,
-    tolerance_of,
-)
+from hessian_spectra.closed_form.assumptions import ROUNDING
 from hessian_spectra.spectrum import Spectrum
 from hessian_spectra.validation import require_word
 
 
-def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = True) -> Spectrum:
+def deep_linear(
+    weights: Layers,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    loss: Loss | None = None,
+    check: bool = True,
+) -> Spectrum:
     """Gauss-Newton spectrum of ``f(x) = W_L ... W_1 x`` under ``1/(2n) Σ_i ‖f(x_i) - y_i‖²``.
 
-    Where the loss is zero, or merely ``(f(X) - Y) Xᵀ = 0``, it is the spectrum of the Hessian. For
-    ``X Xᵀ / n = σ_x² I`` and balanced layers, ``W_l W_lᵀ = W_{l+1}ᵀ W_{l+1}`` (not needed for ``L =
-    2``), the pair of the singular values ``s_i`` of ``W_1`` and ``s_j`` of ``W_L`` has the
-    eigenvalue
+    Where the residual is uncorrelated with the inputs, ``(f(X) - Y) Xᵀ = 0``, as at every
+    least-squares solution whatever its loss, it is the spectrum of the Hessian. Nothing else is
+    assumed, of layers or inputs. With ``P_l = W_{l-1} ... W_1``, ``S_l = W_L ... W_{l+1}`` and ``X
+    Xᵀ / n = F Fᵀ`` the non-zero eigenvalues are those of
+
+        ``Σ_l (S_l S_lᵀ) ⊗ (Fᵀ P_lᵀ P_l F)``,
+
+    which has no more than ``d_L d_0`` rows. How far it falls apart is found, not asked for:
+
+    * Where all ``S_l S_lᵀ`` commute, as with two layers, one output, or balanced layers, ``W_l W_lᵀ
+      = W_{l+1}ᵀ W_{l+1}``, their eigenvectors ``u_j`` leave ``d_L`` problems of ``d_0`` rows, the
+      matrices ``Σ_l ‖S_lᵀu_j‖² Fᵀ P_lᵀ P_l F``. All ``u_j`` with ``W_Lᵀu_j = 0`` share one, so that
+      its eigenvalues repeat: the bulk.
+    * For ``X Xᵀ / n = σ_x² I`` besides, and two layers or balanced ones, there is one eigenvalue
+      for each pair of the singular values ``s_i`` of ``W_1`` and ``s_j`` of ``W_L``,
 
         ``λ_ij = σ_x² Σ_l s_i^{2(l-1)} s_j^{2(L-l)}``,   ``0⁰ = 1``,
 
-    for ``i = 1, ..., d_0`` and ``j = 1, ..., d_L``: singular values beyond the size of a layer
-    count as 0. All others of the ``p = Σ d_l d_{l-1}`` eigenvalues are 0. For ``L >= 2``, with
-    ``r_1`` and ``r_2`` the ranks of ``W_1`` and ``W_L`` (equal in a balanced network),
+      where singular values beyond the size of a layer count as 0. Pairs of two positive ones are
+      the outliers; ``s_i^{2(L-1)} σ_x²`` occurs ``d_L - r_L`` times and ``s_j^{2(L-1)} σ_x²`` ``d_0
+      - r_1`` times, with ``r_l`` the rank of ``W_l``: the bulk.
 
-    * ``r_1 r_2`` eigenvalues belong to two positive singular values: the outliers;
-    * ``s_i^{2(L-1)} σ_x²`` occurs ``d_L - r_2`` times and ``s_j^{2(L-1)} σ_x²`` ``d_0 - r_1``
-      times: the bulk;
-    * ``d_0 d_L - (d_0 - r_1)(d_L - r_2)`` eigenvalues are positive, all in all.
+    For another loss with the second derivatives ``M_i``, ``(d_L, d_L)``, by the outputs of sample
+    ``i``, the non-zero eigenvalues are those of ``E[M ⊗ x xᵀ] Σ_l (S_l S_lᵀ) ⊗ (P_lᵀ P_l)``: one
+    problem of all. It is the spectrum of the Hessian where ``E[∇l xᵀ] = 0``.
 
-    For ``L = 1`` every eigenvalue is ``σ_x²``. The eigenvector of a pair has in layer ``l`` the
-    matrix ``(W_L ... W_{l+1})ᵀ u_j (W_{l-1} ... W_1 v_i)ᵀ``, with ``v_i`` a right singular vector
-    of ``W_1`` and ``u_j`` a left one of ``W_L``.
+    For ``L = 1`` each eigenvalue of ``X Xᵀ / n`` occurs ``d_L`` times. An eigenvector has in layer
+    ``l`` the matrix ``S_lᵀ u (P_l F z)ᵀ``, summed over ``u`` and ``z`` if they do not separate.
 
     Args:
         weights: the layers ``W_1, ..., W_L``, each ``(d_l, d_{l-1})``.
         x: ``(d_0, n)`` inputs, one sample a column.
-        y: ``(d_L, n)`` targets. The Gauss-Newton matrix does not depend on them.
-        check: whether to refuse inputs that break the assumptions. The eigenvalues are exact
-            without them, too: they then come from the matrix of eq. (5), reduced to ``d_0 d_L``
-            rows, or from the Gauss-Newton matrix itself where that is smaller, and what they
-            belong to is no longer told. That takes memory for ``(d_0 d_L)²`` numbers; for an
-            approximation at any size see :func:`pair_eigenvalues`.
+        y: ``(d_L, n)`` targets. The Gauss-Newton matrix of the squared error does not depend on
+            them.
+        loss: a module of torch, whose ``reduction`` does not matter, or a function of outputs and
+            targets with a number for each output, ``(n, d_L)``, which are added up over the
+            outputs, or for each sample, ``(n,)``; by default half the squared error.
+        check: has no effect, since there is nothing to refuse: it is there for those who pass it to
+            every closed form. Whether the Hessian is meant, too, is asked by :func:`of`.
 
     Returns:
-        The spectrum in the parameter order ``(W_1, ..., W_L)``, each layer row by row. Kinds
-        ``"outlier"`` with cell ``"i,j"``, ``"bulk"`` with cell ``"i,0"`` or ``"0,j"`` (the 0 stands
-        for all singular values that are 0), and ``"zero"``; for ``L = 1`` only ``"bulk"``. Where
-        the assumptions do not hold up to rounding, ``"numeric"`` and ``"zero"``.
+        The spectrum in the parameter order ``(W_1, ..., W_L)``, each layer row by row. Of pairs the
+        kinds ``"outlier"`` with cell ``"i,j"``, ``"bulk"`` with cell ``"i,0"`` or ``"0,j"`` (the 0
+        stands for all singular values that are 0), and ``"zero"``; of ``d_L`` problems
+        ``"outlier"`` with cell ``"j"``, ``"bulk"`` with cell ``"0"``, and ``"zero"``; for ``L = 1``
+        no ``"outlier"`` and no cell. Of one problem, which takes memory for ``(d_0 d_L)²`` numbers
+        or ``p²`` if these are fewer, ``"numeric"`` and ``"zero"``.
 
     Raises:
-        AssumptionError: an assumption is violated by more than 1e-8 (float32: 1e-4).
-        ValueError: bad shape or type, empty or not finite data, or a Hessian beyond float64.
+        ValueError: bad shape or type, empty or not finite data, a Hessian beyond float64, or a loss
+            that is not twice differentiable at an output.
 
-    Source: anon2026data, eq. (8), (9) and, for ``L = 2``, (15), (16). In print the indices end at
-    the smallest width, at ``min(d_0, d_1)`` and at ``min(d_1, d_2)``, which leaves the bulk out.
+    Source: anon2026data, eq. (5), which assumes nothing; eq. (9) and, for ``L = 2``, (15), (16) of
+    pairs, whose indices end at the smallest width in print, which leaves the bulk out. The ``d_L``
+    problems on any inputs, and other losses: this project.
 
     Example:
         >>> s = deep_linear([[[2.0, 0.0]], [[1.0]]], x=[[2.0, 0.0], [0.0, 2.0]], y=[[0.0, 0.0]])
@@ -88,39 +103,50 @@ def deep_linear(weights: Layers, x: ArrayLike, y: ArrayLike, *, check: bool = Tr
         tensor([ 0.,  2., 10.], dtype=torch.float64)
         >>> s.labels
         ['zero', 'bulk 0,1', 'outlier 1,1']
+        >>> raw = deep_linear([[[2.0, 0.0]], [[1.0]]], x=[[2.0, 0.0], [0.0, 4.0]], y=[[0.0, 0.0]])
+        >>> raw.eigenvalues  # X Xᵀ / n = diag(2, 8); 2 (2² + 1²), 8 (0² + 1²)
+        tensor([ 0.0000,  8.0000, 10.0000], dtype=torch.float64)
     """
-    given = matrices(weights)
-    exact = is_double(*given.values(), x, y)
-    depth = len(given)
+    depth = len(matrices(weights))
     shapes = {"x": ("d_0", "n"), "y": (f"d_{depth}", "n")}
-    *layers, x, _ = read_layers(weights, shapes, x=x, y=y)
-    scale, of_inputs = exponent(*layers) or 0, exponent(x) or 0
-    layers = [times_power_of_two(layer, -scale) for layer in layers]
+    *layers, x, y = read_layers(weights, shapes, x=x, y=y)
+    of_inputs = exponent(x) or 0
+    if loss is not None:
+        product = prefixes_and_suffixes(layers)[1][0] @ layers[0]
+        _, curvatures = output_derivatives(loss, (product @ x).T, y.T)
+        x = times_power_of_two(x, -of_inputs)
+        moments = torch.einsum("nkl,an,bn->kalb", curvatures, x, x) / x.shape[1]
+        return _of_any_loss(layers, moments.flatten(0, 1).flatten(1), 2 * of_inputs)
     x = times_power_of_two(x, -of_inputs)
-    power = 2 * (scale * (depth - 1) + of_inputs)
-    moments = x @ x.T / x.shape[1]
-    if check:
-        equation = 15 if depth == 2 else 9
-        source = f"The spectrum of a deep linear network (anon2026data, eq. {equation})"
-        require(whitened_and_balanced(layers, moments, tolerance_of(exact)), source)
-    samples = torch.linalg.qr(x.T / x.shape[1] ** 0.5, mode="r").R.T  # (d_0, at most d_0)
-    before, after = prefixes_and_suffixes(layers)
-    factors = [(samples.T @ p.T, s) for p, s in zip(before, after, strict=True)]
-    ends = _singular_values(layers) if off_identity(moments) <= ROUNDING else None
-    if ends is None:
-        return _reduced_spectrum(factors, power)
-    outputs, inputs = len(layers[-1]), len(x)
-    pairs = spectrum_of_pairs(
-        *ends,
-        inputs=inputs,
-        outputs=outputs,
-        depth=depth,
-        second_moment=moments.diagonal().mean(),
-        null=sum(layer.numel() for layer in layers) - inputs * outputs,
-        method=f"closed form, anon2026data eq. ({15 if depth == 2 else 9})",
-        power=power,
-    )
-    return replace(pairs, eigenbasis=partial(_eigenbasis, layers, ends, pairs))
+    factor = torch.linalg.qr(x.T / x.shape[1] ** 0.5, mode="r").R.T  # (d_0, at most d_0)
+    return _spectrum(layers, factor, x @ x.T / x.shape[1], 2 * of_inputs)
+
+
+def deep_linear_from_moments(weights: Layers, second_moment: ArrayLike) -> Spectrum:
+    """The spectrum of :func:`deep_linear` from the second moments of the inputs, without samples.
+
+    Args:
+        weights: the layers ``W_1, ..., W_L``, each ``(d_l, d_{l-1})``.
+        second_moment: ``(d_0, d_0)``, ``X Xᵀ / n``.
+
+    Returns:
+        As :func:`deep_linear`.
+
+    Raises:
+        ValueError: as :func:`deep_linear`, or second moments that are not symmetric or have a
+            negative eigenvalue.
+
+    Source: this project.
+
+    Example:
+        >>> deep_linear_from_moments([[[2.0, 0.0]], [[1.0]]], [[2.0, 0.0], [0.0, 8.0]]).eigenvalues
+        tensor([ 0.0000,  8.0000, 10.0000], dtype=torch.float64)
+    """
+    shapes = {"second_moment": ("d_0", "d_0")}
+    *layers, moments = read_layers(weights, shapes, second_moment=second_moment)
+    power = exponent(moments) or 0
+    moments = times_power_of_two(moments, -power)
+    return _spectrum(layers, factor_of(moments), moments, power)
 
 
 def pair_eigenvalues(
@@ -191,22 +217,103 @@ def pair_eigenvalues(
     )
 
 
-def whitened_and_balanced(
-    layers: Sequence[Tensor], moments: Tensor, tolerance: float
-) -> list[Assumption]:
-    """The inputs are whitened, and more than two layers balanced."""
-    assumptions = [whitened(moments, tolerance)]
-    if len(layers) > 2:
-        advice = "start from balanced weights and small steps"
-        formula = "W_l W_lᵀ = W_{l+1}ᵀ W_{l+1}"
-        assumptions.append(Assumption(formula, unbalance(layers), tolerance, advice))
-    return assumptions
+@dataclass(frozen=True)
+class _Network:
+    """A linear network on inputs of which ``F Fᵀ`` are the second moments.
+
+    Args:
+        layers: ``W_1, ..., W_L``.
+        factor: ``(d_0, r)`` ``F``.
+    """
+
+    layers: Sequence[Tensor]
+    factor: Float[Tensor, "inputs r"]
+
+    @cached_property
+    def products(self) -> list[tuple[Tensor, Tensor]]:
+        """``P_l F`` and ``S_l`` of each layer."""
+        before, after = prefixes_and_suffixes(self.layers)
+        return [(p @ self.factor, s) for p, s in zip(before, after, strict=True)]
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters ``p``."""
+        return sum(layer.numel() for layer in self.layers)
+
+    @cached_property
+    def output_directions(self) -> tuple[Tensor, Tensor] | None:
+        """``u_j (d_L, d_L)`` in which all ``S_l S_lᵀ`` are diagonal, and ``‖S_lᵀu_j‖ (d_L, L)``.
+
+        ``None`` where there are none up to rounding. Those of a generic sum are those of all.
+        """
+        after = [s for _, s in self.products]
+        u = torch.eye(len(after[-1]), dtype=after[-1].dtype, device=after[-1].device)
+        sizes = [torch.linalg.matrix_norm(s @ s.T).sqrt() for s in after]
+        if len(after) > 1:
+            # With weights that make sums alike by accident only.
+            others = enumerate(zip(after[:-1], sizes[:-1], strict=True), start=1)
+            generic = [s / (size or 1.0) / number**0.5 for number, (s, size) in others]
+            triangle = torch.linalg.qr(torch.cat(generic, dim=1).T, mode="r").R
+            u = torch.linalg.svd(triangle.T).U
+        lengths = []
+        for s, size in zip(after, sizes, strict=True):
+            turned = u.T @ s
+            gram = turned @ turned.T
+            if torch.linalg.matrix_norm(gram - gram.diagonal().diag()) > ROUNDING * size**2:
+                return None
+            norms = torch.linalg.vector_norm(turned, dim=1)
+            cut = max(s.shape) * torch.finfo(s.dtype).eps * size
+            lengths.append(torch.where(norms > cut, norms, 0.0))
+        lengths[-1] = torch.ones_like(lengths[-1])  # S_L = I
+        return u, torch.stack(lengths, dim=1)
+
+    def stacked(self, lengths: Sequence[float]) -> Tensor:
+        """The ``‖S_lᵀu‖ P_l F``, one below the other: squared, the problem of ``u``."""
+        return torch.cat([n * p for n, (p, _) in zip(lengths, self.products, strict=True)])
+
+
+def factor_of(moments: Float[Tensor, "D D"]) -> Float[Tensor, "D r"]:
+    """``F`` of full rank with ``F Fᵀ = S``, for second moments of entries of at most 1.
+
+    Raises:
+        ValueError: they are not symmetric, or have a negative eigenvalue.
+    """
+    asymmetry = float((moments - moments.T).abs().max())
+    if asymmetry > 1e-8:
+        raise ValueError(
+            f"second_moment: expected a symmetric matrix, got one that differs by {asymmetry:.3g} "
+            "of its size from its transpose"
+        )
+    values, vectors = torch.linalg.eigh(moments)
+    if values[0] < -1e-8:
+        raise ValueError(
+            "second_moment: expected no negative eigenvalue, got "
+            f"{float(values[0]):.3g} of its size"
+        )
+    rank = rank_of(values.flip(0), len(values))
+    return vectors[:, len(values) - rank :] * values[len(values) - rank :].sqrt()
+
+
+def _spectrum(layers: Sequence[Tensor], factor: Tensor, moments: Tensor, power: int) -> Spectrum:
+    """The spectrum by pairs, by problems of the size of the inputs, or by one of all.
+
+    ``moments`` are ``factor`` times its transpose; eigenvalues are ``2**power`` times theirs.
+    """
+    scale = exponent(*layers) or 0
+    network = _Network([times_power_of_two(layer, -scale) for layer in layers], factor)
+    power += 2 * scale * (len(layers) - 1)
+    ends = _singular_values(network.layers) if off_identity(moments) <= ROUNDING else None
+    if ends is not None:
+        return _of_pairs(network, ends, moments.diagonal().mean(), power)
+    if network.output_directions is not None:
+        return _of_output_directions(network, *network.output_directions, power)
+    return _of_all(network, power)
 
 
 def _singular_values(layers: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
     """The positive singular values of the first and of the last layer, descending.
 
-    ``None`` where the theorem does not hold up to rounding: more than two layers, not balanced.
+    ``None`` where they do not suffice, up to rounding: more than two layers, not balanced.
     """
     first, last = (torch.linalg.svd(layers[k], full_matrices=False).S for k in (0, -1))
     first = first[: rank_of(first, max(layers[0].shape))]
@@ -216,52 +323,142 @@ def _singular_values(layers: Sequence[Tensor]) -> tuple[Tensor, Tensor] | None:
     return (first, first) if len(first) <= narrowest and unbalance(layers) <= ROUNDING else None
 
 
-def _eigenbasis(layers: Sequence[Tensor], ends: tuple[Tensor, Tensor], pairs: Spectrum) -> Tensor:
+def _of_pairs(
+    network: _Network, ends: tuple[Tensor, Tensor], second_moment: Tensor, power: int
+) -> Spectrum:
+    """White inputs, and two layers or balanced ones."""
+    layers = network.layers
+    inputs, outputs, depth = layers[0].shape[1], len(layers[-1]), len(layers)
+    pairs = spectrum_of_pairs(
+        *ends,
+        inputs=inputs,
+        outputs=outputs,
+        depth=depth,
+        second_moment=second_moment,
+        null=network.parameters - inputs * outputs,
+        method=f"closed form, anon2026data eq. ({15 if depth == 2 else 9})",
+        power=power,
+    )
+    return replace(pairs, eigenbasis=partial(_basis_of_pairs, layers, ends, pairs))
+
+
+def _basis_of_pairs(
+    layers: Sequence[Tensor], ends: tuple[Tensor, Tensor], pairs: Spectrum
+) -> Tensor:
     """The eigenvectors of the pairs by the theorem, in their order, and the rest of the space."""
-    parameters = sum(layer.numel() for layer in layers)
     if len(layers) == 1:
-        return torch.eye(parameters, dtype=layers[0].dtype, device=layers[0].device)
-    (first, last), products = map(len, ends), prefixes_and_suffixes(layers)
+        return torch.eye(layers[0].numel(), dtype=layers[0].dtype, device=layers[0].device)
+    (first, last), products = map(len, ends), [*zip(*prefixes_and_suffixes(layers), strict=True)]
     u, v = torch.linalg.svd(layers[-1]).U, torch.linalg.svd(layers[0]).Vh.T
+    both, of_first = (_columns(products, us, v[:, :first]) for us in (u[:, :last], u[:, last:]))
+    of_last = _columns(products, u[:, :last], v[:, first:], "ji")
+    return _completed([both, of_first, of_last], pairs)
 
-    def of(us: Tensor, vs: Tensor, order: str = "ij") -> Tensor:
-        """The columns of all pairs of some, the vectors that the order names first one by one."""
-        layered = zip(*products, strict=True)
-        parts = [torch.einsum(f"aj,bi->ab{order}", s.T @ us, p @ vs) for p, s in layered]
-        return torch.cat([part.flatten(0, 1).flatten(1) for part in parts])
 
-    both, of_first = of(u[:, :last], v[:, :first]), of(u[:, last:], v[:, :first])
-    columns = torch.cat([both, of_first, of(u[:, :last], v[:, first:], "ji")], dim=1)
+def _columns(
+    products: Sequence[tuple[Tensor, Tensor]], us: Tensor, vs: Tensor, order: str = "ij"
+) -> Float[Tensor, "p columns"]:
+    """``S_lᵀ u (P_l v)ᵀ`` of all pairs, the vectors that the order names first one by one."""
+    parts = [torch.einsum(f"aj,bi->ab{order}", s.T @ us, p @ vs) for p, s in products]
+    return torch.cat([part.flatten(0, 1).flatten(1) for part in parts])
+
+
+def _completed(groups: Sequence[Tensor], spectrum: Spectrum) -> Tensor:
+    """Orthonormal ones for the columns of all groups but the last, which has the rest."""
+    columns = torch.cat(list(groups), dim=1)
+    counts = torch.tensor(spectrum.multiplicities, device=columns.device)
+    values = spectrum.values.repeat_interleave(counts)[: columns.shape[1]]
     # The largest first: what is left of the smallest beside them is orthogonal to them.
-    counts = torch.tensor(pairs.multiplicities, device=u.device)
-    values = pairs.values.repeat_interleave(counts)[: columns.shape[1]]
     order = values.argsort(descending=True, stable=True)
     vectors = torch.linalg.qr(columns[:, order], mode="complete").Q
-    places = torch.cat([order, torch.arange(len(order), parameters, device=u.device)])
+    places = torch.cat([order, torch.arange(len(order), len(columns), device=columns.device)])
     return vectors[:, places.argsort()]
 
 
-def _reduced_spectrum(factors: Sequence[tuple[Tensor, Tensor]], power: int) -> Spectrum:
-    """Eq. (5), which assumes nothing, on ``d_0`` samples with the second moments of all ``n``."""
+def _of_output_directions(
+    network: _Network, u: Tensor, lengths: Float[Tensor, "outputs L"], power: int
+) -> Spectrum:
+    """A problem of the size of the inputs for each ``u_j``; directions alike share one."""
+    alike: dict[tuple[float, ...], list[int]] = {}
+    for direction, row in enumerate(lengths.tolist()):
+        alike.setdefault(tuple(row), []).append(direction)
+    values, multiplicities, kinds, cells = [], [], [], []
+    for row, directions in alike.items():
+        roots = torch.linalg.svdvals(stacked := network.stacked(row))
+        roots = roots[: rank_of(roots, max(stacked.shape))]
+        values.append(roots**2)
+        multiplicities += [len(directions)] * len(roots)
+        bulk = not any(row[:-1])
+        kinds += ["bulk" if bulk else "outlier"] * len(roots)
+        cell = "" if len(row) == 1 else "0" if bulk else str(directions[0] + 1)
+        cells += [cell] * len(roots)
+    spectrum = Spectrum(
+        values=finite(times_power_of_two(torch.cat([*values, u.new_zeros(1)]), power)),
+        multiplicities=[*multiplicities, network.parameters - sum(multiplicities)],
+        kinds=[*kinds, "zero"],
+        cells=[*cells, ""],
+        method="closed form, anon2026data eq. (5), one problem for each output",
+    )
+
+    def eigenbasis() -> Tensor:
+        columns = [u.new_zeros(network.parameters, 0)]
+        for row, directions in alike.items():
+            _, roots, right = torch.linalg.svd(stacked := network.stacked(row), full_matrices=False)
+            right = right[: rank_of(roots, max(stacked.shape))].T
+            columns.append(_columns(network.products, u[:, directions], right))
+        return _completed(columns, spectrum)
+
+    return replace(spectrum, eigenbasis=eigenbasis)
+
+
+def _of_all(network: _Network, power: int) -> Spectrum:
+    """Eq. (5) as it is, or the Gauss-Newton matrix itself where that is smaller."""
 
     def jacobian() -> Tensor:
-        return torch.cat([_kron(s, p) for p, s in factors], dim=1)  # (d_L d_0, p)
+        return torch.cat([_kron(s, p.T) for p, s in network.products], dim=1)  # (d_L r, p)
 
     def eigenbasis() -> Tensor:
         right = torch.linalg.svd(jacobian()).Vh
         return torch.cat([right[:size].flip(0), right[size:]]).T
 
-    (p_1, s_1), *_ = factors
-    parameters = sum(p.shape[1] * s.shape[1] for p, s in factors)
-    size = min(parameters, len(p_1) * len(s_1))
-    if size < parameters:
+    (p_1, s_1), *_ = network.products
+    size = min(network.parameters, p_1.shape[1] * len(s_1))
+    if size < network.parameters:
         matrix = p_1.new_zeros(size, size)
-        for p, s in factors:
-            matrix += _kron(s @ s.T, p @ p.T)
+        for p, s in network.products:
+            matrix += _kron(s @ s.T, p.T @ p)
     else:
         matrix = jacobian().T @ jacobian()
     # A Gauss-Newton matrix has no negative eigenvalues; those of rounding are zeros.
     values = torch.linalg.eigvalsh(matrix).clamp(min=0)
+    return Spectrum(
+        values=finite(times_power_of_two(torch.cat([values, values.new_zeros(1)]), power)),
+        multiplicities=[1] * size + [network.parameters - size],
+        kinds=["numeric"] * size + ["zero"],
+        cells=[""] * (size + 1),
+        method="closed form, anon2026data eq. (5)",
+        eigenbasis=eigenbasis,
+    )
+
+
+def _of_any_loss(layers: Sequence[Tensor], moments: Float[Tensor, "k k"], power: int) -> Spectrum:
+    """``Jᵀ M J`` for any symmetric ``M``, the moments, and ``J``, of the product by all layers."""
+    scale = exponent(*layers) or 0
+    layers = [times_power_of_two(layer, -scale) for layer in layers]
+    products = zip(*prefixes_and_suffixes(layers), strict=True)
+    jacobian = torch.cat([_kron(s, p.T) for p, s in products], dim=1)
+    parameters, size = jacobian.shape[1], min(jacobian.shape)
+    triangle = torch.linalg.qr(jacobian.T, mode="r").R
+    matrix = triangle @ moments @ triangle.T
+    values = torch.linalg.eigvalsh(finite(matrix))
+    power += 2 * scale * (len(layers) - 1)
+
+    def eigenbasis() -> Tensor:
+        complete = torch.linalg.qr(jacobian.T, mode="complete")
+        rows = complete.R[:size]
+        small = torch.linalg.eigh(rows @ moments @ rows.T).eigenvectors
+        return torch.cat([complete.Q[:, :size] @ small, complete.Q[:, size:]], dim=1)
+
     return Spectrum(
         values=finite(times_power_of_two(torch.cat([values, values.new_zeros(1)]), power)),
         multiplicities=[1] * size + [parameters - size],
@@ -274,4 +471,4 @@ def _reduced_spectrum(factors: Sequence[tuple[Tensor, Tensor]], power: int) -> S
 
 def _kron(left: Tensor, right: Tensor) -> Tensor:
     """The Kronecker product; torch's own takes no transposed matrices."""
-    return torch.kron(left.contiguous(), right.contiguous())
+    return torch.einsum("ij,kl->ikjl", left, right).flatten(0, 1).flatten(1)

@@ -28,7 +28,9 @@ def gradient_descent_subspace(w: ArrayLike, v: ArrayLike) -> GradientDescentSubs
     A step multiplies ``w + v`` and ``w - v`` by numbers. So the span of ``(v, w)`` and ``(w, v)``
     is the same before and after, and so is its complement, the bulk eigenspace, to which every
     iterate is orthogonal. It holds for any step sizes and for stochastic gradients, weight decay
-    and momentum from zero velocity, but not for Adam.
+    and momentum from zero velocity, but not for Adam; and for any loss of the outputs, also one
+    with kinks or that couples samples, because the gradient is a number ``G`` times ``(w, v)``. For
+    the bulk to be eigenvectors the loss must have two derivatives.
 
     Where ``w = ±v`` (or a layer vanishes with the other) the iterates stay in one dimension or
     none; the second column is then one of many choices.

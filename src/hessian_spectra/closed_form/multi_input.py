@@ -1,22 +1,18 @@
 """Several inputs, each with layers of its own: singh2026cracking, Corollary B.1."""
 
-import torch
+from collections.abc import Sequence
+
 from torch import Tensor
 
-from hessian_spectra.closed_form._blocks import Block, blocks_of_rows, spectrum_of_blocks
-from hessian_spectra.closed_form._inputs import (
-    ArrayLike,
-    finite,
-    normalise,
-    read,
-    times_power_of_two,
-)
-from hessian_spectra.closed_form._reduction import Reduction
-from hessian_spectra.closed_form.assumptions import ROUNDING
+from hessian_spectra.closed_form._blocks import blocks_of_rows, spectrum_of_coupled_blocks
+from hessian_spectra.closed_form._inputs import ArrayLike, read
+from hessian_spectra.closed_form._losses import Loss, scaled
 from hessian_spectra.spectrum import Spectrum
 
 
-def multi_input(w: ArrayLike, v: ArrayLike, x: ArrayLike, y: ArrayLike) -> Spectrum:
+def multi_input(
+    w: ArrayLike, v: ArrayLike, x: ArrayLike, y: ArrayLike, *, loss: Loss | None = None
+) -> Spectrum:
     """Hessian spectrum of ``f(x) = Σ_d ⟨w_d, v_d⟩ x_d`` under ``1/(2n) Σ (f(x_i) - y_i)²``.
 
     With ``Σ = mean(x xᵀ)``, ``α_d = ⟨w_d, v_d⟩`` and ``δx_d = mean(x_d (f(x) - y))`` the bulk is
@@ -29,11 +25,17 @@ def multi_input(w: ArrayLike, v: ArrayLike, x: ArrayLike, y: ArrayLike) -> Spect
 
     With ``m = 1`` this is the diagonal linear network, and all eigenvalues are outliers.
 
+    For another loss ``δx_d = mean(l' x_d)`` and ``Σ = mean(l'' x xᵀ)``. The outliers are then
+    coupled even where the inputs are independent, since ``l''`` depends on all of them. Heads whose
+    outputs are added are the case of equal inputs.
+
     Args:
         w: ``(D, m)`` second layers, one row for each coordinate of the input.
         v: ``(D, m)`` first layers.
         x: ``(n, D)`` inputs, correlated or not.
         y: ``(n,)`` targets.
+        loss: any of one output and one target, twice differentiable at the outputs; its mean over
+            the samples takes the place of half the squared error, the default.
 
     Returns:
         The spectrum in the parameter order ``(v_1, w_1, v_2, w_2, ...)``; kinds ``"outlier"`` and
@@ -41,9 +43,11 @@ def multi_input(w: ArrayLike, v: ArrayLike, x: ArrayLike, y: ArrayLike) -> Spect
         belong to all coordinates at once, and their cell is ``""``.
 
     Raises:
-        ValueError: bad shape or type, empty or not finite data, or a Hessian beyond float64.
+        ValueError: bad shape or type, empty or not finite data, a Hessian beyond float64, or a loss
+            that is not twice differentiable at an output.
 
-    Source: singh2026cracking, Corollary B.1 (eq. 112, 113); the correlated case is an extension.
+    Source: singh2026cracking, Corollary B.1 (eq. 112, 113); correlated inputs and other losses are
+    extensions, this project's.
 
     Example:
         >>> s = multi_input(w=[[1.0], [1.0]], v=[[1.0], [1.0]], x=[[1.0, 1.0]], y=[2.0])
@@ -51,33 +55,14 @@ def multi_input(w: ArrayLike, v: ArrayLike, x: ArrayLike, y: ArrayLike) -> Spect
         [0.0, 0.0, 0.0, 4.0]
     """
     w, v, x, y = read({"w": "Dm", "v": "Dm", "x": "nD", "y": "n"}, w=w, v=v, x=x, y=y)
-    (w, v), x, y, power = normalise([w, v], x, y)
-    moments = x.T @ x / len(x)
-    covariance = x.T @ (x @ (w * v).sum(-1) - y) / len(x)
-    blocks = blocks_of_rows(w, v, moments.diagonal(), covariance)
-    if _is_diagonal(moments):
-        return spectrum_of_blocks(blocks, power, "closed form, Corollary B.1")
-    return _correlated(blocks, moments, power)
+    (w, v), x, slopes, curvatures, power = scaled(loss, _outputs, [w, v], x, y)
+    weighted = curvatures[:, None] * x
+    moments = x.T @ weighted / len(x)
+    blocks = blocks_of_rows(w, v, moments.diagonal(), x.T @ slopes / len(x))
+    sizes, method = (weighted * x).abs().mean(0).sqrt(), "closed form, Corollary B.1"
+    methods = method, f"{method} with coupled outliers"
+    return spectrum_of_coupled_blocks(blocks, moments, sizes, power, methods)
 
 
-def _is_diagonal(moments: Tensor) -> bool:
-    scale = moments.diagonal().sqrt()
-    correlation = moments - torch.diag(moments.diagonal())
-    return bool((correlation.abs() <= ROUNDING * scale[:, None] * scale).all())
-
-
-def _correlated(blocks: list[Block], moments: Tensor, power: int) -> Spectrum:
-    """The spectrum with outliers that are coupled by the second moments of the inputs."""
-    m = len(blocks[0].w)
-    sectors = [part for d, block in enumerate(blocks) for part in block.sectors(d, 2 * m * d)]
-    reduction = Reduction(sectors, moments)
-    outliers = reduction.outlier_values()
-    bulk = torch.stack([sector.value for sector in sectors])
-    return Spectrum(
-        values=finite(times_power_of_two(torch.cat([outliers, bulk]), power)),
-        multiplicities=[1] * len(outliers) + [m - 1] * len(bulk),
-        kinds=["outlier"] * len(outliers) + ["bulk"] * len(bulk),
-        cells=[""] * len(outliers) + [b.cell for b in blocks for _ in range(2)],
-        method="closed form, Corollary B.1 with correlated inputs",
-        eigenbasis=reduction.eigenbasis,
-    )
+def _outputs(layers: Sequence[Tensor], x: Tensor) -> Tensor:
+    return x @ (layers[0] * layers[1]).sum(-1)

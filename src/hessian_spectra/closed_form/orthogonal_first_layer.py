@@ -8,6 +8,7 @@ from torch import Tensor
 from hessian_spectra.closed_form._blocks import pair_from_numbers
 from hessian_spectra.closed_form._inputs import ArrayLike, broadcast, is_double, read
 from hessian_spectra.closed_form._layers import off_identity
+from hessian_spectra.closed_form._losses import Loss
 from hessian_spectra.closed_form._network import Network, triple_matrix
 from hessian_spectra.closed_form.assumptions import Assumption, require, tolerance_of
 from hessian_spectra.spectrum import Spectrum
@@ -16,7 +17,13 @@ _SOURCE = "The orthogonal first layer (conjectured in singh2026cracking, Section
 
 
 def orthogonal_first_layer(
-    w: ArrayLike, V: ArrayLike, x: ArrayLike, y: ArrayLike, *, check: bool = True
+    w: ArrayLike,
+    V: ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    loss: Loss | None = None,
+    check: bool = True,
 ) -> Spectrum:
     """Hessian spectrum of ``f(x) = wᵀ V x`` under the loss ``1/(2n) Σ (f(x_i) - y_i)²``.
 
@@ -31,6 +38,13 @@ def orthogonal_first_layer(
     ``D = 1`` is Theorem 3.1 and ``D = 2`` Theorem B.1 with the constant as the second input. The
     targets may also be correlated with the inputs along ``mean(x f)``: see :func:`pair_and_triple`.
 
+    For another loss ``r = mean(l' x)`` and ``S = mean(l'' x xᵀ)`` take the places of ``mean(x (f -
+    y))`` and ``mean(x xᵀ)``, and nothing is assumed: the outliers are the eigenvalues of the small
+    matrix below. Where ``VᵀV = ν² I``, ``Vᵀw`` is parallel to ``r``, ``S r = s_1 r`` and ``S`` is
+    ``s`` times the identity beside that, they still are a pair, of ``s_1``, and ``D - 1`` equal
+    triples, of ``s``. Whitened inputs do not give that; normal ones of which the targets depend
+    through ``f`` alone do.
+
     Sketch of the proof: turn the inputs so that the residual covariance points along the first one.
     Then ``w`` is orthogonal to all columns of ``V`` but the first; the first input with ``w`` is a
     two-layer network with scalar input, which gives the pair and one each of ``±ρ``; every other
@@ -42,9 +56,11 @@ def orthogonal_first_layer(
         V: ``(m, D)`` first layer.
         x: ``(n, D)`` whitened inputs.
         y: ``(n,)`` targets.
-        check: whether to refuse inputs that break the assumptions. The eigenvalues are exact
-            without them, too: they then come from a symmetric matrix of size ``3D - 1`` at most,
-            and the pair and the triple are no longer told apart.
+        loss: any of one output and one target, twice differentiable at the outputs; its mean over
+            the samples takes the place of half the squared error, the default.
+        check: whether to refuse inputs that break the assumptions under the squared error. The
+            eigenvalues are exact without them, too: they then come from a symmetric matrix of size
+            ``3D - 1`` at most, and the pair and the triple are no longer told apart.
 
     Returns:
         The spectrum in the parameter order ``(V, w)``, ``V`` row by row; kinds ``"outlier"`` (cells
@@ -52,10 +68,11 @@ def orthogonal_first_layer(
 
     Raises:
         AssumptionError: an assumption is violated by more than 1e-8 (float32: 1e-4).
-        ValueError: bad shape or type, empty or not finite data, or a Hessian beyond float64.
+        ValueError: bad shape or type, empty or not finite data, a Hessian beyond float64, or a loss
+            that is not twice differentiable at an output.
 
     Source: settles the conjectures of singh2024closed, Section 3, and singh2026cracking, Section
-    4.1.
+    4.1. Other losses are this project's.
 
     Example:
         >>> V, x = [[1.0], [0.0]], [[1.0], [-1.0]]
@@ -67,9 +84,9 @@ def orthogonal_first_layer(
     """
     exact = is_double(w, V, x, y)
     w, V, x, y = read({"w": "m", "V": "mD", "x": "nD", "y": "n"}, w=w, V=V, x=x, y=y)
-    if check:
+    if check and loss is None:
         require(_assumptions(V, x, y, tolerance_of(exact)), _SOURCE)
-    network = Network.of(w, V, x, y)
+    network = Network.of(w, V, x, y, loss=loss)
     return network.spectrum("closed form, orthogonal first layer", _first_layer_by_rows)
 
 

@@ -16,6 +16,7 @@ from hessian_spectra.closed_form._inputs import (
     read,
     times_power_of_two,
 )
+from hessian_spectra.closed_form._losses import Loss, derivatives
 from hessian_spectra.closed_form._reduction import Reduction, Sector
 from hessian_spectra.spectrum import Spectrum
 
@@ -29,11 +30,13 @@ Activation = Callable[[Tensor], Tensor]
 class AttentionCoefficients(NamedTuple):
     """The four numbers that, with ``w_Q`` and ``w_K``, make the Hessian of Theorem 3.5.
 
+    For half the squared error ``l' = δ``, the residual, and ``l'' = 1``.
+
     Attributes:
-        alpha: ``α = mean(m_1²)``.
-        beta: ``β = mean((w_V m_1 + δ) x m_2)/√d_K``.
-        gamma: ``γ = mean(w_V δ x m_2)/√d_K``, the bulk eigenvalue.
-        zeta: ``ζ = mean(w_V² (x m_2)² + w_V δ x² m_3)/d_K``.
+        alpha: ``α = mean(l'' m_1²)``.
+        beta: ``β = mean((l'' w_V m_1 + l') x m_2)/√d_K``.
+        gamma: ``γ = mean(w_V l' x m_2)/√d_K``, the bulk eigenvalue.
+        zeta: ``ζ = mean(l'' w_V² (x m_2)² + w_V l' x² m_3)/d_K``.
     """
 
     alpha: Tensor
@@ -51,6 +54,7 @@ def self_attention(
     *,
     score_bias: ArrayLike | None = None,
     activation: Activation | None = None,
+    loss: Loss | None = None,
 ) -> Spectrum:
     """Hessian spectrum of ``f(x) = w_V A(x) x`` with ``A = softmax(x ⟨w_Q, w_K⟩ xᵀ / √d_K)``.
 
@@ -72,16 +76,19 @@ def self_attention(
             activation: a sink ``(length,)``, or a mask with ``-inf``.
         activation: in the place of the softmax, any function of the scores that is twice
             differentiable and acts on each row (the last dimension) by itself.
+        loss: any of one output and one target, twice differentiable at the outputs; its mean over
+            all tokens takes the place of half the squared error, the default.
 
     Returns:
         The spectrum in the parameter order ``(w_V, w_Q, w_K)``; kinds ``"outlier"`` and ``"bulk"``.
 
     Raises:
         ValueError: bad shape or type, empty or not finite data, a row of scores that is masked
-            throughout, or a Hessian beyond float64.
+            throughout, a Hessian beyond float64, or a loss that is not twice differentiable at an
+            output.
 
     Source: singh2026cracking, Theorem 3.5 and Appendix B.5, where the Hessian's first displayed
-    form has the labels of ``w_Q`` and ``w_K`` exchanged.
+    form has the labels of ``w_Q`` and ``w_K`` exchanged. Other losses are this project's.
 
     Example:
         >>> # Equal attention on 1 and -1: the output is 0 and fits.
@@ -99,7 +106,7 @@ def self_attention(
         times_power_of_two(weight, power) for weight in (w_value, w_query, w_key)
     )
     response = _responses(w_query, w_key, x, score_bias, activation)
-    coefficients = _coefficients(w_value, *response, y, len(w_query))
+    coefficients = _coefficients(w_value, *response, y, len(w_query), loss)
     return _spectrum(coefficients, w_query, w_key, 2 * power)
 
 
@@ -112,6 +119,7 @@ def attention_coefficients(
     *,
     score_bias: ArrayLike | None = None,
     activation: Activation | None = None,
+    loss: Loss | None = None,
 ) -> AttentionCoefficients:
     """``α, β, γ, ζ`` of Theorem 3.5, averaged over all tokens of all sequences.
 
@@ -131,7 +139,7 @@ def attention_coefficients(
     """
     w_value, w_query, w_key, x, y, score_bias = _read(w_value, w_query, w_key, x, y, score_bias)
     response = _responses(w_query, w_key, x, score_bias, activation)
-    return _coefficients(w_value, *response, y, w_query.shape[-1])
+    return _coefficients(w_value, *response, y, w_query.shape[-1], loss)
 
 
 class AttentionMoments(NamedTuple):
@@ -311,18 +319,24 @@ def _derivative(function: Callable[[Tensor], Tensor], at: Tensor) -> Tensor:
 
 
 def _coefficients(
-    w_value: Tensor, output: Tensor, slope: Tensor, curvature: Tensor, y: Tensor, width: int
+    w_value: Tensor,
+    output: Tensor,
+    slope: Tensor,
+    curvature: Tensor,
+    y: Tensor,
+    width: int,
+    loss: Loss | None,
 ) -> AttentionCoefficients:
     """``α, β, γ, ζ`` from the output per ``w_V`` and its derivatives by the score."""
     w_value, tokens = w_value[..., None, None], (-2, -1)
-    residual = w_value * output - y
+    residual, weight = derivatives(loss, w_value * output, y)
     root = math.sqrt(width)
     first = w_value * slope
     return AttentionCoefficients(
-        alpha=(output**2).mean(tokens),
-        beta=((w_value * output + residual) * slope).mean(tokens) / root,
+        alpha=(weight * output**2).mean(tokens),
+        beta=((weight * w_value * output + residual) * slope).mean(tokens) / root,
         gamma=(residual * first).mean(tokens) / root,
-        zeta=(first**2 + w_value * residual * curvature).mean(tokens) / width,
+        zeta=(weight * first**2 + w_value * residual * curvature).mean(tokens) / width,
     )
 
 

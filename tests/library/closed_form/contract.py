@@ -11,7 +11,6 @@ from torch.func import functional_call
 
 from hessian_spectra.closed_form import instances
 from hessian_spectra.closed_form.instances import FAMILIES, Draw, Instance
-from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.spectrum import Spectrum
 
 # Relative to the largest eigenvalue; both sides round, and the widest case has 30 parameters.
@@ -30,6 +29,8 @@ FORMS = {
         "orthogonal": "random 0",
         "attention": "random 1",
         "balanced": "a singular value of 0",
+        "linear_loss": "random 0",
+        "relu_loss": "random 5",
     }.items()
 }
 
@@ -54,18 +55,24 @@ def brute_force(model: nn.Module, x: Tensor, y: Tensor, loss: nn.Module) -> Tens
     return hessian(lambda vector: loss(outputs(vector), y.double()), theta)
 
 
-def gauss_newton(model: nn.Module, x: Tensor) -> Tensor:
-    """``Jᵀ J / n``, the Jacobian by automatic differentiation."""
-    matrix = jacobian(*functions(model, x))
-    matrix = matrix.reshape(-1, matrix.shape[-1])
-    return matrix.T @ matrix / len(x)
+def gauss_newton(
+    model: nn.Module, x: Tensor, y: Tensor | None = None, loss: nn.Module | None = None
+) -> Tensor:
+    """``Jᵀ M J`` by automatic differentiation; ``Jᵀ J / n`` where no loss is given."""
+    outputs, theta = functions(model, x)
+    at = outputs(theta)
+    matrix = jacobian(outputs, theta).reshape(-1, len(theta))
+    if loss is None:
+        return matrix.T @ matrix / len(x)
+    inner = hessian(lambda vector: loss(vector.view_as(at), y), at.flatten())
+    return matrix.T @ inner @ matrix
 
 
 def truth(net: Instance) -> Tensor:
     """The dense matrix that the closed form is about."""
     if isinstance(net, instances.Deep):
-        return gauss_newton(net.model(), net.x)
-    return brute_force(net.model(), net.x, net.y, HalfSquaredError(net.per))
+        return gauss_newton(net.model(), net.x, net.y, net.objective)
+    return brute_force(net.model(), net.x, net.y, net.objective)
 
 
 def flat(net: Instance) -> dict[str, Tensor]:
@@ -80,12 +87,12 @@ def evaluate(net: Instance, tensors: dict[str, Any] | None = None, **keywords: A
     taken = flat(net) if tensors is None else dict(tensors)
     if isinstance(net, instances.Deep):
         taken["weights"] = [taken.pop(name) for name in list(taken) if name.startswith("W_")]
-    return type(net).closed_form(**taken, **keywords)
+    return type(net).closed_form(**taken, **net.options, **keywords)
 
 
 def unchecked(net: Instance) -> dict[str, bool]:
     """The option by which inputs may break the closed form's assumptions, where it has any."""
-    some = (instances.Biased, instances.Orthogonal, instances.Deep)
+    some = (instances.Biased, instances.Orthogonal)
     return {"check": False} if isinstance(net, some) else {}
 
 
@@ -133,8 +140,29 @@ def kinds(net: Any) -> dict[str, int]:
             return {"outlier": 2 * rank + inputs - 1, "bulk": 2 * (m - rank), "zero": zeros}
         case instances.AnyAttention(w_query=query):
             return {"outlier": 3, "bulk": 2 * len(query) - 2}
+        case instances.AnyLayers():
+            return {}
+        case instances.RawInputs(weights=weights, x=x):
+            return kinds_on_raw_inputs(weights, x)
         case _:
             return kinds_of_layers(net.weights)
+
+
+def kinds_on_raw_inputs(weights: tuple[Tensor, ...], x: Tensor) -> dict[str, int]:
+    """The kinds for balanced layers, or two of them, on inputs of any rank."""
+    if len(weights) == 1:
+        bulk, outliers = len(weights[0]) * rank(x), 0
+    else:
+        hidden = x @ instances.end_to_end(weights[:-1]).mT
+        outliers = rank(weights[-1]) * rank(x)
+        bulk = (len(weights[-1]) - rank(weights[-1])) * rank(hidden)
+    zeros = sum(weight.numel() for weight in weights) - outliers - bulk
+    return {"outlier": outliers, "bulk": bulk, "zero": zeros}
+
+
+def rank(matrix: Tensor) -> int:
+    """The number of singular values that are no rounding."""
+    return int(torch.linalg.matrix_rank(matrix))
 
 
 def kinds_of_layers(weights: tuple[Tensor, ...]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra import curvature as cv
-from hessian_spectra.closed_form.instances import Draw, whitened
+from hessian_spectra.closed_form.instances import Draw, whitened, without
 from hessian_spectra.closed_form.recognition.objective import Objective
 from hessian_spectra.spectrum import Spectrum
 
@@ -88,6 +88,68 @@ def test_a_loss_that_merely_inherits_is_known():
     require_spectrum(cf.of(made.model, (made.x, made.y), Named()), made.hessian(nn.MSELoss()))
 
 
+class Quartic(nn.Module):
+    """A user's own loss."""
+
+    def forward(self, outputs, targets):
+        return ((outputs - targets) ** 4).mean()
+
+
+def welsch(outputs, targets):
+    """A function that is not convex."""
+    return -torch.exp(-((outputs - targets) ** 2)).sum()
+
+
+OTHERS = [
+    nn.BCEWithLogitsLoss(), nn.BCEWithLogitsLoss(reduction="sum"), nn.SoftMarginLoss(),
+    nn.BCEWithLogitsLoss(pos_weight=torch.tensor(3.0)), nn.HuberLoss(delta=0.3),
+    nn.SmoothL1Loss(reduction="sum", beta=0.2), nn.PoissonNLLLoss(), Quartic(), welsch,
+]  # fmt: skip
+# Those of deep networks hold at a minimum of the loss alone.
+ANY_LOSS = [
+    name for name in MAKERS if name not in ("own balanced", "layers balanced", "multipliers")
+]
+
+
+@pytest.mark.parametrize("family", ANY_LOSS)
+def test_the_spectrum_of_another_loss_is_that_of_its_hessian(family):
+    for seed, loss in enumerate(OTHERS):
+        made = example(family, seed)
+        actual = cf.of(made.model, (made.x, made.y), loss)
+        require_spectrum(actual, made.hessian(loss))
+        assert "the loss" in actual.method  # a factor, where one sample is all there is
+        assert applied(made, loss) == made.function
+
+
+@families
+def test_a_loss_whose_second_derivative_is_one_number_is_a_squared_error(family):
+    made = example(family, 1)
+    for loss in (nn.functional.mse_loss, nn.HuberLoss(delta=1e3)):
+        require_spectrum(cf.of(made.model, (made.x, made.y), loss), made.hessian(loss))
+        assert applied(made, loss) == made.function
+
+
+def test_a_deep_network_is_recognised_at_a_minimum_of_another_loss():
+    draw = Draw(seed=4)
+    for widths in ((3, 2, 1), (2, 3, 3, 2), (4, 3, 2)):
+        model = nn.Sequential(*(linear(draw.normal(b, a)) for a, b in pairwise(widths)))
+        x, away = draw.normal(9, widths[0]), draw.normal(9, widths[-1]) / 9
+        y = torch.sigmoid(model(x).detach()) + without(away, x)
+        made = Example("deep_linear", model, x, y)
+        loss = nn.BCEWithLogitsLoss()
+        if widths[-1] > 1:
+            require_spectrum(cf.of(model, (x, y), loss), made.hessian(loss))
+        assert [item.applies for item in cf.candidates(model, (x, y), loss)][-1]
+        moved = {
+            item.function: item for item in cf.candidates(model, (x, y + 0.1 * x[:, :1]), loss)
+        }
+        assert not moved["deep_linear"].applies
+        assert "mean(l' xᵀ) = 0 is violated" in moved["deep_linear"].reason
+        spectrum = cf.of(model, (x, y + 0.1 * x[:, :1]), loss, matrix="gauss-newton")
+        problem = cv.Problem(model, loss, [(x, y + 0.1 * x[:, :1])])
+        require_spectrum(spectrum, cv.dense_matrix(cv.ggn(problem)))
+
+
 def moved(made: Example, **changes) -> tuple[nn.Module, tuple[torch.Tensor, torch.Tensor]]:
     made = replace(made, **changes)
     return made.model, (made.x, made.y)
@@ -101,23 +163,17 @@ def violations():
     with torch.no_grad():
         tilted.model.V[0] *= 1.5
     draw = Draw(seed=8)
-    deep = [draw.normal(3, 3) for _ in range(3)]
-    crooked = nn.Sequential(*map(linear, deep))
     x = whitened(draw.normal(5, 3))
-    fitted = crooked(x).detach()
-    stretched = x * torch.tensor([1.0, 1.0, 2.0]).double()
-    two = nn.Sequential(linear(deep[0]), linear(deep[1]))
+    two = nn.Sequential(*(linear(draw.normal(3, 3)) for _ in range(2)))
     return {
         "mean(x) = 0": ("linear_with_bias", 0.25, moved(bias, x=bias.x + 0.25)),
         "mean(x²) = 1": ("linear_with_bias", 1.25, moved(bias, x=1.5 * bias.x)),
         "VᵀV = c I": ("orthogonal_first_layer", None, moved(tilted)),
-        "x xᵀ / n = σ² I": ("deep_linear", 1.0, (two, (stretched, two(stretched).detach()))),
         "mean(y x) = 0": (
             "orthogonal_first_layer",
             None,
             moved(orthogonal, y=orthogonal.y + orthogonal.x[:, 0]),
         ),
-        "W_l W_lᵀ = W_{l+1}ᵀ W_{l+1}": ("deep_linear", None, (crooked, (x, fitted))),
         "mean((f(x) - y) xᵀ) = 0": ("deep_linear", None, (two, (x, two(x).detach() + 0.1 * x))),
     }
 
@@ -240,10 +296,16 @@ def test_the_error_survives_pickling():
 
 def test_a_candidate_says_that_the_loss_or_a_frozen_parameter_is_in_the_way():
     model, data = moved(example("layers linear", 1))
-    with pytest.raises(ValueError, match="loss: expected HalfSquaredError") as caught:
+    with pytest.raises(ValueError, match="which couples outputs") as caught:
         cf.of(model, data, nn.CrossEntropyLoss())
     actual = cf.candidates(model, data, nn.CrossEntropyLoss())
     assert {item.reason for item in actual} == {str(caught.value)}
+    # Of another loss the targets may be classes, or it may fail.
+    classes = data[0], torch.zeros(len(data[0]), dtype=torch.int64)
+    actual = cf.candidates(model, classes, nn.functional.cross_entropy)
+    assert all("float32 or float64, got torch.int64" in item.reason for item in actual)
+    actual = cf.candidates(model, data, nn.GaussianNLLLoss())
+    assert all("expected outputs that GaussianNLLLoss() takes" in item.reason for item in actual)
     model[0].weight.requires_grad_(False)
     assert {item.fits for item in cf.candidates(model, data)} == {False}
 

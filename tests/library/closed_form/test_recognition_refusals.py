@@ -109,14 +109,20 @@ def refused(message, model, data, loss=None, **keywords):
     assert not isinstance(caught.value, cf.AssumptionError)
 
 
+def product(outputs, targets):
+    """A loss that couples samples."""
+    return (outputs - targets).exp().prod()
+
+
 def test_bad_arguments_are_refused_in_one_line():
     made = example("layers linear", 1)
     model, x, y = made.model, made.x, made.y
     n = len(x)
-    refused(
-        "loss: expected HalfSquaredError or nn.MSELoss, .* got L1Loss", model, (x, y), nn.L1Loss()
-    )
-    refused("loss: expected .* got MSELoss", model, (x, y), nn.MSELoss(reduction="none"))
+    refused(r"scalar tensor, got \(.*\) from MSE", model, (x, y), nn.MSELoss(reduction="none"))
+    refused("CrossEntropyLoss.*, which couples outputs", model, (x, y), nn.CrossEntropyLoss())
+    refused("got product, which couples outputs", model, (x, y), product)
+    refused(r"L1Loss\(\) to be twice .* a kink at output", model, (x, model(x)), nn.L1Loss())
+    refused("expected <lambda> to depend on the outputs", model, (x, y), lambda f, y: y.sum())
     refused("data: expected at least one batch", model, [])
     refused("data, batch 1: expected a pair of tensors", model, [(x, y), (x, y, y)])
     refused("data, batch 0: expected a pair of tensors", model, [{"x": x, "y": y}])

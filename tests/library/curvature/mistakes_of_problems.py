@@ -167,10 +167,7 @@ PROBLEMS: Mistakes = {
         lambda: cv.sharpness(nn.MSELoss(), built(mlp), [(X, Y)]),
     ),
     "OperatorError: torch.inference_mode is on around the call": inferred,
-    "NotCoveredError: loss: ...got function mse_loss; give a module, such as nn.MSE": lambda: (
-        cf.of(built(mlp)[0], (X, Y), functional.mse_loss)
-    ),
-    "NotCoveredError: loss: ...theorems give, got list": lambda: cf.of(
+    "NotCoveredError: loss: ...of outputs and targets, got list": lambda: cf.of(
         built(mlp)[0], nn.MSELoss(), [(X, Y)]
     ),
     "data: ...or one pair of tensors, got NoneType": lambda: cf.of(built(mlp)[0], None),

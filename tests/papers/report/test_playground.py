@@ -101,12 +101,85 @@ def test_the_form_in_print_is_off_where_the_inputs_have_another_scale(page):
     assert put(page, moment=1.0)["difference"] < 1e-13, "the two forms are one where it is 1"
 
 
+COURSE = ("sharpness", "loss")
+
+
 def trained(page, rate):
     page.emulate_media(reduced_motion="reduce")
     put(page, rate=rate)
     page.click("#playground-train")
     course = page.evaluate("() => window.playground.state().course")
-    return {name: course[name] for name in ("sharpness", "loss")}
+    return {name: np.array(course[name]) for name in COURSE}
+
+
+def drawn_start(page, network, seed):
+    """A network and a learning rate with which it may be trained; the rate and the state."""
+    page.check(f"[value={network}]")
+    values = drawn(page, seed)
+    # Of the ends of all controls the smallest rate: the largest takes the weights to infinity.
+    rate = 0.01 if seed < 2 else round(0.5 * values["rate"], 2)
+    return rate, put(page, **values | {"rate": rate})
+
+
+def library(network, data, rate, steps):
+    """Sharpness and loss by the library's map, and where the flow ends, of the same start.
+
+    Of a ReLU network as long as no unit changes its cell.
+    """
+    w, v, x, y = (np.array(data[name], dtype=float) for name in "wvxy")
+    start, kept = (w, v, x), np.full(steps + 1, True)
+    if network == "relu":
+        start = cf.relu_cells(w, v, x)
+    path, flow = cf.gradient_descent(*start, y, rate, steps), cf.gradient_flow(*start, y)
+    large, end = path.outliers[..., 0].numpy(), flow.outliers[0, ..., 0].numpy()
+    if network == "relu":
+        units = np.array([(v > 0).any(), (v < 0).any()])
+        large, end = np.where(units, large, -np.inf).max(-1), np.where(units, end, -np.inf).max()
+        kept = np.asarray(path.keeps_signs(*start[:2]).all(-1))
+        ends = flow.weights(*start[:2])[1]
+        end = end if bool((ends.sign() == start[1].sign()).all()) else np.nan
+    return {"sharpness": large[kept], "loss": path.loss.numpy()[kept]}, float(end)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("network", ["linear", "relu"])
+def test_the_predicted_course_is_the_librarys_and_that_of_training(page, network, seed):
+    rate, state = drawn_start(page, network, seed)
+    predicted = state["prediction"]
+    steps = len(predicted["loss"]) - 1
+    expected, end = library(network, state["data"], rate, steps)
+    first = predicted["moves"][0] if predicted["moves"] else steps + 1
+    assert len(expected["loss"]) == first
+    seen = trained(page, rate)
+    assert abs(len(seen["loss"]) - len(predicted["loss"])) <= 1
+    for name in COURSE:
+        actual = np.array(predicted[name])
+        np.testing.assert_allclose(actual[:first], expected[name], rtol=1e-9)
+        both = min(len(actual), len(seen[name]))
+        np.testing.assert_allclose(seen[name][:both], actual[:both], rtol=1e-9)
+    assert predicted["flow"] == pytest.approx(end, rel=1e-9, nan_ok=True)
+    said = page.locator("#playground-predicted").inner_text()
+    assert re.search("The trained network differs from that by .* at most", said)
+
+
+def test_where_the_flow_is_caught_at_the_saddle_its_mark_is_there(page):
+    """From w = v it cannot reach a falling line."""
+    state = put(page, width=3, first=1, second=1, angle=0, target=-1, rate=0.1)
+    x, y = (np.array(state["data"][name]) for name in "xy")
+    assert state["prediction"]["flow"] == pytest.approx(abs(x @ y) / len(x))
+    assert state["prediction"]["sharpness"][-1] == pytest.approx(abs(x @ y) / len(x), rel=1e-3)
+    assert page.locator("#playground-course .flow").count() == 1
+
+
+def test_the_prediction_stands_before_training_and_follows_the_controls(page):
+    line = page.locator("#playground-course .curve").last
+    before, said = line.get_attribute("d"), page.locator("#playground-predicted")
+    assert said.inner_text().startswith("Predicted from the start: sharpness")
+    put(page, rate=1, first=2, second=2)
+    assert line.get_attribute("d") != before
+    assert "training diverges" in said.inner_text()
+    page.check("[value=attention]")
+    assert page.locator("#playground-training").is_hidden()
 
 
 def test_gradient_descent_ends_below_two_over_the_rate_or_leaves(page):

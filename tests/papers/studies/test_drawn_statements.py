@@ -11,6 +11,8 @@ from hessian_papers.drawing.curves import series
 from hessian_papers.studies.attention.uniform_attention import figure as uniform_attention
 from hessian_papers.studies.correlations.output_scale import figure as output_scale
 from hessian_papers.studies.identities.identities import figure as identities
+from hessian_papers.studies.images.raw_inputs import figure as raw_inputs
+from hessian_papers.studies.images.raw_inputs.study import VARIABLES as RAW
 from hessian_papers.studies.images.training_courses import figure as training_courses
 from hessian_papers.studies.images.training_courses.study import VARIABLES as COURSES
 from hessian_papers.studies.layerwise.output_spaces import figure as output_spaces
@@ -19,6 +21,7 @@ from hessian_papers.studies.scalar.learning_phases import figure as learning_pha
 from hessian_papers.studies.scalar.spectrum_in_training import figure as spectrum_in_training
 from tests.papers.studies.attention.uniform_attention_arrays import sides as attention
 from tests.papers.studies.correlations.output_scale_arrays import sides as outputs
+from tests.papers.studies.images.test_raw_inputs_claims import planted_runs as raw_runs
 from tests.papers.studies.images.test_training_courses_claims import planted_runs
 from tests.papers.studies.layerwise.output_spaces_arrays import sides as spaces
 from tests.papers.studies.layerwise.pictures import require_readable
@@ -34,6 +37,7 @@ DRAWN = {
     "learning phases": (learning_phases, lambda: data_of(phases())),
     "output spaces": (output_spaces, lambda: planted_data(spaces(), SPACES)),
     "courses": (training_courses, lambda: planted_data(planted_runs(), COURSES)),
+    "raw inputs": (raw_inputs, lambda: planted_data({"numerics": raw_runs()}, RAW)),
     "eigenspaces": (spectrum_in_training, lambda: data_of(trainings(EIGENSPACE))),
     "coordinates": (spectrum_in_training, lambda: data_of(trainings(COORDINATES))),
 }
@@ -95,3 +99,17 @@ def test_a_share_is_drawn_where_it_is():
 def test_only_optimizers_that_turn_the_bulk_are_named():
     caption = spectrum_in_training.caption(data_of(trainings(EIGENSPACE)))
     assert caption.endswith("It turns with adam, random velocity alone.")
+
+
+def test_least_squares_is_a_level_and_the_product_a_curve():
+    axes, _ = raw_inputs.draw(planted_data({"numerics": raw_runs()}, RAW)).axes
+    drawn = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines]
+    assert sum(np.allclose(values, 1e4) for values in drawn) == 2
+    curves = [values for values in drawn if len(values) == 4]
+    assert sum(np.allclose(values, [1.5, 3.2, 8.008, 20.02]) for values in curves) == 2
+
+
+def test_a_controls_panel_has_each_number_of_layers():
+    figure, _ = raw_inputs.controls(planted_data({"numerics": raw_runs()}, RAW))
+    (axes,) = figure.axes
+    assert sum(len(line.get_xdata()) == 3 and line.get_linewidth() > 1 for line in axes.lines) == 2

@@ -65,6 +65,7 @@ OWN_CHECKS = {
         "initial_range": [[0.7, 0.3], [0.0, 0.0], [0.1, 2e6]],
         "precision": ["float16"],
     },
+    "data-fig2-raw": {"depth": [1], "initial_range": [[0.7, 0.3]], "precision": ["float16"]},
     "data-fig3": {
         "depth": [1],
         "initial_range": [[0.7, 0.3]],

@@ -15,6 +15,7 @@ Example:
 """
 
 from hessian_spectra.closed_form.instances.attention import AnyAttention, Attention, Rowwise
+from hessian_spectra.closed_form.instances.consecutive import Consecutive
 from hessian_spectra.closed_form.instances.deep import (
     ANY_TARGETS,
     LEAST_SQUARES,
@@ -22,6 +23,7 @@ from hessian_spectra.closed_form.instances.deep import (
     AnyLayers,
     Balanced,
     Deep,
+    RawInputs,
     TwoLayers,
     end_to_end,
 )
@@ -33,7 +35,18 @@ from hessian_spectra.closed_form.instances.drawing import (
     whitened,
     without,
 )
+from hessian_spectra.closed_form.instances.further_losses import (
+    AttentionLoss,
+    BiasLoss,
+    DeepLoss,
+    InputsLoss,
+    Margins,
+    OrthogonalLoss,
+    OutputsLoss,
+    UnderLoss,
+)
 from hessian_spectra.closed_form.instances.instance import Instance
+from hessian_spectra.closed_form.instances.losses import LOSSES, AnyLoss, LinearLoss, ReluLoss
 from hessian_spectra.closed_form.instances.several import (
     CorrelatedInput,
     MultiInput,
@@ -56,29 +69,44 @@ __all__ = [
     "ANY_TARGETS",
     "FAMILIES",
     "LEAST_SQUARES",
+    "LOSSES",
+    "PARTS",
     "ZERO_LOSS",
     "AnyAttention",
     "AnyLayers",
+    "AnyLoss",
     "Attention",
+    "AttentionLoss",
     "Balanced",
     "Bias",
+    "BiasLoss",
     "Biased",
+    "Consecutive",
     "CorrelatedInput",
     "Deep",
+    "DeepLoss",
     "Draw",
     "Dropped",
+    "InputsLoss",
     "Instance",
     "Linear",
+    "LinearLoss",
+    "Margins",
     "MultiInput",
     "MultiOutput",
     "Orthogonal",
+    "OrthogonalLoss",
+    "OutputsLoss",
     "Parallel",
+    "RawInputs",
     "Relu",
+    "ReluLoss",
     "Rowwise",
     "SeveralInputs",
     "Sextic",
     "TwoLayer",
     "TwoLayers",
+    "UnderLoss",
     "end_to_end",
     "numbers",
     "orthonormal",
@@ -92,5 +120,10 @@ FAMILIES: dict[str, type[Instance]] = {
     for family in (
         *(Linear, Relu, Bias, Dropped, Parallel, Sextic, MultiInput, CorrelatedInput, MultiOutput),
         *(Orthogonal, Attention, Rowwise, AnyLayers, TwoLayers, Balanced),
+        *(LinearLoss, ReluLoss),
+        *(InputsLoss, OutputsLoss, BiasLoss, OrthogonalLoss, AttentionLoss, DeepLoss, Margins),
+        RawInputs,
     )
 }
+# The same of theorems that give a part of the spectrum, in any network and under any loss.
+PARTS: dict[str, type[Instance]] = {Consecutive.stream: Consecutive}

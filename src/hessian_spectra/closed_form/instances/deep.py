@@ -1,4 +1,4 @@
-"""Deep linear networks: any layers, two of them, and balanced ones."""
+"""Deep linear networks: any layers, two of them, and balanced ones, also on raw inputs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from hessian_spectra.closed_form.deep_linear import deep_linear
-from hessian_spectra.closed_form.instances.drawing import Draw, orthonormal, whitened
+from hessian_spectra.closed_form.instances.drawing import Draw, orthonormal, whitened, without
 from hessian_spectra.closed_form.instances.instance import Instance
 from hessian_spectra.models import Perceptron, balanced_weights
 
@@ -69,8 +69,7 @@ class Deep(Instance):
 class AnyLayers(Deep):
     """Any weights, depth 1 to 4, any loss; the inputs are whitened in every other instance.
 
-    ``probe`` is a direction in the space of the parameters. Layers that are not balanced, and
-    inputs that are not whitened, break the closed form's assumptions.
+    ``probe`` is a direction in the space of the parameters.
     """
 
     stream = "any_layers"
@@ -215,3 +214,71 @@ class Balanced(Deep):
         # More points than inputs, so that targets of any kind are not fitted.
         points = draw.integer(inputs + 2, draw.size)
         return cls.of_widths(draw, [inputs, *hidden, outputs], kind, points)
+
+
+@dataclass(eq=False, kw_only=True)
+class RawInputs(Deep):
+    """Balanced layers, two others or one, on inputs that are not whitened.
+
+    ``kind`` tells whether the targets are any, or such that the network solves least squares, at a
+    loss that is not 0 where there are more points than inputs.
+    """
+
+    stream = "raw_inputs"
+
+    kind: int
+    balanced: bool
+
+    @classmethod
+    def of_widths(
+        cls,
+        draw: Draw,
+        widths: Sequence[int],
+        kind: int = LEAST_SQUARES,
+        points: int = 8,
+        values: Sequence[float] | None = None,
+        rank: int | None = None,
+    ) -> Self:
+        """One network, balanced with singular values ``values``, on inputs of some rank."""
+        x, y = cls.data(draw, widths, points)
+        x = x * 5 ** (2 * draw.uniform(widths[0]) - 1)
+        if rank is not None:
+            x = x[:, :rank] @ draw.normal(rank, widths[0])
+        weights = cls.normal_layers(draw, widths)
+        if values is not None:
+            weights = tuple(balanced_weights(widths, values, draw.random))
+        if kind == LEAST_SQUARES:
+            y = x @ end_to_end(weights).mT + without(y, x)
+        return cls(weights=weights, x=x, y=y, kind=kind, balanced=values is not None)
+
+    @classmethod
+    def edges(cls, draw: Draw) -> dict[str, Self]:
+        """Degenerate inputs, products and layers, all of them at least squares."""
+        base = partial(cls.of_widths, draw)
+        first, last = (two := base((3, 2, 3))).weights
+        x = two.x
+        zero = two.y - x @ end_to_end(two.weights).mT
+        return {
+            "one layer": base((3, 2)),
+            "one unit everywhere": base((1, 1, 1, 1), values=[1.5]),
+            "more outputs than inputs": base((2, 3, 4, 4), values=[1.5, 0.5]),
+            "more inputs than outputs": base((4, 3, 3, 2), values=[1.5, 0.5]),
+            "equal singular values": base((3, 3, 3, 4), values=[1.5, 1.5, 1.5]),
+            "a product of lower rank": base((4, 3, 4, 3), values=[1.5, 0.5, 0.0]),
+            "a product of 0": base((3, 2, 2, 3), values=[0.0, 0.0]),
+            "inputs of lower rank": base((4, 3, 3, 3), values=[1.5, 0.7, 0.5], rank=2),
+            "fewer points than inputs": base((4, 3, 3, 3), points=2, values=[1.5, 0.7, 0.5]),
+            "a first layer of 0": replace(two, weights=(0 * first, last), y=zero),
+            "a second layer of 0": replace(two, weights=(first, 0 * last), y=zero),
+            "one hidden unit": base((3, 1, 3)),
+        }
+
+    @classmethod
+    def random(cls, draw: Draw, number: int) -> Self:
+        """Any widths; every third network has two layers that are not balanced."""
+        widest, depth = cls.widest(draw), 2 if number % 3 == 2 else draw.integer(2, 4)
+        widths = [draw.integer(1, widest) for _ in range(depth + 1)]
+        values = (draw.scale() * (0.3 + draw.uniform(min(widths)))).tolist()
+        kind = ANY_TARGETS if number % 2 else LEAST_SQUARES
+        points = draw.integer(widths[0] + 1, draw.size)
+        return cls.of_widths(draw, widths, kind, points, None if number % 3 == 2 else values)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 from torch import Tensor, nn
 
 from hessian_spectra.closed_form.instances.drawing import Draw
+from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.spectrum import Spectrum
 
 
@@ -79,6 +80,16 @@ class Instance:
         """The closed form's arguments by name."""
         return {name: getattr(self, name) for name in (*self.layers, "x", "y")}
 
+    @property
+    def objective(self) -> nn.Module:
+        """The loss of outputs and targets."""
+        return HalfSquaredError(self.per)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The closed form's arguments that are no tensors, by name."""
+        return {}
+
     @cached_property
     def spectrum(self) -> Spectrum:
         """The spectrum that the theorem states.
@@ -86,4 +97,4 @@ class Instance:
         Raises:
             AssumptionError: the instance breaks an assumption of the theorem.
         """
-        return type(self).closed_form(**self.arguments)
+        return type(self).closed_form(**self.arguments, **self.options)

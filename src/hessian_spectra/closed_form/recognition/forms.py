@@ -6,11 +6,13 @@ the form are divided by it, so that the model's loss is ``output_scale²`` times
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from hessian_spectra.closed_form._losses import KnownDerivatives
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class LayeredNetwork:
         x: ``(n, d_0)`` inputs.
         y: ``(n, d_L)`` targets.
         output_scale: see above.
+        loss: what stands for half the squared error, if anything.
     """
 
     layers: Sequence[Layer]
@@ -49,6 +52,7 @@ class LayeredNetwork:
     x: Float[Tensor, "n inputs"]
     y: Float[Tensor, "n outputs"]
     output_scale: float = 1.0
+    loss: KnownDerivatives | None = None
 
     @property
     def samples(self) -> int:
@@ -66,8 +70,7 @@ class LayeredNetwork:
             torch.cat([first.weight_places, first.bias_places[:, None]], dim=1),
         )
         x = torch.cat([self.x, torch.ones_like(self.x[:, :1])], dim=1)
-        layers = [layer, *self.layers[1:]]
-        return LayeredNetwork(layers, self.activations, x, self.y, self.output_scale)
+        return replace(self, layers=[layer, *self.layers[1:]], x=x)
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ class WholeNetwork:
         arguments: the closed form's, by name; weights in its shapes, inputs and targets.
         places: of the closed form's parameters.
         samples: half the divisor of the closed form's loss: samples, or all tokens.
+        output_scale: see above.
+        loss: what stands for half the squared error, if anything.
     """
 
     kind: str
@@ -86,6 +91,7 @@ class WholeNetwork:
     places: Int[Tensor, " p"]
     samples: int
     output_scale: float = 1.0
+    loss: KnownDerivatives | None = None
 
 
 Form = LayeredNetwork | WholeNetwork

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from hessian_spectra.closed_form._inputs import finite
+from hessian_spectra.closed_form._losses import KnownDerivatives, Loss, name_of
 from hessian_spectra.closed_form.assumptions import Assumption
 from hessian_spectra.closed_form.recognition.forms import Form
 from hessian_spectra.closed_form.recognition.objective import Data, NotCoveredError, Objective
@@ -16,7 +18,7 @@ from hessian_spectra.closed_form.recognition.reading import (
     is_attention,
     parts_of,
 )
-from hessian_spectra.closed_form.recognition.theorems import THEOREMS, Theorem
+from hessian_spectra.closed_form.recognition.theorems import OF_MATRIX, Theorem
 from hessian_spectra.closed_form.recognition.verdicts import (
     Candidate,
     NoClosedFormError,
@@ -25,6 +27,9 @@ from hessian_spectra.closed_form.recognition.verdicts import (
 from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.seeding import generator
 from hessian_spectra.spectrum import Spectrum
+from hessian_spectra.validation import require_word
+
+Matrix = Literal["hessian", "gauss-newton"]
 
 # Residuals that rounding explains; the closed forms themselves are exact to this.
 _EXACT = 1e-10
@@ -33,7 +38,12 @@ _MOST_PARAMETERS = 5000
 
 
 def of(
-    model: nn.Module, data: Data, loss: nn.Module | None = None, *, approximate: bool = False
+    model: nn.Module,
+    data: Data,
+    loss: Loss | None = None,
+    *,
+    approximate: bool = False,
+    matrix: Matrix = "hessian",
 ) -> Spectrum:
     """The Hessian spectrum of a network by the theorem that applies to it.
 
@@ -49,19 +59,26 @@ def of(
 
     Everything is computed in float64, also for a network in float32, whose weights are taken as
     they are. The theorems are about ``1/(2n) Σ (f(x_i) - y_i)²``; another factor of the loss
-    multiplies the spectrum, and ``method`` tells it. A deep linear network's theorem is about the
-    Gauss-Newton matrix, so that the residual must be uncorrelated with the inputs.
+    multiplies the spectrum, and ``method`` tells it. All hold for every sum or mean of losses of
+    one output each with two derivatives, such as ``nn.BCEWithLogitsLoss``, under which nothing is
+    assumed of the inputs of networks with a bias or several inputs. A deep linear network's theorem
+    is about the Gauss-Newton matrix of any layers and inputs, which is the Hessian where ``l'``,
+    the residual of the squared error, is
+    uncorrelated with the inputs.
 
     Args:
         model: the network, all of whose parameters vary. It is copied and left as it is.
         data: batches ``(inputs, targets)``, which are joined, or one pair of tensors.
-        loss: ``HalfSquaredError`` or ``nn.MSELoss``; by default the papers' own loss, half the
-            squared error, averaged over samples (in self-attention over all tokens).
+        loss: a module or a function of outputs and targets, reduced to a number; by default the
+            papers' own loss, half the squared error, averaged over samples (in self-attention over
+            all tokens).
         approximate: where no theorem applies, evaluate those whose assumptions alone are broken,
             measure how far from the network's Hessian each is, and return the nearest. In each
             eigenspace one random unit vector ``z`` is multiplied by the Hessian, by automatic
             differentiation: some eigenvalue of the Hessian is within ``‖H z - λ z‖`` of ``λ``. For
             up to 5000 parameters.
+        matrix: ``"hessian"``, or ``"gauss-newton"``, of which there is a closed form for linear
+            networks of any depth, layers, inputs and residual.
 
     Returns:
         The spectrum, with eigenvectors in the order of ``model.named_parameters()``, each parameter
@@ -72,8 +89,9 @@ def of(
     Raises:
         NoClosedFormError: an :class:`AssumptionError` with a line for each theorem that comes near,
             on what it assumes and how far that is violated, or on the layer that it has not.
-        ValueError: another loss; frozen parameters; data that does not fit, is empty or not finite;
-            or too many parameters for an approximation.
+        ValueError: a loss that couples outputs or has not two derivatives there, such as
+            ``nn.CrossEntropyLoss``; frozen parameters; data that does not fit, is empty or not
+            finite; or too many parameters for an approximation.
 
     Source: the theorems of :mod:`hessian_spectra.closed_form`; for what a residual bounds, Parlett,
     The Symmetric Eigenvalue Problem, Theorem 4.5.1.
@@ -88,11 +106,12 @@ def of(
         >>> s.method
         'closed form, Theorem 3.1'
     """
+    theorems = _theorems(matrix)
     try:
         objective, form = _read(model, data, loss)
     except UnknownStructureError as error:
         raise NoClosedFormError([], str(error)) from None
-    pairs = [(theorem, _candidate(theorem, form, objective.tolerance)) for theorem in THEOREMS]
+    pairs = [(theorem, _candidate(theorem, form, objective)) for theorem in theorems]
     for theorem, candidate in pairs:
         if candidate.applies:
             return _spectrum(theorem, form, objective)
@@ -106,7 +125,9 @@ def of(
     return _nearest(fitting, form, objective)
 
 
-def candidates(model: nn.Module, data: Data, loss: nn.Module | None = None) -> list[Candidate]:
+def candidates(
+    model: nn.Module, data: Data, loss: Loss | None = None, *, matrix: Matrix = "hessian"
+) -> list[Candidate]:
     """Which theorems apply to a network, and why the others do not.
 
     Args are those of :func:`of`. What rules theorems out is in their records, also if it is another
@@ -129,14 +150,20 @@ def candidates(model: nn.Module, data: Data, loss: nn.Module | None = None) -> l
         >>> candidates["two_layer_relu"].reason
         'it has a ReLU between its layers, and the network has none'
     """
+    theorems = _theorems(matrix)
     try:
         objective, form = _read(model, data, loss)
     except (UnknownStructureError, NotCoveredError) as error:
-        return [_verdict(theorem, str(error)) for theorem in THEOREMS]
-    return [_candidate(theorem, form, objective.tolerance) for theorem in THEOREMS]
+        return [_verdict(theorem, str(error)) for theorem in theorems]
+    return [_candidate(theorem, form, objective) for theorem in theorems]
 
 
-def _read(model: nn.Module, data: Data, loss: nn.Module | None) -> tuple[Objective, Form]:
+def _theorems(matrix: Matrix) -> Sequence[Theorem]:
+    require_word("matrix", matrix, tuple(OF_MATRIX))
+    return OF_MATRIX[matrix]
+
+
+def _read(model: nn.Module, data: Data, loss: Loss | None) -> tuple[Objective, Form]:
     # A compiled network has no second derivatives; the one inside is the same function.
     model = getattr(model, "_orig_mod", model)
     if not isinstance(model, nn.Module):
@@ -144,12 +171,18 @@ def _read(model: nn.Module, data: Data, loss: nn.Module | None) -> tuple[Objecti
     attention = is_attention(parts_of(model))
     loss = loss or HalfSquaredError("element" if attention else "sample")
     objective = Objective(model, data, loss)
-    return objective, form_of(objective.model, objective.x, objective.y)
+    form = form_of(objective.model, objective.x, objective.targets)
+    if objective.derivatives is not None:
+        # By the form's outputs; as a sum, whose second derivative has the square in `_spectrum`.
+        slopes, curvatures = objective.derivatives.first, objective.derivatives.second
+        form = replace(form, loss=KnownDerivatives(slopes / form.output_scale, curvatures))
+    return objective, form
 
 
-def _candidate(theorem: Theorem, form: Form, tolerance: float) -> Candidate:
+def _candidate(theorem: Theorem, form: Form, objective: Objective) -> Candidate:
     """Whether a theorem applies to a network, and why it does not."""
-    return _verdict(theorem, theorem.shape.misfit(form) or theorem.assumptions(form, tolerance))
+    finding = theorem.shape.misfit(form) or theorem.assumptions(form, objective.tolerance)
+    return _verdict(theorem, finding)
 
 
 def _verdict(theorem: Theorem, finding: str | Sequence[Assumption]) -> Candidate:
@@ -170,9 +203,11 @@ def _spectrum(theorem: Theorem, form: Form, objective: Objective) -> Spectrum:
         arranged[places] = vectors
         return arranged
 
-    method = spectrum.method
-    if factor != 1:
-        method += f", times {factor:g}: the loss is {objective.loss}"
+    method, name = spectrum.method, name_of(objective.loss)
+    if form.loss is not None:
+        method += f", for the loss {name}"
+    elif f"{factor:g}" != "1":
+        method += f", times {factor:g}: the loss is {name}"
     return replace(
         spectrum, values=finite(spectrum.values * factor), method=method, eigenbasis=eigenbasis
     )

@@ -7,6 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from hessian_spectra.closed_form._losses import (
+    KnownDerivatives,
+    Loss,
+    name_of,
+    separable_derivatives,
+)
 from hessian_spectra.closed_form.assumptions import tolerance_of
 from hessian_spectra.models import HalfSquaredError
 from hessian_spectra.validation import require_length
@@ -15,6 +21,10 @@ from hessian_spectra.validation import require_length
 Data = Iterable[Any]
 
 _TYPES = (torch.float32, torch.float64)
+# Losses of classes, which couple the outputs of a sample.
+_OF_CLASSES = (nn.CrossEntropyLoss, nn.NLLLoss, nn.MultiMarginLoss)
+# Second derivatives that differ by no more are one number, relative to it.
+_EQUAL = 1e-12
 
 
 class NotCoveredError(ValueError):
@@ -24,27 +34,70 @@ class NotCoveredError(ValueError):
 class Objective:
     """The loss of a network over all its data, as a function of a private float64 copy.
 
+    A loss whose second derivative at the outputs is one number has the Hessian of the squared error
+    from other targets, ``f - l'/l''``; so has Huber's where all residuals are small. Of any other
+    one ``derivatives`` has both, and the denominator is 2, that of a sum.
+
     Args:
         model: the network; it is copied.
         data: batches ``(inputs, targets)``, which are joined, or one pair of tensors.
-        loss: the squared error, by ``HalfSquaredError`` or ``nn.MSELoss``.
+        loss: a sum or a mean of losses of one output each.
 
     Raises:
-        NotCoveredError: another loss, or frozen parameters.
+        NotCoveredError: a loss that couples outputs or has not two derivatives, or frozen
+            parameters.
         ValueError: data that does not fit, parameters on several devices, or numbers that are not
             finite or not floating-point.
     """
 
-    def __init__(self, model: nn.Module, data: Data, loss: nn.Module) -> None:
-        _require_squared_error(loss)
+    def __init__(self, model: nn.Module, data: Data, loss: Loss) -> None:
+        _require_loss(loss)
         first = _require_parameters(model)
-        x, y, given = _joined(data)
-        self.tolerance = tolerance_of(given == first.dtype == torch.float64)
-        self.x, self.y = (part.to(first.device, torch.float64, copy=True) for part in (x, y))
-        self.model = copy.deepcopy(model).double()
-        self.loss = loss
-        self.outputs = self._outputs()
-        self.denominator = _denominator(loss, self.outputs)
+        squared = _is_squared_error(loss)
+        try:
+            x, y, given = _joined(data)
+            self.tolerance = tolerance_of(given == first.dtype == torch.float64)
+            self.x, self.y = (part.to(first.device, torch.float64, copy=True) for part in (x, y))
+            self.model = copy.deepcopy(model).double()
+            self.outputs = self._outputs()
+        except ValueError as error:
+            # Targets that are classes, for one: another loss may have a use for them.
+            if squared:
+                raise
+            raise NotCoveredError(str(error)) from None
+        self.loss = copy.deepcopy(loss).double() if isinstance(loss, nn.Module) else loss
+        self.targets = self.y
+        self.derivatives: KnownDerivatives | None = None
+        self.denominator = _denominator(loss, self.outputs) if squared else 2.0
+        if squared:
+            return
+        first, second = self._derivatives()
+        curvature = second.mean()
+        if bool((second - curvature).abs().max() < _EQUAL * curvature):
+            self.targets = self.outputs - first / curvature
+            self.denominator = float(2 / curvature)
+        else:
+            self.derivatives = KnownDerivatives(first, second)
+
+    def _derivatives(self) -> tuple[Tensor, Tensor]:
+        """The loss's derivatives by each output, of which it must be a sum of functions."""
+        name = name_of(self.loss)
+
+        def total(outputs: Tensor) -> Tensor:
+            try:
+                value = self.loss(outputs, self.y)
+            except (RuntimeError, TypeError, ValueError, IndexError) as error:
+                reason = str(error).splitlines()[0]
+                raise ValueError(f"loss: expected outputs that {name} takes ({reason})") from None
+            if not isinstance(value, Tensor) or value.ndim > 0:
+                got = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+                raise ValueError(f"loss: expected a scalar tensor, got {got} from {name}")
+            return value
+
+        try:
+            return separable_derivatives(total, self.outputs, self.y, name)
+        except ValueError as error:
+            raise NotCoveredError(str(error)) from None
 
     def _outputs(self) -> Tensor:
         with torch.no_grad():
@@ -148,21 +201,27 @@ def _require_batch(where: str, x: Tensor, y: Tensor) -> None:
             raise ValueError(f"{where}: expected finite {name}, got NaN or infinity")
 
 
-def _require_squared_error(loss: nn.Module) -> None:
-    known = (HalfSquaredError.forward, nn.MSELoss.forward)
-    reduction = getattr(loss, "reduction", None)
-    if getattr(type(loss), "forward", None) not in known or reduction not in ("mean", "sum"):
-        got = str(loss) if isinstance(loss, nn.Module) else type(loss).__name__
-        if callable(loss) and hasattr(loss, "__name__"):
-            got = f"{got} {loss.__name__}; give a module, such as nn.MSELoss()"
+def _require_loss(loss: object) -> None:
+    """Refuse what is no loss, and losses whose targets are classes."""
+    if isinstance(loss, _OF_CLASSES):
         raise NotCoveredError(
-            "loss: expected HalfSquaredError or nn.MSELoss, whose Hessian the theorems give, got "
-            f"{got}"
+            f"loss: expected a mean of losses of one output each, got {loss}, which couples outputs"
+        )
+    if not callable(loss):
+        raise NotCoveredError(
+            "loss: expected a module or a function of outputs and targets, got "
+            f"{type(loss).__name__}"
         )
 
 
-def _denominator(loss: nn.Module, outputs: Tensor) -> float:
+def _is_squared_error(loss: Loss) -> bool:
+    known = (HalfSquaredError.forward, nn.MSELoss.forward)
+    reduced = getattr(loss, "reduction", None) in ("mean", "sum")
+    return reduced and getattr(type(loss), "forward", None) in known
+
+
+def _denominator(loss: Loss, outputs: Tensor) -> float:
     """The ``N`` of the loss ``1/N Σ (f - y)²``."""
     if isinstance(loss, HalfSquaredError):
         return 2.0 * (len(outputs) if loss.per == "sample" else outputs.numel())
-    return float(outputs.numel()) if loss.reduction == "mean" else 1.0
+    return float(outputs.numel()) if getattr(loss, "reduction", "") == "mean" else 1.0

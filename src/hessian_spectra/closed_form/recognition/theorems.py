@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from hessian_spectra.closed_form._layers import prefixes_and_suffixes, whitened
+from hessian_spectra.closed_form._losses import derivatives
 from hessian_spectra.closed_form.assumptions import Assumption
-from hessian_spectra.closed_form.deep_linear import deep_linear, whitened_and_balanced
+from hessian_spectra.closed_form.deep_linear import deep_linear
 from hessian_spectra.closed_form.linear_with_bias import linear_with_bias, standardised
 from hessian_spectra.closed_form.multi_input import multi_input
 from hessian_spectra.closed_form.multi_output import multi_output
@@ -109,7 +110,8 @@ def _nothing(form: Form, tolerance: float) -> list[Assumption]:
 def _scalar(closed_form: Callable[..., Spectrum], form: LayeredNetwork) -> Spectrum:
     """The spectrum by a closed form of two layers with one input and one output."""
     first, second = form.layers
-    return closed_form(second.weight[0], first.weight[:, 0], form.x[:, 0], form.y[:, 0])
+    x, y = form.x[:, 0], form.y[:, 0]
+    return closed_form(second.weight[0], first.weight[:, 0], x, y, loss=form.loss)
 
 
 def _layer_after_layer(form: LayeredNetwork) -> Tensor:
@@ -122,7 +124,14 @@ def _with_bias(form: LayeredNetwork) -> Spectrum:
     v, b = first.weight.T
     c = None if second.bias is None else second.bias[0]
     x, y = form.x[:, 0], form.y[:, 0]
-    return linear_with_bias(second.weight[0], v, b, x, y, output_bias=c, check=False)
+    return linear_with_bias(
+        second.weight[0], v, b, x, y, output_bias=c, loss=form.loss, check=False
+    )
+
+
+def _standardised(form: LayeredNetwork, tolerance: float) -> list[Assumption]:
+    """The theorem's own; under another loss the closed form assumes nothing."""
+    return standardised(form.x[:, 0], tolerance) if form.loss is None else []
 
 
 def _second_layer_first(form: LayeredNetwork) -> Tensor:
@@ -134,11 +143,17 @@ def _second_layer_first(form: LayeredNetwork) -> Tensor:
 def _orthogonal(form: LayeredNetwork) -> Spectrum:
     form = form.with_constant_input()
     first, second = form.layers
-    return orthogonal_first_layer(second.weight[0], first.weight, form.x, form.y[:, 0], check=False)
+    x, y = form.x, form.y[:, 0]
+    return orthogonal_first_layer(second.weight[0], first.weight, x, y, loss=form.loss, check=False)
 
 
 def _orthogonal_and_whitened(form: LayeredNetwork, tolerance: float) -> list[Assumption]:
-    """The theorem's own, for inputs in any unit: ``x`` and ``y`` times ``a`` make it ``a² H``."""
+    """The theorem's own, for inputs in any unit: ``x`` and ``y`` times ``a`` make it ``a² H``.
+
+    Under another loss the closed form assumes nothing.
+    """
+    if form.loss is not None:
+        return []
     form = form.with_constant_input()
     size = form.x.square().mean().sqrt().clamp(min=torch.finfo(form.x.dtype).tiny)
     return [
@@ -150,41 +165,47 @@ def _orthogonal_and_whitened(form: LayeredNetwork, tolerance: float) -> list[Ass
 
 def _deep(form: LayeredNetwork) -> Spectrum:
     form = form.with_constant_input()
-    return deep_linear([layer.weight for layer in form.layers], form.x.T, form.y.T, check=False)
+    weights = [layer.weight for layer in form.layers]
+    return deep_linear(weights, form.x.T, form.y.T, loss=form.loss)
 
 
-def _whitened_balanced_and_fitted(form: LayeredNetwork, tolerance: float) -> list[Assumption]:
+def _least_squares(form: LayeredNetwork, tolerance: float) -> list[Assumption]:
     form = form.with_constant_input()
-    layers, moments = [layer.weight for layer in form.layers], _moments(form.x)
-    assumptions = whitened_and_balanced(layers, moments, tolerance)
-    if len(layers) > 1:
-        violation = _residual_curvature(layers, form.x, form.y)
-        advice = "train on to the least-squares solution"
-        formula = "mean((f(x) - y) xᵀ) = 0"
-        assumptions.append(Assumption(formula, violation, _GAUSS_NEWTON, advice))
-    return assumptions
+    layers = [layer.weight for layer in form.layers]
+    if len(layers) == 1:
+        return []
+    product = prefixes_and_suffixes(layers)[1][0] @ layers[0]
+    slopes, curvatures = derivatives(form.loss, form.x @ product.T, form.y)
+    violation = _residual_curvature(layers, form.x, slopes, curvatures)
+    formula, advice = "mean((f(x) - y) xᵀ) = 0", "train on to the least-squares solution"
+    if form.loss is not None:
+        formula, advice = "mean(l' xᵀ) = 0", "train on to the minimum"
+    return [Assumption(formula, violation, _GAUSS_NEWTON, advice)]
 
 
 def _moments(x: Tensor) -> Tensor:
     return x.T @ x / len(x)
 
 
-def _residual_curvature(layers: Sequence[Tensor], x: Tensor, y: Tensor) -> float:
+def _residual_curvature(
+    layers: Sequence[Tensor], x: Tensor, slopes: Tensor, curvatures: Tensor
+) -> float:
     """A bound on what the Hessian differs from the Gauss-Newton matrix, relative to its sharpness.
 
-    With ``R = mean((f - y) xᵀ)`` the block of layers ``k < l`` of the difference is no larger than
+    With ``R = mean(l' xᵀ)`` the block of layers ``k < l`` of the difference is no larger than
     ``‖R‖`` times the norms of all other layers, and there are ``L - 1`` blocks in each row. The
-    sharpness is at least that of any one layer, ``‖S_l‖² ‖P_l Σ P_lᵀ‖``.
+    sharpness is at least that of any one layer, ``‖S_l‖² ‖P_l Σ P_lᵀ‖``, where ``Σ`` weights each
+    sample with its smallest ``l''``; if some are negative it may be 0.
     """
     before, after = prefixes_and_suffixes(layers)
-    residual = x @ (layers[-1] @ before[-1]).T - y
-    samples = torch.linalg.qr(x / len(x) ** 0.5, mode="r").R.T  # with the moments of all
+    weights = curvatures.amin(1).sqrt() if bool((curvatures >= 0).all()) else 0 * curvatures[:, 0]
+    samples = torch.linalg.qr(weights[:, None] * x / len(x) ** 0.5, mode="r").R.T
     norms = [_norm(layer) for layer in layers]
     others = max(
         math.prod(norm for layer, norm in enumerate(norms) if layer not in pair)
         for pair in combinations(range(len(layers)), 2)
     )
-    difference = (len(layers) - 1) * _norm(residual.T @ x / len(x)) * others
+    difference = (len(layers) - 1) * _norm(slopes.T @ x / len(x)) * others
     root = max(_norm(s) * _norm(p @ samples) for p, s in zip(before, after, strict=True))
     if difference == 0:
         return 0.0
@@ -222,7 +243,7 @@ class Theorem:
 
 def _whole(closed_form: Callable[..., Spectrum], form: WholeNetwork) -> Spectrum:
     """The spectrum of a network that this library has a closed form of as it is."""
-    return closed_form(**form.arguments)
+    return closed_form(**form.arguments, loss=form.loss)
 
 
 def _own_places(form: WholeNetwork) -> Tensor:
@@ -249,7 +270,7 @@ THEOREMS = (
         LayeredShape(inputs=1, bias=True, output_bias=True),
         _with_bias,
         _second_layer_first,
-        lambda form, tolerance: standardised(form.x[:, 0], tolerance),
+        _standardised,
     ),
     Theorem(
         "multi_input",
@@ -281,10 +302,23 @@ THEOREMS = (
     ),
     Theorem(
         "deep_linear",
-        "eq. (9) and (15), the deep linear network",
+        "eq. (5), the deep linear network",
         LayeredShape(depth=None, outputs=None, bias=None),
         _deep,
-        assumptions=_whitened_balanced_and_fitted,
+        assumptions=_least_squares,
         paper="anon2026data",
     ),
 )
+# Those of another matrix than the Hessian assume less.
+OF_MATRIX = {
+    "hessian": THEOREMS,
+    "gauss-newton": (
+        Theorem(
+            "deep_linear",
+            "eq. (5), the Gauss-Newton matrix of a linear network",
+            LayeredShape(depth=None, outputs=None, bias=None),
+            _deep,
+            paper="anon2026data",
+        ),
+    ),
+}

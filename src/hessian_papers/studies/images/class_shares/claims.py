@@ -223,7 +223,9 @@ def raw_breaks_down(data: xr.Dataset, source: str) -> xr.DataArray:
     Statistic: relative deviation from eq. (14), mean over the shares. Interval: Student's t over
     replicates.
 
-    Remark: If the inputs' second moments are near 1, one cannot see that they are not whitened.
+    Remark: What breaks down is eq. (14), which has white inputs. With the second moments in it the
+    formula holds, see {study of Figure 2 (left), beyond its assumption}. If these are near 1, one
+    cannot see that the inputs are not whitened.
     """
     raw = _raw(data, source)
     return by_replicate(raw, error(raw, "labels"))

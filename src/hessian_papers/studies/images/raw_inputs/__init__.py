@@ -1,0 +1,1 @@
+"""Linear networks on raw images: what their product says of the sharpness."""
