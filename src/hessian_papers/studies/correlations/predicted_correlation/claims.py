@@ -31,7 +31,7 @@ SIGN = at_least(0.0, "a sign, for a paired difference", source="ours")
 # What stands for the sharpness: the sum of the layers' terms with the inputs' second moments.
 TERMS = "terms"
 
-# A correlation of 50 networks is known to 0.1 or worse, in which half of that is hidden.
+# The r of 50 networks has a standard error near 0.1: half of that shows in no panel's marks.
 NEAR = at_most(
     0.05**2, "an error of 0.05, half of what the r of 50 networks errs by", source="ours"
 )

@@ -148,15 +148,15 @@ def caption(data: xr.Dataset) -> str:
     deep = bool(data["along"] == "depth")
     what = "products without one matrix" if deep else "matrices"
     points = "depth and size" if deep else "size"
-    start = (
-        "Upper row: r at initialisation by laws of the random start, over r as measured, with its "
-        "standard error; every norm. Lower row, after training: "
-        if "predicted" in data
-        else ""
-    )
-    text = (
+    if "predicted" in data:
+        return (
+            "Pearson's r of squared norms. Upper row, at initialisation: by laws of the random "
+            "start, over the measured one with its standard error. Lower row, after training: with "
+            "surrogates, over that with the sharpness. Marks: each size, mean over "
+            f"{counted_teachers(data)} of {each} networks. rms: over marks, above without chance."
+        )
+    return (
         f"Pearson's r of squared norms of {what} with the sharpness, against r with its surrogate "
         f"in the same networks. Marks: each {points}, mean over {counted_teachers(data)} of {each} "
-        "networks. S: inputs' second moments; rms: over marks"
+        "networks. S: inputs' second moments; rms: over marks."
     )
-    return start + text + (", above without the teachers' noise." if start else ".")

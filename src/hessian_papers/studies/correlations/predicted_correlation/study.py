@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 import xarray as xr
 
-from hessian_papers.constraints import AtLeast, Count
+from hessian_papers.constraints import AtLeast
 from hessian_papers.labelled import Variable, Variables
 from hessian_papers.studies.correlations.ensembles import NORMS
 from hessian_papers.studies.correlations.points import (
@@ -50,14 +50,14 @@ class Config(PointsConfig):
     """The study's configuration; along depth nothing is drawn.
 
     Args:
-        samples: n of the random start that predicts, the ensemble's.
+        samples: n of the random start that predicts, the ensemble's; with 0 nothing is predicted.
         noise_variance: of its targets, the ensemble's.
         law_teachers: teachers that are drawn of each point, with a seed other than the ensemble's.
         law_networks: networks that are drawn of each of them.
     """
 
-    samples: Count | None = None
-    noise_variance: float = 0.0
+    samples: Annotated[int, AtLeast(0)] = 0
+    noise_variance: Annotated[float, AtLeast(0)] = 0.0
     law_teachers: Annotated[int, AtLeast(2)] = 2
     law_networks: Annotated[int, AtLeast(3)] = 3
 
@@ -69,7 +69,7 @@ class Config(PointsConfig):
         super().require_networks(networks)
         fits = networks.activation == "linear" and (self.along == "depth" or self.depths == [2])
         require(fits, "ensemble", "linear networks, of two layers along size", self.ensemble)
-        if self.samples is not None:
+        if self.samples:
             require(self.along == "size", "samples", "none along depth", self.samples)
             require(self.seed != networks.seed, "seed", "one that the networks lack", self.seed)
 
@@ -128,7 +128,7 @@ def correlation(config: Config, ensembles: xr.Dataset) -> xr.Dataset:
         "measured": measured.round(12),
         "surrogate": np.stack(surrogate, axis=-1).round(12),
     }
-    if config.samples is not None:
+    if config.samples:
         arrays |= _random_start(config, flat)
     return study_data(arrays, VARIABLES)
 
@@ -141,7 +141,7 @@ def _random_start(config: Config, flat: xr.Dataset) -> Arrays:
     teacher = flat["teacher"].values
     measured = [of_each_teacher(each, squares, teacher) for each in targets.values()]
     grid = product(*(flat[name].values.tolist() for name in GRID))
-    width, samples = int(flat["width"]), int(config.samples or 0)
+    width, samples = int(flat["width"]), config.samples
     points = [Point(name, size, width, samples, config.noise_variance) for name, _, size in grid]
     laws = predicted(points, config.seed, config.law_teachers, config.law_networks)
     shape = measured[0].shape[1:]
