@@ -160,14 +160,16 @@ def start_law_predicts_the_sharpness(data: xr.Dataset) -> xr.DataArray:
 
     Statistic: squared miss of the expected r, mean over points with $D > 1$, matrices and norms:
     each teacher's miss times the mean of the others'; interval: Student's t over teachers.
+
+    Remark: Draws have the distribution of the networks. They say what r rests on, and not why.
     """
     return squared_miss(law_off(_start(data), "sharpness", "Hessian"))
 
 
 @laws.typically(PLACE, SIGN)
 def sampling_moves_the_start(data: xr.Dataset) -> xr.DataArray:
-    """Inputs that are sampled, and not white, decide which norm correlates with the Gauss-Newton
-    sharpness at initialisation: the law of n sampled inputs predicts r better than that of white.
+    """At initialisation sampled inputs have other correlations with the Gauss-Newton sharpness than
+    white ones. The law of n sampled inputs predicts r better.
 
     Statistic: squared miss of the expected r of the spectral norms, mean over points with $D > 1$;
     by the law of white inputs minus by the simulated one; interval: Student's t over teachers.
@@ -191,8 +193,8 @@ def residual_moves_the_start(data: xr.Dataset) -> xr.DataArray:
 
 @laws.typically(PLACE, SIGN)
 def start_law_replaces_the_surrogate(data: xr.Dataset) -> xr.DataArray:
-    """At initialisation the law, which knows no network, is nearer to the expected r than the sum
-    of the layers' terms, computed of the same networks.
+    """At initialisation the law knows no network. It is nearer to the expected r than the sum of
+    the layers' terms, computed of the same networks.
 
     Statistic: squared miss of the expected r of the spectral norms, mean over points with $D > 1$;
     by that sum minus by the simulated law of the Hessian; interval: Student's t over teachers.

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hessian_papers.studies.correlations.ensembles import (
+    NORMS,
     PARAMETRISATIONS,
     TIMES,
     counted_teachers,
@@ -116,7 +117,7 @@ def _handles(data: xr.Dataset) -> list[Any]:
             for time in _times(data)
         ),
         *(
-            style.entry(f"{norm} norm", marker="o", alpha=shade, **grey)
+            style.entry(f"{NORMS[norm]} norm", marker="o", alpha=shade, **grey)
             for norm, shade in (SHADES.items() if "predicted" in data else ())
         ),
     ]
