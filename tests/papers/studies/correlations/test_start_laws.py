@@ -95,10 +95,10 @@ def test_without_a_law_or_other_teachers_there_is_nothing_to_measure(name):
 
 
 def test_a_prediction_reads_no_network():
-    one, other = laws(), laws(seed=5)
-    assert not np.allclose(one["start"], other["start"])
+    first, other = laws(), laws(seed=5)
+    assert not np.allclose(first["start"], other["start"])
     for name in ("predicted", "predicted_error"):
-        xr.testing.assert_equal(one[name], other[name])
+        xr.testing.assert_equal(first[name], other[name])
 
 
 def test_a_prediction_draws_nothing_that_the_networks_have():
