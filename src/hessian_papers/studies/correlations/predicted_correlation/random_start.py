@@ -57,11 +57,11 @@ def closed_laws(point: Point) -> np.ndarray:
     scales = parametrise(point.name, point.layers)
     # Both multipliers are before each layer's term of the Gauss-Newton matrix.
     common = float(np.prod(scales.multipliers)) ** 2
-    variances = [deviation**2 * common for deviation in scales.standard_deviations]
+    first, last = (deviation**2 * common for deviation in scales.standard_deviations)
     sizes = point.size, point.size, point.width
     levels = (torch.arange(point.size, dtype=torch.float64) + 0.5) / point.size
     moments = cf.marchenko_pastur_quantile(levels, point.size / point.samples)
-    rows = [cf.initial_norm_correlations(*sizes, *variances, each) for each in (None, moments)]
+    rows = [cf.initial_norm_correlations(*sizes, first, last, each) for each in (None, moments)]
     return torch.stack(rows).numpy()
 
 
