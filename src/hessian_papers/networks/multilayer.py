@@ -256,7 +256,7 @@ def _measure(ensemble: Ensemble, x: Tensor, y: Tensor, tolerance: float) -> dict
         blocks = ensemble_block_bounds(ensemble).blocks
         sampled = ensemble_block_bounds(ensemble, data.sxx).blocks
         if len(ensemble.weights) == 2:
-            largest = _gauss_newton(ensemble, data.sxx)
+            largest = gauss_newton(ensemble, data.sxx)
     return {
         "loss": loss,
         "sharpness": sharpness.values,
@@ -270,7 +270,7 @@ def _measure(ensemble: Ensemble, x: Tensor, y: Tensor, tolerance: float) -> dict
     }
 
 
-def _gauss_newton(ensemble: Ensemble, sxx: Tensor) -> Tensor:
+def gauss_newton(ensemble: Ensemble, sxx: Tensor) -> Tensor:
     """The largest eigenvalue of the Gauss-Newton matrix of two linear layers ``(N,)``.
 
     With J the derivative of the outputs it is that of ``J Jᵀ = a_2² I ⊗ S^{1/2} A_1ᵀ A_1 S^{1/2} +

@@ -360,11 +360,11 @@ def initial_norm_correlations(
         first_variance: ``v_1``, of the entries of ``W_1``, each times the multipliers of both
             layers.
         last_variance: ``v_2``, of those of ``W_2``, likewise.
-        second_moments: the eigenvalues of S ``(..., D)``, for white inputs none.
+        second_moments: the eigenvalues of S ``(..., D)``, for white inputs none or equal ones.
 
     Returns:
         ``(..., 2, 3)``, by layer and norm (spectral, Frobenius, nuclear); with second moments the
-        spectral and the nuclear norm of the first layer are NaN, as they are not known.
+        spectral and the nuclear norm of the first layer are NaN, unless S is white.
 
     Raises:
         ValueError: sizes below 1, variances that are not positive, or shapes that do not broadcast.
@@ -390,9 +390,9 @@ def initial_norm_correlations(
         for variance, layer, deviation in zip(v, layers, deviations, strict=True)
     ]
     terms = [(variance * each[..., 0]) for variance, each in zip(v, deviations, strict=True)]
+    white = torch.stack(with_term, dim=-2) / torch.hypot(*terms)[..., None, None]
     if second_moments is None:
-        sharpness = torch.hypot(*terms)
-        return torch.stack(with_term, dim=-2) / sharpness[..., None, None]
+        return white
     shift = v[1] * layers[1].mean
     edge = sampled_edge(second_moments, m, v[0], shift)
     sharpness = torch.hypot(edge.slope * terms[1], TRACY_WIDOM_VARIANCE**0.5 * edge.scale)
@@ -400,7 +400,10 @@ def initial_norm_correlations(
     first = torch.full_like(with_term[0], torch.nan)
     first[..., 1] = 2 * own / deviations[0][..., 1]
     last = edge.slope[..., None] * with_term[1]
-    return torch.stack([first, last], dim=-2) / sharpness[..., None, None]
+    (tau,) = read({"second_moments": "?"}, second_moments=second_moments)
+    alike = (tau.amax(-1) == tau.amin(-1))[..., None, None]
+    sampled = torch.stack([first, last], dim=-2) / sharpness[..., None, None]
+    return torch.where(alike, white, sampled)
 
 
 def _law(values: ArrayLike, ratio: ArrayLike, scale: ArrayLike) -> list[Tensor]:

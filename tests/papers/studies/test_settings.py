@@ -182,6 +182,7 @@ CLASSIFIERS = {"networks": ["F-6", "F-5^2"], "kept": [0, 9], "trainings": [0, 1]
 UNIT = CLASSIFIERS | {"inputs": "unit interval", "held_out": 5}
 MATRICES = {"activation": "linear", "parametrisations": ["sp", "mup", "ntp"]}
 MATRICES |= {"depths": [2, 3], "sizes": [1, 3]}
+NO_MATRICES = {"ensemble": [{"activation": "relu"}], "depths": [{"depths": [3]}]}
 # What a study takes, and changes of it that are refused by a name; None leaves a setting out.
 LACKING = {
     "cracking-fig5": (LANGUAGE, {"ensemble": [{"variants": None}]}),
@@ -219,10 +220,8 @@ LACKING = {
         {"kind": "inputs_and_teacher", "teachers": 2},
         {"ensemble": [{"kind": "multilayer"}, {"teachers": 1}]},
     ),
-    **dict.fromkeys(
-        ("cracking-d33", "predicted-correlations"),
-        (MATRICES, {"ensemble": [{"activation": "relu"}], "depths": [{"depths": [3]}]}),
-    ),
+    "cracking-d33": (MATRICES, NO_MATRICES),
+    "predicted-correlations": (MATRICES | {"seed": 0}, NO_MATRICES | {"seed": [{"seed": 1}]}),
     "cracking-fig14": (
         MATRICES,
         {"parametrisations": [{"parametrisations": ["sp"]}], "depths": [{"depths": [3]}]},
