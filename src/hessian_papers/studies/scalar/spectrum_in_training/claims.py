@@ -191,7 +191,7 @@ def course_from_its_start(data: xr.Dataset) -> float:
     known at every step. Of a ReLU network this holds for each cell, until a unit changes its cell.
 
     Statistic: largest difference to the trained network at any step that is predicted. Eigenvalues
-    are relative to $λ_1$ at that step, numerical where there is one, and losses to the
+    are relative to $λ_1$ at that step, numerical where there is one. Losses are relative to the
     initial one, or to their own where that is larger.
     """
     seen = compared(data)
