@@ -14,6 +14,7 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     bias,
     several,
     two_matrices,
+    consecutive,
     attention,
     attention_errata,
     deep,

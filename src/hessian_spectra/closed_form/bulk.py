@@ -173,7 +173,7 @@ def deep_bulk(gradient: ArrayLike, weights: Layers) -> Spectrum:
 def sign_counts(
     product: ArrayLike, gradient: ArrayLike, width: int
 ) -> tuple[Int[Tensor, "..."], Int[Tensor, "..."]]:
-    """How many negative and positive eigenvalues two consecutive linear layers enforce at least.
+    """Two consecutive linear layers enforce negative and positive eigenvalues, at least so many.
 
     It holds for any width, also where the bulk is empty: in a bottleneck, a LoRA adapter, or the
     value and output matrices of a head. For every ``X (m, m)`` the direction ``(X W_1, -W_2 X)``
@@ -225,7 +225,7 @@ def sign_counts(
 
 
 class _Range:
-    """What a matrix ``(k, m)`` reaches, and what it takes to 0."""
+    """A matrix ``(k, m)``, as the spaces that it reaches and takes to 0."""
 
     def __init__(self, matrix: Tensor) -> None:
         self.size = matrix.numel()
@@ -305,8 +305,8 @@ class Spaces:
         targets = torch.cat([left @ units, -sign * right @ units.mT], dim=1)  # (r², K + D, r)
         missed = targets - self.both.reached @ (self.both.reached.T @ targets)
         allowed = _null_space(missed.flatten(1).T)
-        found = torch.einsum("mk,skr,sc->mrc", self.both.backward, targets, allowed)
-        basis = torch.linalg.qr(found.flatten(0, 1)).Q.unflatten(0, found.shape[:2])
+        special = torch.einsum("mk,skr,sc->mrc", self.both.backward, targets, allowed)
+        basis = torch.linalg.qr(special.flatten(0, 1)).Q.unflatten(0, special.shape[:2])
         return torch.cat([free, basis], dim=-1)
 
     def vectors(
@@ -330,12 +330,12 @@ class Spaces:
         return torch.cat([torch.block_diag(above, below), torch.linalg.qr(both).Q], dim=1)
 
     def count_of_zeros(self) -> int:
-        """How many those are."""
+        """The number of these directions."""
         pairs = (self.last.free, self.right_null), (self.left_null, self.first.free), self._shared()
-        return sum(one.shape[1] * other.shape[1] for one, other in pairs)
+        return sum(left.shape[1] * right.shape[1] for left, right in pairs)
 
     def _shared(self) -> tuple[Tensor, Tensor]:
-        """What the layers reach of the null spaces of ``Gᵀ`` and of ``G``."""
+        """The parts of the null spaces of ``Gᵀ`` and of ``G`` that the layers reach."""
         return tuple(
             null @ _null_space(null - layer.reached @ (layer.reached.T @ null))
             for layer, null in ((self.last, self.left_null), (self.first, self.right_null))

@@ -286,7 +286,7 @@ def test_a_convex_loss_leaves_as_few_below_as_the_gradient_has():
 
 
 def test_an_activation_or_tied_layers_have_another_bulk():
-    """What the theorem assumes is needed: its eigenvectors are none of these networks."""
+    """The assumptions are needed: the eigenvalues are none of these networks."""
     draw = Draw(seed=9, family="counterexamples")
     first, last = draw.normal(7, 2), draw.normal(2, 7)
     x, y = draw.normal(9, 2), draw.normal(9, 2)

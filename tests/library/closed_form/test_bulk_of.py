@@ -164,7 +164,7 @@ def test_batches_are_joined_and_the_squared_error_is_the_default():
 
 
 class Skip(nn.Module):
-    """What is between the layers has another use."""
+    """The values between the layers have another use."""
 
     def __init__(self):
         super().__init__()
