@@ -45,10 +45,10 @@ class Consecutive(Instance, instances.Consecutive):
 
 @theorem(ours=True, cracking="Theorem 3.1, beyond its assumption")
 def consecutive_bulk(net: Consecutive) -> Error:
-    r"""Two consecutive linear layers $W_2W_1$, of inner width m between D and K units, make
-    $±σ_i(G)$, $G = ∂L/∂(W_2W_1)$, eigenvalues of the whole network's Hessian, each at least
-    $m - D - K + 1$ times, with the eigenvectors $(av_i^⊤, ±u_ia^⊤)$ for which $(W_2a, W_1^⊤a)$ is a
-    multiple of $(u_i, ∓v_i)$: in any network and under any loss.
+    r"""Two consecutive linear layers, $W_1$ of $m × D$ and $W_2$ of $K × m$, stand in any network,
+    under any loss. Let $G = ∂L/∂(W_2W_1) = Σ_i σ_iu_iv_i^⊤$. The Hessian of the whole network has
+    the eigenvalues $±σ_i$, each at least $m - D - K + 1$ times. Their eigenvectors are
+    $(av_i^⊤, ±u_ia^⊤)$ for which $(W_2a, W_1^⊤a)$ is a multiple of $(u_i, ∓v_i)$.
 
     Remark: Theorem 3.1 has it for $D = K = 1$ and the squared error.
     """
@@ -66,9 +66,9 @@ def _counts(values: Tensor) -> list[tuple[Tensor, int]]:
 
 @theorem(of="consecutive-bulk", ours=True, cracking="Theorem 3.1, beyond its assumption")
 def consecutive_others(net: Consecutive) -> Error:
-    r"""For $m ≥ D + K - 1$, layers of full rank and $σ_i$ that differ, all but
-    $\min(D, K)(3\max(D, K) + \min(D, K) - 2)$ eigenvalues of the two layers are $±σ_i$ and zeros
-    ($|D - K|(m - \min(D, K))$ of these).
+    r"""Let $m ≥ D + K - 1$, the layers have full rank, and the $σ_i$ differ. All but
+    $\min(D, K)(3\max(D, K) + \min(D, K) - 2)$ eigenvalues of the two layers are $±σ_i$ and zeros.
+    The zeros are $|D - K|(m - \min(D, K))$.
 
     Measured by: the numbers of eigenvalues near those that are stated, in networks of two layers
     """
@@ -88,10 +88,10 @@ def consecutive_others(net: Consecutive) -> Error:
 
 @theorem(of="consecutive-bulk", ours=True, cracking="Theorem 3.1, beyond its assumption")
 def consecutive_signs(net: Consecutive) -> Error:
-    r"""Along $(XW_1, -W_2X)$ the Hessian's quadratic form is $-2\operatorname{tr}(QX^2)$,
-    $Q = W_1G^⊤W_2$, for any $X$, so that at any width r eigenvalues of $W_2W_1G^⊤$ of which no two
-    add up to 0 make at least $r(r - 1)/2 + r(m - r)$ eigenvalues negative, and as many positive,
-    and one more for each by its sign.
+    r"""Along $(XW_1, -W_2X)$, for any $X$, the quadratic form of the Hessian is
+    $-2\operatorname{tr}(QX^2)$ with $Q = W_1G^⊤W_2$. Let $W_2W_1G^⊤$ have r real eigenvalues, no
+    two of which add up to 0. At any width at least $r(r - 1)/2 + r(m - r)$ eigenvalues of the Hessian
+    are negative, and as many positive. Each of the r adds one more by its sign.
     """
     gradient, width = net.gradient_in_product, len(net.first)
     generator = torch.linspace(-1, 2, width * width, dtype=torch.float64).sin().view(width, -1)

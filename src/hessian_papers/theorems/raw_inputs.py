@@ -31,8 +31,8 @@ class RawInputs(Deep, instances.RawInputs):
 
 @theorem(ours=True, data="Equation 5, beyond Assumptions 1 to 3")
 def raw_inputs(net: RawInputs) -> Error:
-    r"""At least squares, $(f(X) - Y)X^⊤ = 0$, the Hessian of any layers has the non-zero eigenvalues of
-    $Σ_l S_l S_l^⊤ ⊗ Σ^{1/2}P_l^⊤P_l Σ^{1/2}$. The inputs have any second moments $Σ$.
+    r"""At least squares, $(f(X) - Y)X^⊤ = 0$, the Hessian of any layers has the non-zero
+    eigenvalues of $Σ_l S_l S_l^⊤ ⊗ Σ^{1/2}P_l^⊤P_l Σ^{1/2}$. The inputs have any second moments $Σ$.
     """
     return relative(net.spectrum.eigenvalues, net.eigenvalues) if net.fitted else None
 
@@ -48,8 +48,8 @@ def raw_inputs_basis(net: RawInputs) -> Error:
 
 @theorem(of="raw-inputs", ours=True, source=GAUSS_NEWTON, data="Section 3, beyond Assumption 2")
 def raw_inputs_count(net: RawInputs) -> Error:
-    r"""For $L ≥ 2$ and the rank $r$ of $W_L$ there are $r \operatorname{rank} Σ$ outliers. The non-zero
-    eigenvalues of $Σ^{1/2}P_L^⊤P_L Σ^{1/2}$ occur $K - r$ times each.
+    r"""For $L ≥ 2$ and the rank $r$ of $W_L$ there are $r \operatorname{rank} Σ$ outliers. The
+    non-zero eigenvalues of $Σ^{1/2}P_L^⊤P_L Σ^{1/2}$ occur $K - r$ times each.
     """
     if len(net.weights) == 1:
         return None
@@ -71,8 +71,8 @@ def raw_inputs_count(net: RawInputs) -> Error:
 
 @theorem(ours=True, source=GAUSS_NEWTON, data="Equation 9, beyond Assumption 2")
 def raw_product(net: RawInputs) -> Error:
-    r"""For balanced layers the product $B = W_L ⋯ W_1$ tells the spectrum. For each singular value $s$ of
-    $B$, zeros included, it has the eigenvalues of $Σ^{1/2}[Σ_l s^{2(L-l)/L}
+    r"""For balanced layers the product $B = W_L ⋯ W_1$ tells the spectrum. For each singular value
+    $s$ of $B$, zeros included, it has the eigenvalues of $Σ^{1/2}[Σ_l s^{2(L-l)/L}
     (B^⊤B)^{(l-1)/L}]Σ^{1/2}$, with $0^0 = 1$.
     """
     return net.spectrum_error(net.of_product.flatten()) if net.balanced else None
@@ -90,8 +90,8 @@ def raw_product_sharpness(net: RawInputs) -> Error:
 
 @theorem(tolerance=FAILS, assumption=lambda net: net.fitted, data="Section 3, beyond Assumption 2")
 def raw_inputs_needed(net: RawInputs) -> Error:
-    r"""Least squares and balanced layers are needed. Elsewhere the Gauss-Newton matrix, or the product,
-    gives another spectrum than the Hessian's, by at least 1 % of the largest eigenvalue.
+    r"""Least squares and balanced layers are needed. Elsewhere the Gauss-Newton matrix, or the
+    product, gives another spectrum than the Hessian's, by at least 1 % of the largest eigenvalue.
 
     Statistic: largest error over the instances that break it; smallest over both assumptions.
 

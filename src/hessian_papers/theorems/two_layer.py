@@ -162,7 +162,7 @@ class TwoLayer(Instance, instances.TwoLayer):
 
     @measured
     def descended_logistic(self) -> Tensor:
-        """The parameters ``(2m,)`` after as many steps on the logistic loss, of the targets' signs."""
+        """The parameters ``(2m,)`` after as many steps on the logistic loss of the signs."""
         return self._descended(nn.BCEWithLogitsLoss(), (self.y > 0).double())
 
     def _descended(self, loss: nn.Module, targets: Tensor) -> Tensor:
