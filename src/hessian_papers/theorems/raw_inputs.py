@@ -32,7 +32,7 @@ class RawInputs(Deep, instances.RawInputs):
 @theorem(ours=True, data="Equation 5, beyond Assumptions 1 to 3")
 def raw_inputs(net: RawInputs) -> Error:
     r"""At least squares, $(f(X) - Y)X^⊤ = 0$, the Hessian of any layers has the non-zero
-    eigenvalues of $Σ_l S_l S_l^⊤ ⊗ Σ^{1/2}P_l^⊤P_l Σ^{1/2}$. The inputs have any second moments $Σ$.
+    eigenvalues of $Σ_l S_l S_l^⊤ ⊗ Σ^{1/2}P_l^⊤P_l Σ^{1/2}$. The inputs have any moments $Σ$.
     """
     return relative(net.spectrum.eigenvalues, net.eigenvalues) if net.fitted else None
 
