@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from hessian_spectra import closed_form as cf
-from hessian_spectra.closed_form._losses import derivatives
+from hessian_spectra.closed_form._losses import derivatives, name_of
 from hessian_spectra.closed_form.instances import FAMILIES, Draw, numbers
 
 DRAW = Draw(seed=9, instances=40, width=5, size=8)
@@ -56,7 +56,7 @@ def course(x, y, loss, at):
 GRID = torch.from_numpy(np.geomspace(1e-5, 1e4, 2000))
 
 
-@pytest.mark.parametrize("loss", CONVEX, ids=str)
+@pytest.mark.parametrize("loss", CONVEX, ids=name_of)
 def test_phases_tell_the_signs_of_both_outliers(loss):
     seen = set()
     for net in FAMILIES["linear"].drawn(DRAW).values():
