@@ -25,7 +25,7 @@ def descent_map(net: Linear) -> Error:
     """A step of gradient descent multiplies $w + v$ by $1 - ηδx$ and $w - v$ by $1 + ηδx$, for any
     width. Training is a map of the two numbers $‖w + v‖$ and $‖w - v‖$.
 
-    Remark: Our addition. In functions of ⟨w, v⟩ and the trace it is in Lewkowycz et al. (2020).
+    Remark: Our addition. In functions of $⟨w, v⟩$ and the trace it is in Lewkowycz et al. (2020).
     """
     path = cf.gradient_descent(net.w, net.v, net.x, net.y, net.rate, DESCENT)
     return _last(path, net, net.descended)

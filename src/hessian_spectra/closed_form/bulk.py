@@ -6,7 +6,7 @@ from functools import partial
 from itertools import pairwise
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from hessian_spectra.closed_form._inputs import ArrayLike, finite, read
@@ -170,9 +170,7 @@ def deep_bulk(gradient: ArrayLike, weights: Layers) -> Spectrum:
     )
 
 
-def sign_counts(
-    product: ArrayLike, gradient: ArrayLike, width: int
-) -> tuple[Int[Tensor, "..."], Int[Tensor, "..."]]:
+def sign_counts(product: ArrayLike, gradient: ArrayLike, width: int) -> tuple[Tensor, Tensor]:
     """Two consecutive linear layers enforce negative and positive eigenvalues, at least so many.
 
     It holds for any width, also where the bulk is empty: in a bottleneck, a LoRA adapter, or the

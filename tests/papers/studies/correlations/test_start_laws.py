@@ -73,15 +73,6 @@ def test_of_two_laws_the_one_that_starts_have_is_nearer(name, target, law, other
     assert right == pytest.approx(-wrong)
 
 
-@pytest.mark.parametrize(("shift", "off", "expected"), [(0.0, 0.4, 0.16), (0.3, 0.0, -0.09)])
-def test_the_law_is_nearer_than_a_surrogate_that_is_off(shift, off, expected):
-    data = planted("sharpness", "Hessian", shift)
-    rows = (data["measured"] + off).broadcast_like(data["surrogate"])
-    data = data.assign(surrogate=rows.transpose(*data["surrogate"].dims))
-    value = claims.start_law_replaces_the_surrogate(data).mean().item()
-    assert value == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("name", [name for name, *_ in OWN])
 def test_without_a_law_or_other_teachers_there_is_nothing_to_measure(name):
     claim, data = getattr(claims, name), laws()

@@ -219,7 +219,7 @@ def _sentences(name: str, run: xr.Dataset) -> Iterator[str]:
     if emptied_at >= 0:
         yield f"{name}: from step {emptied_at} the positive cell is empty."
     crossed_at = int(run["predicted_until"]) if "predicted_until" in run else -1
-    if crossed_at >= 0:
+    if crossed_at >= 1 and diverged_at < 0:
         yield f"{name}: predicted up to step {crossed_at - 1}."
     if diverged_at >= 0:
         yield f"{name} diverged at step {diverged_at}."
