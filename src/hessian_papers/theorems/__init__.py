@@ -20,6 +20,7 @@ from hessian_papers.theorems import (  # noqa: I001, F401 - in the order of the 
     deep,
     labels,
     raw_inputs,
+    random_start,
     brute_force,
     layerwise,
     convolutions,
