@@ -180,7 +180,7 @@ def test_entries_of_a_layer_have_to_be_independent():
 
 
 def test_ten_outputs_are_no_large_number():
-    """However large the other sizes, ten eigenvalues stay an eleventh from any density."""
+    """However large the other sizes, ten eigenvalues stay a twentieth from any continuous law."""
     distances = []
     for size in (100, 400):
         last = gaussian(size + 1, 10, 2 * size) / (2 * size) ** 0.5
