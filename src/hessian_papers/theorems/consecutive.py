@@ -89,9 +89,10 @@ def consecutive_others(net: Consecutive) -> Error:
 @theorem(of="consecutive-bulk", ours=True, cracking="Theorem 3.1, beyond its assumption")
 def consecutive_signs(net: Consecutive) -> Error:
     r"""Along $(XW_1, -W_2X)$, for any $X$, the quadratic form of the Hessian is
-    $-2\operatorname{tr}(QX^2)$ with $Q = W_1G^⊤W_2$. Let r eigenvalues of $W_2W_1G^⊤$ be real and
-    no two of them add up to 0. At any width at least $r(r - 1)/2 + r(m - r)$ eigenvalues of the
-    Hessian are negative, and as many positive. Each of the r adds one more by its sign.
+    $-2\operatorname{tr}(QX^2)$ with $Q = W_1G^⊤W_2$. Let n be the rank of $(W_2W_1G^⊤)^2$. Let p
+    eigenvalues of $W_2W_1G^⊤$ have a positive real part, and q a negative one. At any width at
+    least $nm - (n^2 - p + q)/2$ eigenvalues of the Hessian are negative, and $nm - (n^2 + p -
+    q)/2$ positive.
     """
     gradient, width = net.gradient_in_product, len(net.first)
     generator = torch.linspace(-1, 2, width * width, dtype=torch.float64).sin().view(width, -1)

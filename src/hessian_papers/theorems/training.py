@@ -105,7 +105,7 @@ def descent_critical(net: Linear) -> Error:
     $η < \min(1/|yx|, 4/(σ^2(d_0 + d_1)))$, and from almost none above; $d_0$ and $d_1$ are the
     distances of $(⟨w, v⟩, P)$ from $(0, 0)$ and $(2θ^*, 0)$.
 
-    Remark: The rate is that of Liang and Montúfar (2025).
+    Remark: Liang and Montúfar (2025) announce such a rate in their abstract; it is likely theirs.
     """
     if not net.leaves_the_saddle:
         return None

@@ -176,12 +176,11 @@ def sign_counts(product: ArrayLike, gradient: ArrayLike, width: int) -> tuple[Te
     It holds for any width, also where the bulk is empty: in a bottleneck, a LoRA adapter, or the
     value and output matrices of a head. For every ``X (m, m)`` the direction ``(X W_1, -W_2 X)``
     leaves the product as it is to first order, and along it the Hessian of the whole network has
-    the quadratic form ``-2 tr(Q X²)`` with ``Q = W_1 Gᵀ W_2``. Let ``q_1, ..., q_m`` be the
-    eigenvalues of ``Q``: those of ``P Gᵀ`` for ``P = W_2 W_1``, and zeros. At least as many
-    eigenvalues of the Hessian are negative as there are pairs ``i < j`` with ``q_i + q_j ≠ 0`` and
-    ``q_i`` with ``Re q_i > 0``; of the positive ones ``Re q_i < 0`` is counted. Pairs without a
-    real part are left out. For ``r`` eigenvalues with one, of which no two add up to 0, these are
-    ``r (r - 1) / 2 + r (m - r)`` pairs. At critical points, where ``Q = 0``, it says nothing.
+    the quadratic form ``-2 tr(Q X²)`` with ``Q = W_1 Gᵀ W_2``. Let ``p`` eigenvalues of ``Q`` have
+    a positive real part and ``q`` a negative one; they are those of ``P Gᵀ`` for ``P = W_2 W_1``,
+    and zeros. Let ``n`` be the rank of ``(P Gᵀ)²``, in general position the number of eigenvalues
+    that are not 0. At least ``n m - (n² - p + q) / 2`` eigenvalues of the Hessian are negative, and
+    ``n m - (n² + p - q) / 2`` positive. At critical points, where ``Q = 0``, it says nothing.
 
     Args:
         product: ``(..., K, D)`` ``P``.
@@ -210,16 +209,15 @@ def sign_counts(product: ArrayLike, gradient: ArrayLike, width: int) -> tuple[Te
             f"{tuple(slope.shape)} and {tuple(matrix.shape)}"
         )
     short = matrix.shape[-2] <= matrix.shape[-1]
-    values = torch.linalg.eigvals(matrix @ slope.mT if short else slope.mT @ matrix)
-    sizes = torch.linalg.matrix_norm(matrix) * torch.linalg.matrix_norm(slope)
-    floor = _REACHED * sizes[..., None]
-    above, below = values.real > floor, values.real < -floor
-    real = above | below
-    sums = (values[..., :, None] + values[..., None, :]).abs() > floor[..., None]
-    both = (sums & real[..., :, None] & real[..., None, :]).triu(1).sum((-2, -1))
-    count = real.sum(-1)
-    pairs = both + count * (width - count)
-    return pairs + above.sum(-1), pairs + below.sum(-1)
+    turned = matrix @ slope.mT if short else slope.mT @ matrix
+    values, ranks = torch.linalg.eigvals(turned).real, torch.linalg.svdvals(turned @ turned)
+    sizes = (torch.linalg.matrix_norm(matrix) * torch.linalg.matrix_norm(slope))[..., None]
+    # The square has no digits left of a nilpotent part, whose computed eigenvalues are not 0.
+    rank = (ranks > _REACHED * sizes.square()).sum(-1)
+    floor = _REACHED * sizes
+    more = (values > floor).sum(-1) - (values < -floor).sum(-1)
+    both = rank * (2 * width - rank)
+    return (both + more) // 2, (both - more) // 2
 
 
 class _Range:

@@ -16,9 +16,11 @@ class LearningRates(NamedTuple):
 
     Attributes:
         monotone: ``(...)``. At most this rate, ``⟨w, v⟩`` goes to ``θ*`` without passing it and the
-            trace grows at every step. 0 unless ``⟨w, v⟩`` starts between 0 and ``θ*``.
-        edge: ``(...)`` 2 / the sharpness at which gradient flow ends. Above, that minimum is
-            unstable: descent ends at a flatter one, whose sharpness is at most ``2/η``.
+            trace never falls, unless ``w = v = 0``. 0 unless ``⟨w, v⟩`` starts between 0 and
+            ``θ*``.
+        edge: ``(...)`` 2 / the sharpness at which gradient flow ends, if it ends at a minimum.
+            Above, that minimum is unstable: descent ends at a flatter one, whose sharpness is at
+            most ``2/η``.
         critical: ``(...)``. Below, descent converges to a minimum from almost every start, above
             from almost none. It is at most ``1/|yx|``, beyond which no minimum is stable.
     """
@@ -55,8 +57,9 @@ def learning_rates(w: ArrayLike, v: ArrayLike, x: ArrayLike, y: ArrayLike) -> Le
     Raises:
         ValueError: bad shape or type, not finite data.
 
-    Source: ``critical`` is that of Liang and Montúfar, arXiv 2509.25351, of which the proof here is
-    independent; the rest this project.
+    Source: this project. Liang and Montúfar, arXiv 2509.25351, announce the exact critical step
+    size of scalar-vector factorisation in the abstract; the full text was not read. ``critical`` is
+    likely theirs.
 
     Example:
         >>> rates = learning_rates(w=[1.0, 0.0], v=[0.0, 1.0], x=[1.0], y=[0.75])
@@ -89,11 +92,12 @@ def final_sharpness_bounds(
 ) -> Bounds:
     """Bounds on the sharpness at which gradient descent ends, from its start, without a step.
 
-    On the squared loss. Below the critical rate descent ends (see :func:`learning_rates`) at a
-    minimum of a sharpness between ``2|yx|`` and ``2/η``. Up to the monotone rate it is at most the
-    flow's, ``2 √(yx² + σ⁴ P²)``, and at least ``2 √(yx² + σ⁴ P² g^{-κ})``, where ``g = (|θ*| +
-    √(θ*² + P²)) / p_0²`` bounds the growth of ``p²`` (with ``q_0`` for ``p_0`` where ``θ* < 0``)
-    and ``κ = log(1 - s²) / log(1 / (1 + s))``, with ``s = η |δx|`` at the start, is about ``s``.
+    On the squared loss. Below the critical rate descent ends from almost every start (see
+    :func:`learning_rates`) at a minimum of a sharpness between ``2|yx|`` and ``2/η``. Up to the
+    monotone rate it is at most the flow's, ``2 √(yx² + σ⁴ P²)``, and at least ``2 √(yx² + σ⁴ P²
+    g^{-κ})``, where ``g = (|θ*| + √(θ*² + P²)) / p_0²`` bounds the growth of ``p²`` (with ``q_0``
+    for ``p_0`` where ``θ* < 0``) and ``κ = log(1 - s²) / log(1 / (1 + s))``, with ``s = η |δx|`` at
+    the start, is about ``s``.
 
     Args:
         w: ``(..., m)`` second layers.
@@ -103,7 +107,7 @@ def final_sharpness_bounds(
         learning_rate: ``(...)``, broadcast with the batch of networks.
 
     Returns:
-        The bounds, ``(...)`` each; NaN above the critical rate.
+        The bounds, ``(...)`` each; NaN from the critical rate on.
 
     Raises:
         ValueError: bad shape or type, not finite data.
@@ -132,7 +136,7 @@ def final_sharpness_bounds(
     monotone = rate <= rates.monotone
     lower = torch.where(monotone, lower, 2 * covariance)
     upper = torch.where(monotone, end, 2 / rate)
-    beyond = rate > rates.critical
+    beyond = rate >= rates.critical
     return Bounds(*(torch.where(beyond, math.nan, bound) for bound in (lower, upper)))
 
 
@@ -144,6 +148,8 @@ def sharpness_grows(inner_product: ArrayLike, invariant: ArrayLike, solution: Ar
     the start, exactly if ``r < 1/3`` and
 
         ``r <= 1/5``  or  ``P² < 3 θ*² (1 - 3r)(1 - r)(3 + r) / (8 (5r - 1))``.
+
+    Where ``P = 0`` and ``⟨w, v⟩ θ* <= 0`` the flow ends at the saddle, and nothing grows.
 
     Args:
         inner_product: ``⟨w, v⟩`` at the start, of any shape that broadcasts with the others.
@@ -172,4 +178,5 @@ def sharpness_grows(inner_product: ArrayLike, invariant: ArrayLike, solution: Ar
     bound = 3 * (1 - 3 * ratio) * (1 - ratio) * (3 + ratio)
     small = 8 * (5 * ratio - 1) * (invariant / size).square() < bound
     alike = torch.where(inner * solution >= 0, ratio < 1, (ratio < 1 / 3) & small)
-    return alike & (solution != 0)
+    moves = (solution != 0) & ((invariant > 0) | (inner * solution > 0))
+    return alike & moves

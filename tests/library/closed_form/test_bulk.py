@@ -236,18 +236,52 @@ def orbit_form(first, last, gradient):
     return torch.autograd.functional.hessian(along, zero)
 
 
-def test_signs_leave_out_what_adds_up_to_nothing():
+def test_signs_of_eigenvalues_that_add_up_to_nothing():
+    """There the form on the orbit has fewer signs, and the Hessian as many all the same."""
     gradient = torch.eye(2, dtype=torch.float64)
     opposite = torch.diag(numbers(1.0, -1.0))
-    assert cf.sign_counts(opposite, gradient, 2) == (torch.tensor(1), torch.tensor(1))
+    assert cf.sign_counts(opposite, gradient, 2) == (torch.tensor(2), torch.tensor(2))
     turned = torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64)
-    assert cf.sign_counts(turned, gradient, 4) == (torch.tensor(0), torch.tensor(0))
+    assert cf.sign_counts(turned, gradient, 4) == (torch.tensor(6), torch.tensor(6))
     batch = cf.sign_counts(torch.stack([opposite, gradient]), torch.stack([gradient] * 2), 3)
-    assert [part.tolist() for part in batch] == [[3, 5], [3, 3]]
+    assert [part.tolist() for part in batch] == [[4, 5], [4, 3]]
+    values = torch.linalg.eigvalsh(orbit_form(opposite, gradient, gradient))
+    assert [int((sign * values > 1e-12).sum()) for sign in (-1, 1)] == [1, 1]
+    draw = Draw(seed=10, family="opposite")
+    # Its computed eigenvalues are not 0: rounding is seen through a root.
+    base = torch.linalg.qr(draw.normal(3, 3)).Q
+    nilpotent = base @ torch.diag(numbers(1.0, 1.0), diagonal=1) @ base.T
+    assert float(torch.linalg.eigvals(nilpotent).abs().max()) > 1e-8
+    for product in (opposite, turned, nilpotent, torch.diag(numbers(1.0, -1.0, 1.0))):
+        for width in (len(product), len(product) + 2):
+            size = len(product)
+            first, last = torch.zeros(width, size).double(), torch.zeros(size, width).double()
+            last[:, :size] = draw.normal(size, size)
+            first[:size] = torch.linalg.solve(last[:, :size], product)
+            root = draw.normal(size**2, size**2)
+            for curvature in (root @ root.T, root + root.T, 0 * root):
+                matrix = hessian_of_a_product(first, last, torch.eye(size).double(), curvature)
+                every, floor = torch.linalg.eigvalsh(matrix), 1e-10 * float(matrix.abs().max())
+                negative, positive = cf.sign_counts(product, torch.eye(size).double(), width)
+                assert int((every < -floor).sum()) >= negative
+                assert int((every > floor).sum()) >= positive
+
+
+def hessian_of_a_product(first, last, gradient, curvature):
+    """Under a loss of the product that is a polynomial of the second degree."""
+    product = last @ first
+
+    def of(theta):
+        into, out = theta.split([first.numel(), last.numel()])
+        moved = (out.view_as(last) @ into.view_as(first) - product).flatten()
+        return gradient.flatten() @ moved + moved @ curvature @ moved / 2
+
+    theta = torch.cat([first.flatten(), last.flatten()])
+    return torch.autograd.functional.hessian(of, theta)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
-def test_an_adapter_at_its_start_is_a_saddle(width):
+def test_an_adapter_at_its_start_has_both_signs(width):
     """W_2 = 0: exactly m rank(G) negative eigenvalues, as many positive ones, under a convex loss.
 
     None of them is beyond the largest singular value of G.
@@ -291,7 +325,7 @@ def test_an_activation_or_tied_layers_have_another_bulk():
     first, last = draw.normal(7, 2), draw.normal(2, 7)
     x, y = draw.normal(9, 2), draw.normal(9, 2)
 
-    def least_error(network, *weights):
+    def errors(network, *weights):
         theta = torch.cat([weight.flatten() for weight in weights])
 
         def of(vector):
@@ -303,11 +337,11 @@ def test_an_activation_or_tied_layers_have_another_bulk():
         residual = network(*weights) - y
         gradient = 2 * residual.mT @ x / len(x)
         values = torch.linalg.svdvals(gradient)
-        return float((every[:, None].abs() - values).abs().amin(0).max() / values.max())
+        return (every[:, None].abs() - values).abs().amin(0) / values.max()
 
-    assert least_error(lambda a, b: x @ a.mT @ b.mT, first, last) < 1e-12
-    assert least_error(lambda a, b: torch.tanh(x @ a.mT) @ b.mT, first, last) > 1e-3
-    assert least_error(lambda a: x @ a.mT @ a, first) > 1e-4
+    assert float(errors(lambda a, b: x @ a.mT @ b.mT, first, last).max()) < 1e-12
+    assert float(errors(lambda a, b: torch.tanh(x @ a.mT) @ b.mT, first, last).min()) > 1e-3
+    assert float(errors(lambda a: x @ a.mT @ a, first).min()) > 1e-1
 
 
 REFUSALS = [

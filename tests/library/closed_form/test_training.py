@@ -390,8 +390,10 @@ def test_at_the_edge_the_minimum_is_flatter_than_the_flows():
     assert bool((ends <= upper + 1e-4).all())
     assert bool((ends >= lower).all())
     assert bool((ends < 2 / rates.edge[at_edge]).all())
-    above = cf.final_sharpness_bounds([1.0], [0.0], [1.0], [1.0], 5.0)
-    assert all(math.isnan(bound) for bound in above)
+    critical = cf.learning_rates([1.0], [0.0], [1.0], [1.0]).critical
+    for rate in (critical, 5.0):
+        above = cf.final_sharpness_bounds([1.0], [0.0], [1.0], [1.0], rate)
+        assert all(math.isnan(bound) for bound in above)
 
 
 def test_when_the_sharpness_grows():
@@ -409,6 +411,18 @@ def test_when_the_sharpness_grows():
         other = grows != more_trace
         assert bool((start.inner_product[0, other] * solution < 0).all())
         assert bool(other.any()) == (float(y[0]) != 0)
+
+
+def test_nothing_grows_on_the_way_to_the_saddle():
+    """From w = -v, w = v or 0 the flow does not reach a solution of the other sign."""
+    for w, v, y in (([0.2], [-0.2], 1.0), ([0.2], [0.2], -1.0), ([0.0], [0.0], 1.0)):
+        start = cf.gradient_descent(w, v, [1.0], [y], 0.0, 0)
+        end = cf.gradient_flow(w, v, [1.0], [y])
+        assert float(end.trace) == 0
+        assert float(end.outliers[0, 0]) <= float(start.outliers[0, 0])
+        assert not bool(cf.sharpness_grows(start.inner_product[0], start.invariant[0], y))
+    # On the side of the solution it does.
+    assert bool(cf.sharpness_grows(0.2, 0.0, 1.0))
 
 
 def test_adam_leaves_the_plane_of_the_map():
