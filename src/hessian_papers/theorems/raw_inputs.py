@@ -48,8 +48,9 @@ def raw_inputs_basis(net: RawInputs) -> Error:
 
 @theorem(of="raw-inputs", ours=True, source=GAUSS_NEWTON, data="Section 3, beyond Assumption 2")
 def raw_inputs_count(net: RawInputs) -> Error:
-    r"""For $L ≥ 2$ and the rank $r$ of $W_L$ there are $r \operatorname{rank} Σ$ outliers. The
-    non-zero eigenvalues of $Σ^{1/2}P_L^⊤P_L Σ^{1/2}$ occur $K - r$ times each.
+    r"""For these layers, $L ≥ 2$ and the rank $r$ of $W_L$ there are $r \operatorname{rank} Σ$
+    outliers. The non-zero eigenvalues of $Σ^{1/2}P_L^⊤P_L Σ^{1/2}$ occur $K - r$ times each beside
+    them.
     """
     if len(net.weights) == 1:
         return None

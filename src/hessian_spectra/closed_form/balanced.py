@@ -52,10 +52,12 @@ def balanced_spectrum(product: ArrayLike, second_moment: ArrayLike, depth: int) 
     """The Gauss-Newton eigenvalues of a balanced linear network, from its product alone.
 
     For each singular value ``s`` of ``B``, zeros included, ``K`` in all, the ``D`` eigenvalues of
-    the matrix of :func:`balanced_sharpness`. All others of the ``Σ d_l d_{l-1}`` eigenvalues are
-    zero. In balanced layers ``P_lᵀP_l = (BᵀB)^{(l-1)/L}`` and ``S_l S_lᵀ = (BBᵀ)^{(L-l)/L}``, so
-    that ``Σ_l (S_l S_lᵀ) ⊗ S^{1/2} P_lᵀP_l S^{1/2}``, which shares its non-zero eigenvalues with
-    the Gauss-Newton matrix, falls apart in the left singular vectors of ``B``.
+    the matrix of :func:`balanced_sharpness`. Those that are not zero are the network's, with
+    multiplicities, and all its others are zero. Narrow layers may have fewer than ``K D``
+    parameters: then at least the surplus of these numbers is zero. In balanced layers ``P_lᵀP_l =
+    (BᵀB)^{(l-1)/L}`` and ``S_l S_lᵀ = (BBᵀ)^{(L-l)/L}``, so that ``Σ_l (S_l S_lᵀ) ⊗ S^{1/2} P_lᵀP_l
+    S^{1/2}``, which shares its non-zero eigenvalues with the Gauss-Newton matrix, falls apart in
+    the left singular vectors of ``B``.
 
     Args and errors are those of :func:`balanced_sharpness`.
 

@@ -26,7 +26,7 @@ def learning_phase(
     With ``c = ⟨w, v⟩`` and ``g(c) = mean(l'(c x) x)``, which increases with ``c``, the product of
     both outliers is ``-g (g + 2 c g')``: minus the derivative of ``c g²``. Say that ``g(0) < 0``,
     so that the solution ``c*``, where ``g`` vanishes, is positive or, if there is none, infinite;
-    else turn the sign of the inputs. Then the phase is
+    else turn the signs of the inputs and of ``c``. Then the phase is
 
     * ``"early"``: ``c g²`` increases before the solution, as for every ``c <= 0``. The small
       outlier is negative, the large one exceeds the trace.
@@ -36,8 +36,9 @@ def learning_phase(
     For half the squared error ``c* = θ* = mean(yx)/mean(x²)``, and the phases end at ``θ*/3`` and
     at ``θ*``; for one sample and the error's ``p``-th power at ``θ*/(2p - 1)`` and ``θ*``. The
     paper compares ``⟨w, v⟩`` with ``θ*/3`` and ``θ*`` themselves, which holds for ``θ* > 0`` only.
-    Other convex losses may alternate between early and late any number of times; where data is
-    separable, an early and a late phase are all there is under the logistic loss. For ``g(0) = 0``
+    Other convex losses may alternate between early and late any number of times. The logistic loss
+    does not where the sizes of the inputs differ by a factor below 7.07; separable data has no
+    divergent phase under it. For ``g(0) = 0``
     there is no early phase: the network is at the solution (``"late"``) or beyond it.
 
     A cell of a ReLU network has the phases of the samples that it sees, and a head those of its own

@@ -127,12 +127,14 @@ def test_where_the_early_phase_of_one_sample_ends(loss, end):
 
 
 def test_two_phases_where_data_is_separable_and_three_where_not():
-    """Inputs whose sizes differ by 2.6 at most, any labels: the late phase comes once."""
+    """Inputs whose sizes differ by 7 at most, any labels: the late phase comes once."""
     lengths = set()
     draw = Draw(seed=11)
-    for _ in range(200):
+    for number in range(200):
         count = draw.integer(1, 9)
-        size = draw.scale() * (1 + 1.6 * draw.uniform(count))
+        share = draw.uniform(count)
+        # Of every other data set the two sizes farthest apart alone.
+        size = draw.scale() * (1 + 6 * (share.round() if number % 2 else share))
         y = torch.where(draw.normal(count) > -0.5, 1.0, -1.0).double()
         sign = torch.where(draw.normal(count) > 0, 1.0, -1.0).double()
         x = size * sign * y  # labels of x itself, some of which are turned
@@ -164,6 +166,17 @@ def test_sizes_far_apart_make_an_early_and_a_late_phase_each():
     labels = numbers(1.0, 1.0, -1.0)
     names = course(numbers(1.0, 1e3, 0.1), labels, margin, GRID)
     assert names == [*["early", "late"] * 2, "divergent"]
+
+
+@pytest.mark.parametrize(("ratio", "count"), [(7.0, 2), (7.2, 4)])
+def test_two_sizes_under_the_logistic_loss_alternate_beyond_a_ratio(ratio, count):
+    """That ratio is 7.0707, at weights for which the mean of ``t σ(t)`` is 1/2 in between."""
+    x = 0.4446 * numbers(1.0, ratio)
+    small, large = (x * torch.sigmoid(x)).tolist()
+    share = (0.5 - small) / (large - small)
+    mass = numbers(1 - share, share) / (x * torch.sigmoid(-x))
+    at = torch.linspace(0.1, 3, 6000).double()
+    assert len(course(x, mass, lambda f, m: m * functional.softplus(-f), at)) == count
 
 
 @pytest.mark.parametrize(("ratio", "count"), [(9.7, 2), (11.0, 4)])

@@ -102,6 +102,32 @@ def test_away_from_least_squares_the_hessian_differs():
     assert float(actual[0]) < -0.01 * float(expected[-1])  # a Gauss-Newton matrix has none
 
 
+def test_the_best_of_narrow_networks_is_no_least_squares_solution():
+    """One hidden unit fits the larger of two directions; what it leaves counts in the Hessian."""
+    root = 2**0.5
+    x, y = root * torch.eye(2).double(), root * numbers(1.0, 0.5).diag()
+    unit = numbers(1.0, 0.0)[None]
+    model = nn.Sequential(linear(unit), linear(unit.mT))
+    hessian = torch.linalg.eigvalsh(brute_force(model, x, y, HalfSquaredError()))
+    assert hessian.tolist() == pytest.approx([0.0, 0.5, 1.5, 2.0], abs=1e-15)
+    stated = cf.deep_linear([unit, unit.mT], x.T, y.T).eigenvalues
+    assert stated.tolist() == pytest.approx([0.0, 1.0, 1.0, 2.0], abs=1e-15)
+    with pytest.raises(cf.AssumptionError, match="to the least-squares solution"):
+        cf.of(model, (x, y))
+
+
+def test_narrow_layers_have_fewer_eigenvalues_than_their_product_has_entries():
+    """Six parameters and nine numbers, of which five are positive."""
+    product = numbers(2.0, 0.0, 0.0).diag()
+    values = cf.balanced_spectrum(product, torch.eye(3).double(), 2)
+    unit = 2**0.5 * numbers(1.0, 0.0, 0.0)[None]
+    weights = [unit, unit.mT]
+    expected = cf.deep_linear_from_moments(weights, torch.eye(3).double()).eigenvalues
+    assert len(expected) == 6
+    torch.testing.assert_close(largest(values, 6), expected, rtol=1e-13, atol=1e-14)
+    assert int((values > 1e-12).sum()) == 5
+
+
 def test_of_the_layers_only_the_last_ones_have_to_commute():
     """Three layers of which only the last is special: one problem for each output."""
     draw = Draw(seed=2)
