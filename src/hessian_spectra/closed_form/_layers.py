@@ -1,6 +1,7 @@
 """The layers of a linear network: read, multiplied up, and how far they are from balanced."""
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -39,6 +40,11 @@ def read_layers(
         f"W_{layer}": (f"d_{layer}", f"d_{layer - 1}") for layer in range(1, len(given) + 1)
     }
     return read({**of_layers, **(shapes or {})}, **given, **others)
+
+
+def end_to_end(layers: Sequence[Tensor]) -> Tensor:
+    """``W_L ... W_1``."""
+    return reduce(lambda product, layer: layer @ product, layers)
 
 
 def prefixes_and_suffixes(layers: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:

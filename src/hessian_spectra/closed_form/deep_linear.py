@@ -1,6 +1,6 @@
 """Linear networks of any depth, layers and inputs: anon2026data, and beyond its assumptions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal
@@ -18,6 +18,7 @@ from hessian_spectra.closed_form._inputs import (
 )
 from hessian_spectra.closed_form._layers import (
     Layers,
+    end_to_end,
     matrices,
     off_identity,
     prefixes_and_suffixes,
@@ -112,8 +113,7 @@ def deep_linear(
     *layers, x, y = read_layers(weights, shapes, x=x, y=y)
     of_inputs = exponent(x) or 0
     if loss is not None:
-        product = prefixes_and_suffixes(layers)[1][0] @ layers[0]
-        _, curvatures = output_derivatives(loss, (product @ x).T, y.T)
+        _, curvatures = output_derivatives(loss, (end_to_end(layers) @ x).T, y.T)
         x = times_power_of_two(x, -of_inputs)
         moments = torch.einsum("nkl,an,bn->kalb", curvatures, x, x) / x.shape[1]
         return _of_any_loss(layers, moments.flatten(0, 1).flatten(1), 2 * of_inputs)
@@ -240,6 +240,11 @@ class _Network:
         """Number of parameters ``p``."""
         return sum(layer.numel() for layer in self.layers)
 
+    @property
+    def jacobian(self) -> Tensor:
+        """Of the product of all layers times ``F``, ``(d_L r, p)``."""
+        return torch.cat([_kron(s, p.T) for p, s in self.products], dim=1)
+
     @cached_property
     def output_directions(self) -> tuple[Tensor, Tensor] | None:
         """``u_j (d_L, d_L)`` in which all ``S_l S_lᵀ`` are diagonal, and ``‖S_lᵀu_j‖ (d_L, L)``.
@@ -294,14 +299,19 @@ def factor_of(moments: Float[Tensor, "D D"]) -> Float[Tensor, "D r"]:
     return vectors[:, len(values) - rank :] * values[len(values) - rank :].sqrt()
 
 
+def _scaled(layers: Sequence[Tensor], factor: Tensor, power: int) -> tuple[_Network, int]:
+    """The network with layers of entries of at most 1, and the power with what was taken out."""
+    scale = exponent(*layers) or 0
+    scaled = [times_power_of_two(layer, -scale) for layer in layers]
+    return _Network(scaled, factor), power + 2 * scale * (len(layers) - 1)
+
+
 def _spectrum(layers: Sequence[Tensor], factor: Tensor, moments: Tensor, power: int) -> Spectrum:
     """The spectrum by pairs, by problems of the size of the inputs, or by one of all.
 
     ``moments`` are ``factor`` times its transpose; eigenvalues are ``2**power`` times theirs.
     """
-    scale = exponent(*layers) or 0
-    network = _Network([times_power_of_two(layer, -scale) for layer in layers], factor)
-    power += 2 * scale * (len(layers) - 1)
+    network, power = _scaled(layers, factor, power)
     ends = _singular_values(network.layers) if off_identity(moments) <= ROUNDING else None
     if ends is not None:
         return _of_pairs(network, ends, moments.diagonal().mean(), power)
@@ -414,11 +424,8 @@ def _of_output_directions(
 def _of_all(network: _Network, power: int) -> Spectrum:
     """Eq. (5) as it is, or the Gauss-Newton matrix itself where that is smaller."""
 
-    def jacobian() -> Tensor:
-        return torch.cat([_kron(s, p.T) for p, s in network.products], dim=1)  # (d_L r, p)
-
     def eigenbasis() -> Tensor:
-        right = torch.linalg.svd(jacobian()).Vh
+        right = torch.linalg.svd(network.jacobian).Vh
         return torch.cat([right[:size].flip(0), right[size:]]).T
 
     (p_1, s_1), *_ = network.products
@@ -428,42 +435,40 @@ def _of_all(network: _Network, power: int) -> Spectrum:
         for p, s in network.products:
             matrix += _kron(s @ s.T, p.T @ p)
     else:
-        matrix = jacobian().T @ jacobian()
+        jacobian = network.jacobian
+        matrix = jacobian.T @ jacobian
     # A Gauss-Newton matrix has no negative eigenvalues; those of rounding are zeros.
     values = torch.linalg.eigvalsh(matrix).clamp(min=0)
-    return Spectrum(
-        values=finite(times_power_of_two(torch.cat([values, values.new_zeros(1)]), power)),
-        multiplicities=[1] * size + [network.parameters - size],
-        kinds=["numeric"] * size + ["zero"],
-        cells=[""] * (size + 1),
-        method="closed form, anon2026data eq. (5)",
-        eigenbasis=eigenbasis,
-    )
+    return _numeric(values, network.parameters, power, eigenbasis)
 
 
 def _of_any_loss(layers: Sequence[Tensor], moments: Float[Tensor, "k k"], power: int) -> Spectrum:
     """``Jᵀ M J`` for any symmetric ``M``, the moments, and ``J``, of the product by all layers."""
-    scale = exponent(*layers) or 0
-    layers = [times_power_of_two(layer, -scale) for layer in layers]
-    products = zip(*prefixes_and_suffixes(layers), strict=True)
-    jacobian = torch.cat([_kron(s, p.T) for p, s in products], dim=1)
-    parameters, size = jacobian.shape[1], min(jacobian.shape)
+    inputs = torch.eye(layers[0].shape[1], dtype=moments.dtype, device=moments.device)
+    network, power = _scaled(layers, inputs, power)
+    jacobian = network.jacobian
     triangle = torch.linalg.qr(jacobian.T, mode="r").R
-    matrix = triangle @ moments @ triangle.T
-    values = torch.linalg.eigvalsh(finite(matrix))
-    power += 2 * scale * (len(layers) - 1)
+    values = torch.linalg.eigvalsh(finite(triangle @ moments @ triangle.T))
 
     def eigenbasis() -> Tensor:
         complete = torch.linalg.qr(jacobian.T, mode="complete")
-        rows = complete.R[:size]
+        rows = complete.R[: len(values)]
         small = torch.linalg.eigh(rows @ moments @ rows.T).eigenvectors
-        return torch.cat([complete.Q[:, :size] @ small, complete.Q[:, size:]], dim=1)
+        beside = complete.Q[:, len(values) :]
+        return torch.cat([complete.Q[:, : len(values)] @ small, beside], dim=1)
 
+    return _numeric(values, network.parameters, power, eigenbasis)
+
+
+def _numeric(
+    values: Tensor, parameters: int, power: int, eigenbasis: Callable[[], Tensor]
+) -> Spectrum:
+    """The eigenvalues of one problem, scaled, and zeros for all other parameters."""
     return Spectrum(
         values=finite(times_power_of_two(torch.cat([values, values.new_zeros(1)]), power)),
-        multiplicities=[1] * size + [parameters - size],
-        kinds=["numeric"] * size + ["zero"],
-        cells=[""] * (size + 1),
+        multiplicities=[1] * len(values) + [parameters - len(values)],
+        kinds=["numeric"] * len(values) + ["zero"],
+        cells=[""] * (len(values) + 1),
         method="closed form, anon2026data eq. (5)",
         eigenbasis=eigenbasis,
     )

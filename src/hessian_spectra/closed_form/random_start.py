@@ -190,10 +190,7 @@ def pair_sum_cdf(values: ArrayLike, ratios: ArrayLike, scales: ArrayLike = (1.0,
     if len(first) != 2:
         raise ValueError(f"ratios: expected two, of both layers, got {len(first)}")
     _, gamma, s = _law(0.0, first, second)
-    theta = (torch.arange(_NODES, dtype=torch.float64) + 0.5) * math.pi / _NODES
-    cosines = torch.cos(theta).to(x.device)
-    share = 1 + gamma[1] + 2 * gamma[1].sqrt() * cosines
-    weights = 2 / _NODES * torch.sin(theta).to(x.device).square() / share
+    share, weights = _quadrature(gamma[1])
     atoms = (1 - 1 / gamma).clamp_min(0.0)
 
     def continuous(values: Tensor) -> Tensor:
@@ -414,6 +411,18 @@ def _law(values: ArrayLike, ratio: ArrayLike, scale: ArrayLike) -> list[Tensor]:
     return [x, gamma, s]
 
 
+def _angles(count: int, device: torch.device) -> Tensor:
+    """The midpoints of equal parts of the half circle."""
+    return (torch.arange(count, dtype=torch.float64, device=device) + 0.5) * math.pi / count
+
+
+def _quadrature(gamma: Tensor) -> tuple[Tensor, Tensor]:
+    """Nodes of Marchenko and Pastur's law of scale 1 without its atom, and their weights."""
+    theta = _angles(_NODES, gamma.device)
+    share = 1 + gamma[..., None] + 2 * gamma.sqrt()[..., None] * torch.cos(theta)
+    return share, 2 / _NODES * torch.sin(theta).square() / share
+
+
 def _upper(gamma: Tensor, scale: Tensor) -> Tensor:
     """The upper edge of Marchenko and Pastur's law."""
     return scale * (1 + gamma.sqrt()).square()
@@ -469,7 +478,7 @@ def _many_columns(long: Tensor, short: Tensor) -> LargestWishart:
     mean = (n + p).square() + TRACY_WIDOM_MEAN * scale
     variance = TRACY_WIDOM_VARIANCE * scale.square()
     # √x on the support, x = n + p + 2 √(np) cos θ, is |√n + √p e^{iθ}|.
-    theta = (torch.arange(_TERMS, dtype=torch.float64, device=long.device) + 0.5) * math.pi / _TERMS
+    theta = _angles(_TERMS, long.device)
     root = (long + short)[..., None] + 2 * (long * short).sqrt()[..., None] * torch.cos(theta)
     root = root.clamp_min(0.0).sqrt()
     k = torch.arange(1, _TERMS // 8 + 1, dtype=torch.float64, device=long.device)
@@ -494,8 +503,5 @@ def _many_columns(long: Tensor, short: Tensor) -> LargestWishart:
 
 def _mean_root(long: Tensor, short: Tensor) -> Tensor:
     """The mean of ``√x`` in Marchenko and Pastur's law of ``short`` eigenvalues."""
-    gamma = short / long
-    theta = (torch.arange(_NODES, dtype=torch.float64, device=long.device) + 0.5) * math.pi / _NODES
-    share = 1 + gamma[..., None] + 2 * gamma.sqrt()[..., None] * torch.cos(theta)
-    weights = 2 / _NODES * torch.sin(theta).square() / share
+    share, weights = _quadrature(short / long)
     return (weights * (long[..., None] * share).sqrt()).sum(-1)

@@ -6,12 +6,13 @@ from itertools import pairwise
 
 import pytest
 import torch
-from torch import linalg, nn
+from torch import nn
 from torch.nn import functional
 
 from hessian_spectra import closed_form as cf
 from hessian_spectra.closed_form import instances
 from hessian_spectra.closed_form.instances import FAMILIES, Draw, numbers, whitened
+from hessian_spectra.closed_form.instances.further_losses import small
 from hessian_spectra.models import Perceptron, VectorSelfAttention
 
 from .contract import DRAW, TOLERANCE, brute_force, evaluate, functions, require_spectrum
@@ -309,7 +310,7 @@ def test_the_gauss_newton_matrix_of_a_deep_network_takes_losses_that_couple_outp
         weights[0] *= number % 9 > 0
         x, y = draw.normal(widths[0], 5), torch.softmax(draw.normal(5, widths[-1]), dim=1)
         # Of a saturated softmax float64 knows the second derivatives to few digits.
-        weights[-1] /= max(1.0, float((linalg.multi_dot([*weights[::-1], x])).abs().max()) / 4)
+        weights[-1] *= small(instances.end_to_end(weights) @ x)
         model = Perceptron(weights, [1.0] * len(weights), "linear")
         loss = [nn.CrossEntropyLoss(), welsch, nn.BCEWithLogitsLoss()][number % 3]
         outputs, theta = functions(model, x.T)

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
 from itertools import pairwise
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
+from hessian_spectra.closed_form._layers import end_to_end
 from hessian_spectra.closed_form.deep_linear import deep_linear
 from hessian_spectra.closed_form.instances.drawing import Draw, orthonormal, whitened, without
 from hessian_spectra.closed_form.instances.instance import Instance
@@ -16,11 +17,6 @@ from hessian_spectra.models import Perceptron, balanced_weights
 
 # The targets of a balanced network: any, such that it solves least squares, such that it fits them.
 ANY_TARGETS, LEAST_SQUARES, ZERO_LOSS = range(3)
-
-
-def end_to_end(weights: Sequence[Tensor]) -> Tensor:
-    """``W_L ... W_1``."""
-    return reduce(lambda product, weight: weight @ product, weights)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -9,7 +9,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from hessian_spectra.closed_form._layers import prefixes_and_suffixes, whitened
+from hessian_spectra.closed_form._layers import end_to_end, prefixes_and_suffixes, whitened
 from hessian_spectra.closed_form._losses import derivatives
 from hessian_spectra.closed_form.assumptions import Assumption
 from hessian_spectra.closed_form.deep_linear import deep_linear
@@ -174,8 +174,7 @@ def _least_squares(form: LayeredNetwork, tolerance: float) -> list[Assumption]:
     layers = [layer.weight for layer in form.layers]
     if len(layers) == 1:
         return []
-    product = prefixes_and_suffixes(layers)[1][0] @ layers[0]
-    slopes, curvatures = derivatives(form.loss, form.x @ product.T, form.y)
+    slopes, curvatures = derivatives(form.loss, form.x @ end_to_end(layers).T, form.y)
     violation = _residual_curvature(layers, form.x, slopes, curvatures)
     formula, advice = "mean((f(x) - y) xᵀ) = 0", "train on to the least-squares solution"
     if form.loss is not None:
